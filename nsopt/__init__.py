@@ -9,8 +9,7 @@ from nsopt import interrupt  # noqa: F401 (first, so that Ctrl-C ends imports to
 # isort: on
 
 from importlib import import_module
-from importlib.metadata import version
-from types import ModuleType
+from typing import Any
 
 from nsopt.elements import (
     STEEL,
@@ -163,8 +162,9 @@ from nsopt.simulation import (
     simulate,
 )
 from nsopt.sweep import Grid, Samples, sweep
+from nsopt.versions import version
 
-__version__ = version("nsopt")
+__version__: str
 """As pyproject.toml states it."""
 
 __all__ = [
@@ -318,8 +318,10 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> ModuleType:
-    """Return the package that is loaded when it is first used: it is a third of all modules."""
+def __getattr__(name: str) -> Any:
+    """Return what is loaded when it is first used: `trajectory` is a third of all modules."""
     if name == "trajectory":
         return import_module("nsopt.trajectory")
+    if name == "__version__":
+        return version("nsopt")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,8 @@
 """Compiled code kept on the disk from run to run, in a folder that its owner alone may write to.
 
-An entry is a file of code, ``<key>.so`` or ``<key>.o``, and its manifest, ``<key>.json``, which
-states what the code was made from and its hash. The folder may be deleted at any time.
+An entry is a file of code, ``<key>.so``, ``<key>.o`` or ``<key>.text``, and its manifest,
+``<key>.json``, which states what the code was made from and its hash. The folder may be deleted at
+any time.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from nsopt.files import NO_LINK, create, replacing
 LIMIT = 1_000_000_000
 """Bytes of code in the folder; beyond it the code that was not used for the longest time goes."""
 
-_OURS = re.compile(r"[0-9a-f]{64}(\.[0-9a-f]{12}\.partial)?\.(so|o|json)")
+_OURS = re.compile(r"[0-9a-f]{64}(\.[0-9a-f]{12}\.partial)?\.(so|o|text|json)")
 _said: set[Path] = set()
 _limited: set[Path] = set()
 
@@ -45,7 +46,7 @@ class Entry:
     origin : mapping of str to str
         All that the code depends on: with it the code is found again.
     suffix : str
-        Of the file of code: ``".so"`` or ``".o"``.
+        Of the file of code: ``".so"``, ``".o"``, or ``".text"`` of what code is made from.
     """
 
     origin: Mapping[str, str]

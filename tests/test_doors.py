@@ -22,8 +22,9 @@ BEHIND = {
         trajectory.transcription.stepped
         """,
     "parts of leaves and kernels that no user calls": """
-        kernels.plan kernels.views leaves.background leaves.instructions leaves.leaf leaves.mapped
-        leaves.operations leaves.program leaves.repeated leaves.routines
+        kernels.plan kernels.views leaves.background leaves.instructions leaves.kept_text
+        leaves.leaf leaves.mapped leaves.operations leaves.program leaves.repeated
+        leaves.routines leaves.structure
         """,
     "parts of mechanisms and steps that no user calls": """
         elements.range_of_motion.nearest elements.tangents mechanics.absolute mechanics.assembly

@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LAYERS = [
     "interrupt",
     "parallel",
+    "versions",
     "files",
     "claim",
     "kept_code",
@@ -62,6 +63,7 @@ LAYERS = [
 # ... but these only what is named here: of mechanics, elements see the contracts alone.
 ONLY = {
     "interrupt": [],
+    "versions": [],
     "parallel": ["interrupt"],
     "files": [],
     "claim": ["files"],

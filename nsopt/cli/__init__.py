@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
@@ -15,6 +14,7 @@ from nsopt.cli.optimize import optimize
 from nsopt.cli.plot import plot
 from nsopt.cli.run import run
 from nsopt.cli.sweep import run_sweep
+from nsopt.versions import version
 
 __all__ = ["BAD_INPUT", "INTERRUPTED", "NOT_SAVED", "STOPPED_EARLY", "app"]
 

@@ -56,10 +56,11 @@ def list_problems() -> None:
     """List the named problems, ready to run, to optimize, or to find the mobility of."""
     files = problem_files()
     width = max(map(len, files), default=0)
+    commands = {name: command_of(file) for name, file in files.items()}
     for command in ("run", "optimize", "mobility"):
         print(f"nsopt {command} ...")
         for name, file in files.items():
-            if command_of(file) == command:
+            if commands[name] == command:
                 print(f"  {name:<{width}}  {problem_title(file)}")
 
 

@@ -9,7 +9,6 @@ import typer
 
 from nsopt.cli.common import Settings, load, plain_errors, settings
 from nsopt.files import check_writable
-from nsopt.mobility import mobility as mobility_of
 from nsopt.problem import load_mechanism
 
 
@@ -33,6 +32,8 @@ def mobility(
     ] = None,
 ) -> None:
     """Print what freedom a mechanism has at its start, by which joints it is held, and draw it."""
+    from nsopt.mobility import mobility as mobility_of  # here, as other commands have no use for it
+
     with plain_errors():
         name = Path(problem).stem
         target = check_writable(out or Path("results") / f"{name}_mobility.png")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
@@ -112,6 +112,33 @@ def read_instances(function: ca.Function, own: int) -> Instructions:
     return reader.instructions(reader.read_of(function, x, p), sides.read)
 
 
+def number_instructions(
+    operation: Sequence[int],
+    left: Sequence[int],
+    right: Sequence[int],
+    outputs: Sequence[int],
+    constants: Mapping[int, float],
+    numbers: Sequence[float],
+    *,
+    once: bool,
+) -> Instructions:
+    """Return instructions from those of a program, some of which may be equal.
+
+    Parameters
+    ----------
+    operation, left, right, outputs, constants
+        As of `Instructions`; beyond the last instruction are operands that are numbers.
+    numbers : sequence of float
+        These, each a value of its own, whether equal or not; they come first.
+    once : bool
+        Whether there is a p.
+    """
+    reader = _Reader(_Sides(), once=once)
+    return reader.instructions(
+        reader.number(operation, left, right, outputs, constants, numbers), []
+    )
+
+
 class _Reader:
     """Numbers the values of functions, equal ones alike.
 
@@ -186,6 +213,37 @@ class _Reader:
                 raise _operation_error(function, what)
             work[read_place(k)[0]] = value
         return outputs
+
+    def number(
+        self,
+        operation: Sequence[int],
+        left: Sequence[int],
+        right: Sequence[int],
+        outputs: Sequence[int],
+        constants: Mapping[int, float],
+        numbers: Sequence[float],
+    ) -> list[int]:
+        """Return the values of outputs, see `number_instructions`."""
+        known, varies, base, square = self._numbers, self.varies, BASE, BASE * BASE
+        values = [-1] * len(operation)
+        for number in numbers:
+            values.append(self._add(CONSTANT, -1, -1, False))
+            self.constants[values[-1]] = number
+        for k, (what, first, second) in enumerate(zip(operation, left, right, strict=True)):
+            if what == INPUT:
+                values[k] = self._input(first, second)
+            elif what == CONSTANT:
+                values[k] = self._constant(constants[k])
+            else:
+                a, b = values[first], values[second]
+                if a > b and what in COMMUTATIVE:
+                    a, b = b, a
+                key = what * square + a * base + b
+                value = known.get(key, -1)
+                if value < 0:
+                    value = known[key] = self._add(what, a, b, varies[a] or varies[b])
+                values[k] = value
+        return [values[k] for k in outputs]
 
     def read_of(self, function: ca.Function, x: int, p: int) -> list[int]:
         """Return the values of all outputs of a function of x and p, in one or more inputs each."""

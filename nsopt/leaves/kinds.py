@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import replace
+from functools import reduce
+from operator import or_
 from typing import NamedTuple
 
 from nsopt.leaves.instructions import BRANCH, CONSTANT, INPUT, RESULT, Instructions
 from nsopt.leaves.operations import COMMUTATIVE
-from nsopt.leaves.readers import find_readers, part_by_readers
+from nsopt.leaves.readers import Readers, find_readers
 
 PLAIN = frozenset({0.0, 0.5, 1.0, 2.0})
 """Sizes of constants that formulas have; others are numbers of a mechanism, and no part of texts:
@@ -41,10 +43,13 @@ class Kinds(NamedTuple):
         Those given, operands that may be exchanged in the same order for values that are alike.
     numbers : list of int
         Values with the same one are alike; -1 for those that are not needed.
+    readers : Readers
+        What is computed from each value.
     """
 
     instructions: Instructions
     numbers: list[int]
+    readers: Readers
 
 
 def find_kinds(instructions: Instructions) -> Kinds:
@@ -56,8 +61,9 @@ def find_kinds(instructions: Instructions) -> Kinds:
     )
     left, right = [*instructions.left], [*instructions.right]
     sets, numbers, order = _Sets(), _Numbers(), _order_inputs(instructions)
-    readers = find_readers(instructions)
+    readers, united = find_readers(instructions), sets.united
     kinds, of = [-1] * len(operation), [sets.none] * len(operation)  # of: sets of inputs
+    counts = readers.counts
     for value, needed in enumerate(instructions.needed):
         if not needed:
             continue
@@ -79,18 +85,19 @@ def find_kinds(instructions: Instructions) -> Kinds:
             key: Hashable = (what, branch.sides, branch.results, read)
         else:
             a, b = left[value], right[value]
-            of[value], at_a, at_b = sets.unite(of[a], of[b])
+            found = united.get(of[a] * BASE + of[b]) or sets.unite(of[a], of[b])
+            of[value], at_a, at_b = found
             first, second = kinds[a] * BASE + at_a, kinds[b] * BASE + at_b
             if second < first and what in COMMUTATIVE:
                 left[value], right[value], first, second = b, a, second, first
             which = a - value if what == RESULT else what + 1
             key = (which * BASE**2 + first) * BASE**2 + second
-        if of[value] == sets.too_large or readers.counts[value] * sets.size(of[value]) > WIDE:
+        if of[value] == sets.too_large or counts[value] * sets.sizes[of[value]] > WIDE:
             of[value], kinds[value] = sets.none, numbers.find(("alone", value))
         else:
             kinds[value] = numbers.find_nth(key, of[value])
-    found = replace(instructions, left=left, right=right)
-    return Kinds(found, part_by_readers(found, kinds, readers))
+    ordered = replace(instructions, left=left, right=right)
+    return Kinds(ordered, kinds, readers)
 
 
 def _order_inputs(instructions: Instructions) -> dict[int, int]:
@@ -128,14 +135,23 @@ class _Numbers:
 
 
 class _Sets:
-    """Sets of inputs, by numbers."""
+    """Sets of inputs, by numbers.
+
+    Attributes
+    ----------
+    sizes : list of int
+        How many inputs are in each.
+    united : dict
+        What `unite` returned, by the numbers of sets: of two ``a * BASE + b``.
+    """
 
     none, too_large = 0, -1
 
     def __init__(self) -> None:
         self._members = [0]  # of each set, as bits
+        self.sizes = [0]
         self._numbers = {0: 0}
-        self._united: dict[int | tuple[int, ...], tuple[int, ...]] = {}
+        self.united: dict[int | tuple[int, ...], tuple[int, ...]] = {}
         self._places: dict[int, int] = {}
 
     def of_input(self, place: int) -> int:
@@ -145,28 +161,22 @@ class _Sets:
     def unite(self, *sets: int) -> tuple[int, ...]:
         """Return the union of sets, and for each which part of it that is, by a number."""
         key = sets[0] * BASE + sets[1] if len(sets) == 2 else sets
-        found = self._united.get(key)
+        found = self.united.get(key)
         if found is None:
             members = [self._members[x] for x in sets]
-            union = 0
-            for some in members:
-                union |= some
+            union = reduce(or_, members)
             if union.bit_count() > MOST:
                 found = (self.too_large, *sets)
             else:
-                places = (self._place(some, union) for some in members)
-                found = (self._number(union), *places)
-            self._united[key] = found
+                found = (self._number(union), *[self._place(some, union) for some in members])
+            self.united[key] = found
         return found
-
-    def size(self, number: int) -> int:
-        """Return how many inputs are in a set."""
-        return self._members[number].bit_count()
 
     def _number(self, members: int) -> int:
         number = self._numbers.setdefault(members, len(self._members))
         if number == len(self._members):
             self._members.append(members)
+            self.sizes.append(members.bit_count())
         return number
 
     def _place(self, some: int, of: int) -> int:
@@ -174,8 +184,10 @@ class _Sets:
         if some == of:
             return 0
         place = 0
-        while some:
+        while some:  # a row of ones at once
             lowest = some & -some
-            place |= 1 << (of & (lowest - 1)).bit_count()
-            some ^= lowest
+            rest = some & (some + lowest)
+            ones = (1 << (some ^ rest).bit_count()) - 1
+            place |= ones << (of & (lowest - 1)).bit_count()
+            some = rest
         return self._places.setdefault(place, 1 + len(self._places))

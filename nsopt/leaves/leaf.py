@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nsopt.leaves import background
-from nsopt.leaves.instructions import read_instructions
+from nsopt.leaves.kept_text import find_text
 from nsopt.leaves.machine import GOOD, QUICK, lanes, load_objects, make_object, read_object
 from nsopt.leaves.places import INDICES, NUMBERS
-from nsopt.leaves.program import write_program
 
 _PREPARE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 _EVALUATE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -68,7 +67,7 @@ class Leaf:
 
     def __init__(self, function: ca.Function) -> None:
         _check(function)
-        self._text = write_program(read_instructions(function), lanes())
+        self._text = find_text(function, lanes())
         self._arrays = {
             NUMBERS: np.array(self._text.numbers, dtype=float),
             INDICES: np.array(self._text.indices, dtype=np.int32),

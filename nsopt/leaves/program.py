@@ -58,7 +58,7 @@ def write_program(instructions: Instructions, lanes: int) -> LeafText:
     sides = [part.module() for part in write_sides(instructions)]
     if sum(instructions.needed) >= LONG:
         repeated = Repeated(instructions, lanes)
-        if repeated.share >= SHARE:
+        if repeated.has(SHARE):
             found = repeated.write(places)
             modules = (*found.modules, *sides)
             return LeafText(modules, found.kept, tuple(numbers.values()), found.indices)

@@ -35,11 +35,14 @@ class Readers(NamedTuple):
 def find_readers(instructions: Instructions) -> Readers:
     """Return what is computed from each value."""
     counts, last = [0] * len(instructions.operation), [-1] * len(instructions.operation)
+    left, right, branches = instructions.left, instructions.right, instructions.branches
     for value, needed in enumerate(instructions.needed):
-        if needed and instructions.operation[value] not in (INPUT, CONSTANT):
-            for operand in {*operands_of(instructions, value)}:
-                counts[operand] += 1
-                last[operand] = value
+        if not needed or instructions.operation[value] in (INPUT, CONSTANT):
+            continue
+        a, b = left[value], right[value]
+        for operand in {*branches[value].operands} if value in branches else {a, b}:
+            counts[operand] += 1
+            last[operand] = value
     sole = [reader if count == 1 else -1 for reader, count in zip(last, counts, strict=True)]
     for value in instructions.outputs:
         sole[value] = -1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from nsopt.leaves import routines
@@ -12,6 +14,7 @@ from nsopt.leaves.lane_by_lane import write_lane_by_lane
 from nsopt.leaves.loops import is_uneven, make_loop
 from nsopt.leaves.memory import KEPT, SHARED, Memory
 from nsopt.leaves.places import Single
+from nsopt.leaves.readers import FEWEST, part_by_readers
 from nsopt.leaves.routines import (
     Routine,
     divide_values,
@@ -42,21 +45,34 @@ class Repeated:
     instructions : Instructions
     lanes : int
         Numbers side by side in the widest registers.
-
-    Attributes
-    ----------
-    share : float
-        Of the values, that loops compute.
     """
 
     def __init__(self, instructions: Instructions, lanes: int) -> None:
-        self._of, kinds = find_kinds(instructions)
+        self._of, self._kinds, self._readers = find_kinds(instructions)
         self._lanes = lanes
-        once, always, self._kept = divide_values(self._of)
-        self._prepare = Schedule(self._of, kinds, once)
-        self._evaluate = Schedule(self._of, kinds, always)
-        looped = self._prepare.looped + self._evaluate.looped
-        self.share = looped / max(len(once) + len(always), 1)
+        self._once, self._always, self._kept = divide_values(self._of)
+
+    def has(self, share: float) -> bool:
+        """Tell whether loops compute a share of the values."""
+        least = share * (len(self._once) + len(self._always))
+        # Kinds are parted before loops are made of them: these compute no more than all of as many.
+        alike = 0
+        for values in (self._once, self._always):
+            counts = Counter(map(self._kinds.__getitem__, values)).values()
+            alike += sum(count for count in counts if count >= FEWEST)
+        return alike >= least and self._prepare.looped + self._evaluate.looped >= least
+
+    @cached_property
+    def _parted(self) -> list[int]:
+        return part_by_readers(self._of, self._kinds, self._readers)
+
+    @cached_property
+    def _prepare(self) -> Schedule:
+        return Schedule(self._of, self._parted, self._once)
+
+    @cached_property
+    def _evaluate(self) -> Schedule:
+        return Schedule(self._of, self._parted, self._always)
 
     def write(self, numbers: Mapping[int, Single]) -> RepeatedText:
         """Write the leaf; ``numbers``: where constants are that are no part of the text."""

@@ -62,8 +62,10 @@ def divide_values(instructions: Instructions) -> Division:
         if instructions.needed[value] and operation not in (CONSTANT, INPUT):
             (always if instructions.varies[value] else once).append(value)
     read = {*instructions.outputs}
-    for value in always:
-        read.update(operands_of(instructions, value))
+    left, right, branches = instructions.left, instructions.right, instructions.branches
+    read.update(left[value] for value in always)
+    read.update(right[value] for value in always)
+    read.update(x for value in always if value in branches for x in branches[value].operands)
     varies, constants = instructions.varies, instructions.constants
     return Division(once, always, sorted(v for v in read if not varies[v] and v not in constants))
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from nsopt.leaves.instructions import BRANCH, Instructions
 from nsopt.leaves.readers import FEWEST
-from nsopt.leaves.routines import divide_row, operands_of
+from nsopt.leaves.routines import divide_row
 
 
 class SchedulePiece(NamedTuple):
@@ -76,8 +76,10 @@ class Schedule:
 
     def columns(self, value: int) -> list[tuple[int, ...]]:
         """Return the operands of all values that are alike: the first ones, the second ones."""
-        of_all = (operands_of(self.instructions, x) for x in self.members(value))
-        return list(zip(*of_all, strict=True))
+        of, alike = self.instructions, self.members(value)
+        if value in of.branches:
+            return list(zip(*(of.branches[x].operands for x in alike), strict=True))
+        return [tuple(map(side.__getitem__, alike)) for side in (of.left, of.right)]
 
     def follows(self, value: int, column: Sequence[int]) -> bool:
         """Tell whether operands of a value in a loop come from the same instances of that loop."""

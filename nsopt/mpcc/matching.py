@@ -213,11 +213,18 @@ def _eliminated(
     J: Array, first: Indices, given: Indices, rows: Indices, columns: Indices
 ) -> tuple[Array, Array]:
     """Return the sizes of the entries of a Schur complement, and those of their terms."""
-    fill = np.full((len(first), len(columns)), np.nan)
-    with contextlib.suppress(np.linalg.LinAlgError):
-        fill = np.linalg.solve(J[np.ix_(first, given)], J[np.ix_(first, columns)])
+    from scipy.sparse import csc_array, csr_array  # most entries are zero
+    from scipy.sparse.linalg import splu
+
     here, by = J[np.ix_(rows, columns)], J[np.ix_(rows, given)]
-    return np.abs(here - by @ fill), np.abs(here) + np.abs(by) @ np.abs(fill)
+    own, others = J[np.ix_(first, given)], J[np.ix_(first, columns)]
+    if not by.size or not here.size:
+        return np.abs(here), np.abs(here)
+    if np.isfinite(own).all():
+        with contextlib.suppress(RuntimeError):  # exactly singular
+            fill, carried = splu(csc_array(own)).solve(others), csr_array(by)
+            return np.abs(here - carried @ fill), np.abs(here) + abs(carried) @ np.abs(fill)
+    return np.full(here.shape, np.nan), np.full(here.shape, np.nan)
 
 
 def _costs(sizes: Sequence[Array], terms: Sequence[Array], pattern: NDArray[np.bool_]) -> Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from time import perf_counter
 from typing import NamedTuple
@@ -138,6 +137,8 @@ class StepKernel(StepRules):
         if len(shares) == 1:
             run(*shares)
         else:
+            from concurrent.futures import ThreadPoolExecutor
+
             with ThreadPoolExecutor(len(shares)) as pool:
                 list(pool.map(run, shares))
         self._improve(perf_counter() - begin)

@@ -8,8 +8,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tqdm import tqdm
-
 from nsopt.checks import positive
 from nsopt.files import check_writable
 from nsopt.interrupt import interruptible, uninterrupted
@@ -171,6 +169,8 @@ def _points(
     progress: bool,
 ) -> list[xr.Dataset]:
     """Return all points in order: those that are stored, and the others by running them."""
+    from tqdm import tqdm  # by the first sweep, not by the import of nsopt
+
     from nsopt.parallel import DIED, heard_between, run_all  # joblib takes long to import
 
     loaded = {k: store.load(key) for k, key in enumerate(keys)}

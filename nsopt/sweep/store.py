@@ -7,7 +7,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from functools import lru_cache, partial
-from importlib.metadata import version
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,6 +16,7 @@ import numpy as np
 
 from nsopt.files import NotWrittenError, create, replacing
 from nsopt.stored_hash import netcdf
+from nsopt.versions import version
 
 if TYPE_CHECKING:
     import xarray as xr

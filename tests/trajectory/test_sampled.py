@@ -26,6 +26,7 @@ from nsopt import (
 from nsopt.motion_files import KINDS, c_table
 from nsopt.robots import load_urdf
 from nsopt.trajectory import Effort, EndAt, Horizon, Quintic, StartAt, Straight, optimize
+from tests.mpcc.compilers import CC, needs_compiler
 
 G = 9.81
 
@@ -127,6 +128,7 @@ def test_a_joint_trajectory_has_the_fields_of_ros(best):
     assert found["points"][0]["effort"] == pytest.approx([6.0])
 
 
+@needs_compiler
 def test_a_table_in_c_is_read_by_a_compiler(best, tmp_path):
     best.to_c(tmp_path / "cart.h", rate=10, name="cart")
     main = (
@@ -135,7 +137,7 @@ def test_a_table_in_c_is_read_by_a_compiler(best, tmp_path):
         'printf("%.17g %.17g %s\\n", cart_time[k], cart_q[k][0], cart_joints[0]); return 0; }\n'
     )
     (tmp_path / "main.c").write_text(main)
-    subprocess.run(["cc", "main.c", "-o", "main"], cwd=tmp_path, check=True)
+    subprocess.run([CC, "main.c", "-o", "main"], cwd=tmp_path, check=True)
     printed = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True).stdout
     read = list(zip(*(line.split() for line in printed.splitlines()), strict=True))
     motion = best.sample(0.1)

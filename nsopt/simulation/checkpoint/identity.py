@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from hashlib import sha256
-from importlib.metadata import version
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from nsopt.mechanics import Dynamics
 from nsopt.simulation.method import Method
 from nsopt.simulation.record.history import model_hash
 from nsopt.simulation.run import Run
+from nsopt.versions import version
 
 Identity = Mapping[str, str]
 """Values as text by name, outer names before inner: "scheme", "scheme.closed"."""

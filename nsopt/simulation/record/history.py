@@ -6,8 +6,7 @@ import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cache, lru_cache
-from importlib.metadata import version
+from functools import lru_cache
 from typing import Any
 
 import casadi as ca
@@ -23,6 +22,7 @@ from nsopt.simulation.record.dataset import Record
 from nsopt.simulation.record.limits_of_figures import limits_of_figures
 from nsopt.simulation.record.output_times import OutputTimes
 from nsopt.stored import VARIABLES
+from nsopt.versions import version
 
 Array = NDArray[np.float64]
 
@@ -182,11 +182,6 @@ def model_hash(dynamics: Dynamics) -> str:
     return hashlib.sha256("".join(functions).encode()).hexdigest()[:16]
 
 
-@cache
-def _version(package: str) -> str:
-    return version(package)
-
-
 def provenance(dynamics: Dynamics, p: Array, lines: Sequence[Outline] = ()) -> dict[str, Any]:
     """Return the provenance of a result: versions, model, parameters, geometry for pictures."""
     values = {parameter.name: float(x) for parameter, x in zip(dynamics.parameters, p, strict=True)}
@@ -232,8 +227,8 @@ def provenance(dynamics: Dynamics, p: Array, lines: Sequence[Outline] = ()) -> d
         return json.dumps(frames)
 
     return {
-        "nsopt_version": _version("nsopt"),
-        "casadi_version": _version("casadi"),
+        "nsopt_version": version("nsopt"),
+        "casadi_version": version("casadi"),
         "numpy_version": np.__version__,
         "model_hash": model_hash(dynamics),
         "parameters": json.dumps(values),

@@ -1,0 +1,224 @@
+"""What an SX function computes apart from its numbers, as arrays, and those numbers.
+
+CasADi tells one instruction in a call; of a hundred thousand that takes longer than all else of a
+start whose code is on the disk. They stand one after another in what it serializes a function to,
+sixteen bytes each, and are found there by what it tells of some. Where they are not, the function
+has no `Structure`, and is read instruction by instruction.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from functools import cached_property
+from hashlib import sha256
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.leaves.instructions import (
+    CONSTANT,
+    INPUT,
+    OUTPUT,
+    Instructions,
+    P,
+    number_instructions,
+)
+from nsopt.leaves.kinds import PLAIN
+from nsopt.leaves.operations import OPERATIONS
+
+Integers = NDArray[np.int64]
+
+_RECORD = np.dtype([("operation", "<i4"), ("places", "<i4", (3,))])
+"""An instruction: where its result goes, then operands; of an input or output its number and entry;
+of a constant the last two places are its bits."""
+
+_ASKED = 64
+"""Instructions that are compared with what CasADi tells of them, beside the first of each kind."""
+
+
+class Structure:
+    """Instructions of a function (x, p) -> y that calls no others.
+
+    Parameters
+    ----------
+    function : ca.Function
+    records : array of `_RECORD`
+        All its instructions.
+    unary : set of int
+        Those of its operations that have one operand.
+
+    Attributes
+    ----------
+    once : bool
+        Whether there is a p.
+    operation, left, right : (n,)
+        All instructions but outputs and numbers of a mechanism. Operands are instructions; from
+        n on uses of numbers. For an input its number and its entry.
+    plain : dict of int to float
+        The values of constants that formulas have.
+    outputs : (y,)
+        What each entry of y is, as operands are.
+    numbers : (u,)
+        The number at each use: numbers of a mechanism are alike by accident, or round-off.
+    """
+
+    def __init__(self, function: ca.Function, records: NDArray[np.void], unary: set[int]) -> None:
+        self.once = function.nnz_in(P) > 0
+        operation = records["operation"].astype(np.int64)
+        first, second, third = records["places"].T.astype(np.int64)
+        is_constant, is_input = operation == CONSTANT, operation == INPUT
+        is_output = operation == OUTPUT
+        bits = np.ascontiguousarray(records["places"][:, 1:]).view("<f8").ravel()
+        is_number = is_constant & ~np.isin(np.abs(bits), [*PLAIN])
+        computed = ~(is_input | is_constant | is_output)
+        third = np.where(np.isin(operation, [*unary]), second, third)
+        written = np.where(is_output, -1, first)
+        left = _find_sources(written, np.where(computed | is_output, second, -1))
+        right = _find_sources(written, np.where(computed, third, -1))
+        stays = ~(is_number | is_output)
+        n = int(stays.sum())
+        at = np.where(stays, np.cumsum(stays) - 1, -1)
+        # Uses of numbers, in order: left operands and outputs of an instruction, then right ones.
+        operands = np.column_stack([left, right])
+        used = (operands >= 0) & is_number[operands]
+        numbered = np.where(operands >= 0, at[operands], 0)
+        numbered[used] = n + np.arange(used.sum())
+        self.numbers = bits[operands[used]]
+        one, other = numbered.T
+        self.operation = operation[stays]
+        self.left = np.where(is_input, second, one)[stays]
+        self.right = np.where(is_input, third, other)[stays]
+        is_plain = is_constant & stays
+        self.plain = dict(zip(at[is_plain].tolist(), bits[is_plain].tolist(), strict=True))
+        order = np.argsort(third[is_output], kind="stable")
+        self.outputs = one[is_output][order]
+
+    @cached_property
+    def key(self) -> str:
+        """A hash of all but the numbers."""
+        plain = np.array([*self.plain.values()], dtype=float)
+        arrays = (self.operation, self.left, self.right, plain, self.outputs)
+        total = sha256(repr([self.once, *map(len, arrays)]).encode())
+        for array in arrays:
+            total.update(array.tobytes())
+        return total.hexdigest()
+
+    def alike(self) -> Integers:
+        """Return which uses have the same number, by the order of their first ones."""
+        return _label(self.numbers.view(np.int64))
+
+    def apart(self, labels: Integers) -> Integers:
+        """Return labels of which those that are not of one number each are parted, by use."""
+        parted = np.zeros(int(labels.max(initial=-1)) + 1, dtype=bool)
+        parted[labels[~self._agree(labels)]] = True
+        uses = np.arange(1, 1 + len(labels))
+        return _label(labels * (1 + len(labels)) + np.where(parted[labels], uses, 0))
+
+    def allows(self, labels: Integers) -> bool:
+        """Tell whether uses with the same label have the same number, to the bit."""
+        return bool(self._agree(labels).all())
+
+    def _agree(self, labels: Integers) -> NDArray[np.bool_]:
+        """Tell of each use whether it has the number of the first use with its label."""
+        bits = self.numbers.view(np.int64)
+        return np.asarray(bits[_first(labels)][labels] == bits)
+
+    def values(self, labels: Integers) -> tuple[float, ...]:
+        """Return the numbers by label."""
+        return tuple(self.numbers[_first(labels)].tolist())
+
+    def instructions(self, labels: Integers) -> Instructions:
+        """Return them as values, of numbers those with the same label once."""
+        n = len(self.operation)
+        ends = np.concatenate([np.arange(n), n + labels])
+        left, right = self.left.copy(), self.right.copy()
+        computed = ~np.isin(self.operation, [INPUT, CONSTANT])
+        left[computed], right[computed] = ends[left[computed]], ends[right[computed]]
+        return number_instructions(
+            self.operation.tolist(),
+            left.tolist(),
+            right.tolist(),
+            ends[self.outputs].tolist(),
+            self.plain,
+            self.values(labels),
+            once=self.once,
+        )
+
+
+def read_structure(function: ca.Function) -> Structure | None:
+    """Return the instructions of a function (x, p) -> y of dense columns, where they are found."""
+    n = function.n_instructions()
+    text = np.frombuffer(function.serialize().encode("ascii"), np.uint8) - np.uint8(ord("a"))
+    if len(text) % 2 or (text > 15).any():
+        return None
+    content = (text[::2] | text[1::2] << 4).tobytes()
+    for begin in _find_all(content, _state(function, 0)):
+        if begin + n * _RECORD.itemsize <= len(content):
+            records = np.frombuffer(content, _RECORD, n, begin)
+            unary = _compare(function, records)
+            if unary is not None:
+                return Structure(function, records, unary)
+    return None
+
+
+def _compare(function: ca.Function, records: NDArray[np.void]) -> set[int] | None:
+    """Return which operations have one operand, or nothing where records are not its own."""
+    operation = records["operation"]
+    kinds, first = np.unique(operation, return_index=True)
+    if not {*kinds.tolist()} <= OPERATIONS | {INPUT, CONSTANT, OUTPUT}:
+        return None
+    spread = np.linspace(0, len(records) - 1, _ASKED).astype(int)
+    unary = {
+        int(what)
+        for what, k in zip(kinds, first.tolist(), strict=True)
+        if what in OPERATIONS and len(function.instruction_input(k)) == 1
+    }
+    for k in {*first.tolist(), *spread.tolist()}:
+        stated = _state(function, k)
+        if records[k].tobytes()[: len(stated)] != stated:
+            return None
+    return unary
+
+
+def _state(function: ca.Function, k: int) -> bytes:
+    """Return an instruction as the bytes of its record; without the last place if it has none."""
+    what, to = function.instruction_id(k), function.instruction_output(k)
+    if what == CONSTANT:
+        return struct.pack("<iid", what, to[0], function.instruction_constant(k))
+    operands = function.instruction_input(k)
+    if what == OUTPUT:
+        return struct.pack("<4i", what, to[0], operands[0], to[1])
+    return struct.pack(f"<{2 + len(operands)}i", what, to[0], *operands)
+
+
+def _find_all(content: bytes, part: bytes) -> Iterator[int]:
+    at = content.find(part)
+    while at >= 0:
+        yield at
+        at = content.find(part, at + 1)
+
+
+def _find_sources(written: Integers, read: Integers) -> Integers:
+    """Return which instruction wrote last to the place that each reads; -1 where it reads none."""
+    n = len(written)
+    steps = np.arange(n)
+    writes = np.sort((written * n + steps)[written >= 0])
+    reads = read * n + steps
+    found = writes[np.searchsorted(writes, reads) - 1] % n
+    return np.where(read >= 0, found, -1)
+
+
+def _label(of: Integers) -> Integers:
+    """Return the same integers counted from 0 by the order of their first places."""
+    _, first, inverse = np.unique(of, return_index=True, return_inverse=True)
+    ranks = np.empty(len(first), dtype=np.int64)
+    ranks[np.argsort(first)] = np.arange(len(first))
+    return ranks[inverse]
+
+
+def _first(labels: Integers) -> Integers:
+    """Return the first place of each label."""
+    _, first = np.unique(labels, return_index=True)
+    return first

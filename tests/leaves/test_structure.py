@@ -1,0 +1,125 @@
+"""Texts that serve functions of other numbers, against CasADi's virtual machine."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from nsopt.leaves import Leaf, kept_text, program
+from nsopt.leaves.instructions import read_instructions
+from nsopt.leaves.structure import read_structure
+from tests.leaves.functions import assert_same_bits, interpret, random_function, sx
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+X, P = np.linspace(-0.4, 0.9, 12), np.linspace(0.2, 0.7, 3)
+
+
+@pytest.fixture
+def written(monkeypatch):
+    """Count the texts that are written, of short functions too; none is kept in the process."""
+    texts = []
+
+    def note(instructions, lanes):
+        texts.append(write(instructions, lanes))
+        return texts[-1]
+
+    write = kept_text.write_program
+    monkeypatch.setattr(kept_text, "write_program", note)
+    monkeypatch.setattr(kept_text, "_texts", type(kept_text._texts)())
+    monkeypatch.setattr(program, "LONG", 1)
+    return texts
+
+
+def hinges(lengths, mass=0.7, share=0.5):
+    """Return forces of springs of some lengths, between one end of a chain and the other."""
+    x, p = sx(12, 3)
+    rows = [
+        mass * (ca.sqrt(length**2 + x[k] ** 2) - share * p[k % 3] * ca.sin(length * x[k + 1]))
+        for k, length in enumerate(lengths)
+    ]
+    return ca.Function("hinges", [x, p], [ca.vertcat(*rows, ca.sum1(ca.vertcat(*rows)))])
+
+
+def assert_right(*functions):
+    for function in functions:
+        assert_same_bits(Leaf(function)(X, P), interpret(function, X, P))
+
+
+def test_one_text_serves_functions_that_differ_in_numbers(written):
+    assert_right(*(hinges([a] * 11, mass) for a, mass in ((0.3, 0.7), (0.4, 1.9), (1e9, -3.0))))
+    assert len(written) == 1
+    assert_right(hinges([0.3] * 11, share=0.25))  # beside the mass it is a number, not a half
+    assert len(written) == 2
+
+
+def test_numbers_that_are_no_longer_equal_are_told_apart(written):
+    """Lengths that differ by round-off, in one place and then in others."""
+    near, equal = 0.3 * (1 + 1e-15), hinges([0.3] * 11)
+    first, second = hinges([0.3] * 10 + [near]), hinges([near, 0.3, 1.7] + [0.3] * 8)
+    assert_right(equal, first, second, equal, first)
+    assert len(written) == 2  # the second has each length apart, and so serves all
+    assert_right(hinges(np.linspace(0.11, 0.93, 11)))
+    assert len(written) == 2
+
+
+def test_a_number_that_a_formula_has_is_of_another_text(written):
+    """So are a product with one, which CasADi leaves out, and minus zero."""
+    assert_right(*(hinges([a] * 11, b) for a, b in ((0.3, 0.7), (2.0, 0.7), (1.0, 0.7), (0.3, 1))))
+    assert len(written) == 4
+
+
+def test_texts_are_found_again_on_the_disk(written, folder, monkeypatch):
+    assert_right(hinges([0.3] * 11))
+    monkeypatch.setattr(kept_text, "_texts", type(kept_text._texts)())
+    assert_right(hinges([0.4] * 11))
+    assert len(written) == 1
+    for path in folder.glob("*.text"):
+        path.write_bytes(path.read_bytes()[:-9])
+    monkeypatch.setattr(kept_text, "_texts", type(kept_text._texts)())
+    assert_right(hinges([0.5] * 11))
+    assert len(written) == 2
+
+
+def test_no_more_texts_are_held_than_are_used(written, monkeypatch):
+    monkeypatch.setattr(kept_text, "MOST", 2)
+    for count in range(3, 9):
+        assert_right(hinges([0.3] * count))
+    assert len(kept_text._texts) == 2
+    assert len(written) == 6
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.usefixtures("written")
+def test_all_operations_in_random_order(seed):
+    function = random_function(seed)
+    assert read_structure(function) is not None
+    x, p = np.linspace(-0.9, 1.1, 5), np.linspace(0.3, 2.0, 4)
+    assert_same_bits(Leaf(function)(x, p), interpret(function, x, p))
+
+
+def test_instructions_are_those_that_casadi_tells():
+    """The same operations, each once; numbers are the ones that they read."""
+    function = hinges(np.linspace(0.1, 0.9, 11))
+    structure = read_structure(function)
+    found, told = structure.instructions(structure.alike()), read_instructions(function)
+    assert sorted(found.operation) == sorted(told.operation)
+    assert sorted(found.constants.values()) == sorted(told.constants.values())
+
+
+def test_a_function_without_numbers_or_p(written):
+    x, p = sx(4, 0)
+    function = ca.Function("plain", [x, p], [ca.vertcat(x[0] * x[1] - x[2], 2 * x[3], x[0])])
+    for _ in range(2):
+        made = Leaf(function)
+        assert_same_bits(made(X[:4], []), interpret(function, X[:4], []))
+    assert len(written) == 1
+
+
+def test_what_calls_others_is_read_one_by_one(written):
+    y = ca.SX.sym("y", 2)
+    called = ca.Function("called", [y], [ca.hypot(y[0], 0.7 * y[1])], {"never_inline": True})
+    x, p = sx(2, 1)
+    function = ca.Function("calls", [x, p], [called(x) + p])
+    assert read_structure(function) is None
+    for _ in range(2):
+        assert_same_bits(Leaf(function)([0.2, 0.3], [0.5]), interpret(function, [0.2, 0.3], [0.5]))
