@@ -205,6 +205,9 @@ def _measure_errors(check: Check, of: CheckedRun, result: Result, progress: bool
     except KeyboardInterrupt:
         remember()
         return Result(leave_unknown(result.data, "its repetition was interrupted"))
+    except Exception as error:  # what tells its error must not lose the run
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        return Result(leave_unknown(result.data, f"its repetition failed, {reason}"))
 
 
 def _tell_of_redundancy(dynamics: Dynamics, run: Run) -> None:
