@@ -200,6 +200,8 @@ OF_SOME: dict[str, type] = {
     **dict.fromkeys(("generalized_coordinates", "friction_without_axial"), str),
     **dict.fromkeys(("internal_states", "limits_tightened", "degrees_of_freedom"), Integral),
     **dict.fromkeys(("dissipates", "forces_dissipate"), Integral),
+    **dict.fromkeys(("accuracy", "h_part"), Real),
+    "accuracy_missed": Integral,
     "error_unknown": str,
     "error_parts": Real,
 }

@@ -219,6 +219,8 @@ def steps(data: xr.Dataset) -> list[Row]:
     built = attrs["compile_time"]
     code = f"; {built:.2g} s to make or find its code" if built else ""
     bounds = f"{attrs['h_min']:.3g} ... {attrs['h_max']:.3g}"
+    if (part := attrs.get("h_part", 1.0)) != 1:
+        bounds += f", part {part:.3g}"
     others = "by other schemes", by_other_schemes(data)
     return [
         (

@@ -148,4 +148,19 @@ def _suggest(data: xr.Dataset, found: LargestError) -> str:
     return f"h_max of {h:.1g} s or less"
 
 
-CHECKS = (_tell_error_of_motion, _tell_error_of_energy, _tell_error_of_forces)
+def _tell_missed_accuracy(data: xr.Dataset) -> Iterator[str]:
+    if data.attrs.get("accuracy_missed"):
+        part = max(find_error_of_motion(data).part, find_error_of_energy(data).part)
+        yield (
+            f"the accuracy of {data.attrs['accuracy']:g} is not met: this run is off by "
+            f"{part:.2g}, and shorter steps do not help; motion is predictable until "
+            f"{find_predictable_time(data):.4g} s"
+        )
+
+
+CHECKS = (
+    _tell_missed_accuracy,
+    _tell_error_of_motion,
+    _tell_error_of_energy,
+    _tell_error_of_forces,
+)

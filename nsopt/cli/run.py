@@ -86,6 +86,14 @@ def run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the checkpoint; all else as it was.")
     ] = False,
+    accuracy: Annotated[
+        float | None,
+        typer.Option(
+            metavar="PART",
+            help="Error that motion and energy may have, over their sizes: steps are shortened "
+            "until it is met.",
+        ),
+    ] = None,
     check: Annotated[
         bool,
         typer.Option(help="Repeat the run in other steps, which tells its errors."),
@@ -98,7 +106,8 @@ def run(
         stated, values = load(problem, load_stated), settings(set_ or [])
         chosen = stated.at(values)
         given = {"h_min": h_min, "h_max": h_max}
-        steps = _steps(chosen.steps, {k: h for k, h in given.items() if h is not None})
+        given_bounds = {k: h for k, h in given.items() if h is not None}
+        steps = _steps(chosen.steps, given_bounds)
         stated_path = out or Path("results") / f"{name}.nc"
         target = result_path(context, stated_path, overwrite or resume, resumable=True)
         check_writable(target.with_suffix(".png"))
@@ -106,7 +115,9 @@ def run(
         chosen_solver = choose_solver(solver)
         chosen_control = _control(tolerance, chosen_scheme)
         begin = chosen.start.t if chosen.start else 0.0
-        checkpoint = _checkpoint(target, checkpoint_every, resume)
+        checkpoint = _checkpoint(target, checkpoint_every if accuracy is None else 0, resume)
+        if accuracy is not None and not check:
+            raise ValueError("--accuracy is met by errors that are measured: leave out --no-check")
     # The steps so far are saved, however often Ctrl-C is pressed.
     with uninterrupted():
         with plain_errors():
@@ -114,7 +125,8 @@ def run(
                 chosen.dynamics,
                 chosen.start,
                 chosen.duration if t_end is None else t_end - begin,
-                steps=steps,
+                steps=steps if accuracy is None or given_bounds else None,
+                accuracy=accuracy,
                 scheme=chosen_scheme,
                 solver=chosen_solver,
                 control=chosen_control,

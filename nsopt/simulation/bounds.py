@@ -27,26 +27,34 @@ class StepBounds:
     Parameters
     ----------
     h_min, h_max : float [s]
+    part : float
+        Of the h that the step control would allow, by the local error, how far contacts may be
+        followed and how late an impact may be, that which it allows.
 
     Raises
     ------
     ValueError
-        Unless 0 < h_min <= h_max, both finite.
+        Unless 0 < h_min <= h_max and 0 < part, all finite.
     """
 
     h_min: float
     h_max: float
+    part: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("h_min", "h_max"):
+        for name, unit in (("h_min", " of seconds"), ("h_max", " of seconds"), ("part", "")):
             value = getattr(self, name)
             if not isinstance(value, Real) or not 0 < float(value) < np.inf:
-                raise ValueError(f"{name} must be a positive number of seconds, got {value!r}")
+                raise ValueError(f"{name} must be a positive number{unit}, got {value!r}")
         if self.h_min > self.h_max:
             raise ValueError(
                 f"h_min must not exceed h_max, got h_min = {self.h_min:g} > h_max = "
                 f"{self.h_max:g} s: exchange them, or make them equal for a fixed step"
             )
+
+    def scale(self, part: float) -> "StepBounds":
+        """Return bounds of steps that are a part of the size, by whatever rule they are chosen."""
+        return StepBounds(part * self.h_min, part * self.h_max, part * self.part)
 
     def until_end(self, remaining: float) -> "StepBounds":
         """Return the bounds of the next step when ``remaining`` [s] are left.

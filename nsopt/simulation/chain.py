@@ -106,12 +106,12 @@ class Chain:
         """Return the h of the next attempt [s]."""
         t, _, _, h, _, _ = self._attempt.layout.state(z)
         steps = self._run.steps
-        run = [steps.h_min, steps.h_max, self._run.t_end, self._run.part]
+        run = [steps.h_min, steps.h_max, self._run.t_end, self._run.steps.part]
         return float(self._attempt.size(t, h, run))
 
     def _bounded(self, *bounds: float) -> Array:
         """Return the parameters of a run with h_min, h_max, end [s]."""
-        limits = (*bounds, self._run.part)
+        limits = (*bounds, self._run.steps.part)
         return ChainParameters(self._run.p, limits, self._scales.numbers).vector
 
     def step_of(self, h: float, z: Array, start: Start) -> ChainRun:

@@ -50,7 +50,7 @@ class ChainParameters(NamedTuple):
     """The numbers that do not change during a run of a chain."""
 
     p: Any  # (np,) of the mechanism
-    bounds: Any  # (4,) h_min, h_max, end of the run [s]; `Run.part`
+    bounds: Any  # (4,) h_min, h_max, end of the run [s]; `StepBounds.part`
     scales: Any  # (4 + ng,) `Scales.numbers`
 
     @property

@@ -30,15 +30,12 @@ class Run:
         Parameters of the mechanism.
     t_end : float [s]
     steps : StepBounds
-    part : float
-        Of the h of another run, which this one repeats to tell its errors.
     """
 
     start: Start
     p: Array
     t_end: float
     steps: StepBounds
-    part: float = 1.0
 
     @classmethod
     def checked(
@@ -67,8 +64,7 @@ class Run:
 
     def repeat(self, part: float, t_end: float) -> Run:
         """Return the same run up to ``t_end`` [s] in steps of a part of the size."""
-        steps = StepBounds(part * self.steps.h_min, part * self.steps.h_max)
-        return replace(self, t_end=t_end, steps=steps, part=part)
+        return replace(self, t_end=t_end, steps=self.steps.scale(part))
 
 
 def check_run(dynamics: Dynamics, duration: float, steps: StepBounds) -> None:

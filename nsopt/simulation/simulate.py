@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
+from functools import partial
 from numbers import Integral
 from time import perf_counter
 from typing import Any
@@ -22,7 +23,7 @@ from nsopt.simulation.acceptance import Acceptance
 from nsopt.simulation.advance import advance_to_end
 from nsopt.simulation.bounds import StepBounds
 from nsopt.simulation.chain import Compiled
-from nsopt.simulation.check import Check, CheckedRun, leave_unknown
+from nsopt.simulation.check import Accuracy, Check, CheckedRun, leave_unknown
 from nsopt.simulation.checkpoint import Checkpoint, checkpoint_writer
 from nsopt.simulation.control import StepControl
 from nsopt.simulation.driver import Driver
@@ -36,6 +37,9 @@ from nsopt.stored import check_wanted
 IN_HALVES = Check()
 """By which runs are checked by default."""
 
+IN_DOUBLES = Check(seconds=0)
+"""By which runs in ever shorter steps are checked: it takes less than the run before."""
+
 TINY = 1e-12
 """Time [s] that counts as none."""
 
@@ -45,7 +49,8 @@ def simulate(
     start: Start | None = None,
     duration: float = 1.0,
     *,
-    steps: StepBounds,
+    steps: StepBounds | None = None,
+    accuracy: float | None = None,
     scheme: Scheme | None = None,
     solver: Solver | Compiled | None = None,
     control: StepControl | None = None,
@@ -70,7 +75,13 @@ def simulate(
     duration : float [s]
         The last step ends exactly there.
     steps : StepBounds
-        In which each step chooses its size.
+        In which each step chooses its size. With an accuracy those to begin with; a hundred steps
+        by default.
+    accuracy : float, optional
+        In place of bounds: the error that the motion and the energy may have, over their sizes.
+        The run is taken in shorter and shorter steps until it is met, see `Accuracy`;
+        ``h_min``, ``h_max``, ``h_part`` in the attributes of the result are those of its
+        `StepBounds`, by which it can be repeated.
     scheme : Scheme
         `Variational` by default.
     solver : Solver or Compiled
@@ -138,6 +149,30 @@ def simulate(
     ...     result.save(f"{clearance}.nc")  # of the run that Ctrl-C ends too
     ... # doctest: +SKIP
     """
+    if accuracy is not None:
+        if checkpoint is not None:
+            raise ValueError("an accuracy is met by many runs: give either that or a checkpoint")
+        goal = Accuracy(accuracy)
+        again = partial(
+            simulate,
+            dynamics,
+            start,
+            duration,
+            scheme=scheme,
+            solver=solver,
+            control=control,
+            parameters=parameters,
+            acceptance=acceptance,
+            store_every=store_every,
+            times=times,
+            variables=variables,
+            check=IN_DOUBLES,
+            title=title,
+            progress=progress,
+        )
+        return goal.reach(again, goal.first_bounds(duration) if steps is None else steps)
+    if steps is None:
+        raise TypeError("give either steps=StepBounds(h_min, h_max) or accuracy=1e-3")
     if not isinstance(store_every, Integral) or store_every < 1:
         raise ValueError(f"store_every must be a whole number, 1 or more, got {store_every!r}")
     title = dynamics.mechanism.name if title is None else title
@@ -174,6 +209,7 @@ def simulate(
             **_method_attributes(method, dynamics),
             "h_min": steps.h_min,
             "h_max": steps.h_max,
+            "h_part": steps.part,
             "duration": duration,
             "completed": int(not stop_reason),
             "stop_reason": stop_reason,

@@ -74,7 +74,7 @@ class Stepper:
         self._slack = 1e-9 * scales.time
         x = ca.SX.sym("figures", len(StepFigures._fields))
         order = program.scheme.error_order
-        step = StepFigures(*ca.vertsplit(x)).at_full_size(run.part, order)
+        step = StepFigures(*ca.vertsplit(x)).at_full_size(run.steps.part, order)
         outputs = [ca.SX(control.keeps(step)), ca.SX(control.factor(step, order))]
         self._rule = Evaluator(ca.Function("control", [x], outputs))
         self.state = StepperState(run.steps.h_max)

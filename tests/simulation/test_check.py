@@ -8,6 +8,7 @@ from nsopt import (
     GROUND,
     Body,
     Check,
+    Checkpoint,
     ContactLaw,
     Driven,
     ErrorControl,
@@ -225,3 +226,42 @@ def test_what_is_off_by_more_than_a_twentieth_is_told():
 def test_a_check_takes_no_negative_time():
     with pytest.raises(ValueError, match="seconds of Check"):
         Check(seconds=-1.0)
+
+
+@pytest.mark.parametrize("asked", [1e-2, 1e-4])
+def test_a_run_is_as_accurate_as_asked(asked):
+    result = simulate(pendulum(), None, DURATION, accuracy=asked, progress=False)
+    size = np.ptp(place(np.linspace(0, DURATION, 400)), axis=0).max()
+    assert off(result).max() < asked * size
+    assert not result.warnings
+
+
+def test_a_run_to_an_accuracy_can_be_repeated():
+    result = simulate(pendulum(), None, DURATION, accuracy=1e-3, progress=False)
+    bounds = StepBounds(*(result.data.attrs[name] for name in ("h_min", "h_max", "h_part")))
+    again = simulate(pendulum(), None, DURATION, steps=bounds, progress=False)
+    assert np.array_equal(result["q"].values, again["q"].values)
+
+
+def test_an_accuracy_that_no_steps_meet_is_told():
+    """A double pendulum for so long that rounding parts its motions."""
+    p = load_problem("double_pendulum")
+    result = simulate(p.dynamics, p.start, 60.0, accuracy=1e-2, progress=False)
+    assert result.data.attrs["accuracy_missed"]
+    (text,) = [x for x in result.warnings if "is not met" in x]
+    until = float(text.split("until ")[1].split()[0])
+    assert 1 < until < 60
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"accuracy": 0.0}, ValueError),
+        ({"accuracy": 1e-3, "checkpoint": Checkpoint("anywhere")}, ValueError),
+        ({}, TypeError),
+    ],
+    ids=["zero", "checkpoint", "nothing"],
+)
+def test_an_accuracy_is_a_part_and_stands_alone(options, error):
+    with pytest.raises(error, match="accuracy"):
+        simulate(pendulum(), duration=0.1, progress=False, **options)

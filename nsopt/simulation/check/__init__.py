@@ -2,6 +2,7 @@
 
 From the outside in::
 
+    accuracy      runs in shorter and shorter steps, until the error is small enough
     check         which other sizes, and what comes of the runs
     repetition    the same run in steps of a part of the size
     comparison    the errors of what is compared
@@ -10,6 +11,7 @@ From the outside in::
     estimate      the order that is seen in three sizes of steps, and the error
 """
 
+from nsopt.simulation.check.accuracy import Accuracy
 from nsopt.simulation.check.check import Check, CheckedRun, leave_unknown
 
-__all__ = ["Check", "CheckedRun", "leave_unknown"]
+__all__ = ["Accuracy", "Check", "CheckedRun", "leave_unknown"]
