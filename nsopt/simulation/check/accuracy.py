@@ -24,7 +24,7 @@ SHORTEST, LONGEST = 1 / 64, 0.5
 """Part of h that the next run takes at least and at most."""
 
 LOST = 0.25
-"""The same after a run that tells nothing."""
+"""The same where no order was seen."""
 
 GAIN = 0.8
 """Of the error before, that from which on shorter steps do not help."""
@@ -96,8 +96,10 @@ class Accuracy:
         """Return the part of h for the next run."""
         if not np.isfinite(error.part):
             return LOST
-        order = error.order if np.isfinite(error.order) else 1.0
-        return float(np.clip((SAFE * self.part / error.part) ** (1 / order), SHORTEST, LONGEST))
+        if not np.isfinite(error.order):
+            return LOST
+        part = (SAFE * self.part / error.part) ** (1 / error.order)
+        return float(np.clip(part, SHORTEST, LONGEST))
 
 
 def _note(result: Result, asked: float, error: float) -> Result:

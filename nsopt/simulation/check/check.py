@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 FINER, COARSER = (1 / 2, 1 / 4), (2.0, 4.0)
 """Parts of h of the repetitions."""
 
+SLOWER = 2.0
+"""What a repetition may take, over what it was expected to."""
+
 RECORDED = 2
 """What a step takes with the record of it, over what it takes by itself, roughly."""
 
@@ -77,9 +80,11 @@ class Check:
         cost = RECORDED * of.seconds * sum(1 / part for part in FINER)
         finer = cost <= max(self.seconds, of.start_seconds) if self.seconds else False
         parts = FINER if finer else COARSER
+        # Where longer steps fail, what takes their place may take much longer than the run did.
+        most = SLOWER * max(self.seconds, of.start_seconds, of.seconds)
         again: list[Repetition] = []
         for part in parts:
-            again.append(repeat(of.dynamics, of.run, of.method, part, times, progress))
+            again.append(repeat(of.dynamics, of.run, of.method, part, times, progress, most))
             if again[-1].states.sizes["time"] < 2:
                 reason = again[-1].stop_reason.partition("\n")[0]
                 return leave_unknown(

@@ -57,13 +57,28 @@ class Repetition:
 
 
 def repeat(
-    dynamics: Dynamics, run: Run, method: Method, part: float, times: Array, progress: bool
+    dynamics: Dynamics,
+    run: Run,
+    method: Method,
+    part: float,
+    times: Array,
+    progress: bool,
+    most: float,
 ) -> Repetition:
-    """Return the run again, up to the last of ``times`` (n,) [s], with a part of its h."""
+    """Return the run again, with a part of its h, up to the last of some times.
+
+    Parameters
+    ----------
+    part : float
+    times : (n,) [s]
+    progress : bool
+    most : float [s]
+        That it may take; it ends there.
+    """
     again = run.repeat(part, float(times[-1]))
     driver = Driver(dynamics, again, method)
     history = History(dynamics, run.start, run.p, gains=method.scheme.gains)
-    stop_reason = advance_to_end(driver, history, None, progress, name_steps(part))
+    stop_reason = advance_to_end(driver, history, None, progress, name_steps(part), most)
     steps = history.steps()
     if not len(steps):
         return Repetition(_at(times[:0], history, steps), {}, stop_reason)
