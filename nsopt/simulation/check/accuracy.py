@@ -15,6 +15,7 @@ from nsopt.caveats import (
     find_error_of_motion,
     find_predictable_time,
 )
+from nsopt.interrupt import remember
 from nsopt.result import Result
 from nsopt.simulation.bounds import StepBounds
 
@@ -114,13 +115,19 @@ class Accuracy:
         """
         best, stalls = _Trial(None), 0
         for _ in range(RUNS):
-            trial = _Trial.of(run(steps=steps))
+            try:
+                trial = _Trial.of(run(steps=steps))
+            except KeyboardInterrupt:
+                if best.result is None:
+                    raise
+                remember()  # what there is, is kept; nothing more begins
+                break
             gains = trial.until > LONGER * best.until or trial.error.part < GAIN * best.error.part
             stalls = 0 if gains else stalls + 1
-            if best.result is None or trial.value > best.value:
+            met = trial.error.part <= self.part
+            if met or best.result is None or trial.value > best.value:
                 best = trial
             failed = np.isinf(best.error.part)
-            met = trial.error.part <= self.part
             if met or stalls > (FAILED if failed else 1) or trial.ends:
                 break
             steps = steps.scale(self._shrink(trial.error))
