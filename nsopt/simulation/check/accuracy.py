@@ -44,7 +44,7 @@ FAILED = 4
 """Runs in a row that may tell nothing of their error, before one does."""
 
 RUNS, MOST = 20, 1_000_000
-"""Runs at most, and steps after which no other run follows."""
+"""Runs at most, and steps of each at most."""
 
 
 class _Trial(NamedTuple):
@@ -69,11 +69,11 @@ class _Trial(NamedTuple):
         """What is larger the better the run."""
         return self.until, -self.error.part
 
-    @property
-    def ends(self) -> bool:
-        """Whether nothing follows, for it was interrupted or is long."""
-        result = self.result
-        return result is not None and (result.interrupted or result.data.attrs["steps"] > MOST)
+    def end_at(self, part: float) -> bool:
+        """Tell whether no run in a part of the h follows: it was interrupted, or that is long."""
+        if self.result is None:
+            return False
+        return self.result.interrupted or self.result.data.attrs["steps"] > part * MOST
 
 
 @dataclass(frozen=True)
@@ -128,9 +128,10 @@ class Accuracy:
             if met or best.result is None or trial.value > best.value:
                 best = trial
             failed = np.isinf(best.error.part)
-            if met or stalls > (FAILED if failed else 1) or trial.ends:
+            part = self._shrink(trial.error)
+            if met or stalls > (FAILED if failed else 1) or trial.end_at(part):
                 break
-            steps = steps.scale(self._shrink(trial.error))
+            steps = steps.scale(part)
         assert best.result is not None
         missed = int(not best.error.part <= self.part)
         data = best.result.data.assign_attrs(accuracy=self.part, accuracy_missed=missed)
