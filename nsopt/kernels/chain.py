@@ -37,7 +37,7 @@ class Attempt(NamedTuple):
     Attributes
     ----------
     space : (k,)
-        The workspaces of all programs.
+        The workspace of all programs.
     step : (k,)
         t, q, v, parameters of the mechanism, h, scales, unknowns.
     guess : (k,)
@@ -75,7 +75,7 @@ def run_chains(chain: Any, tables: Any, options: Any, z: Any, parameters: Any, r
     step = chain.nq + chain.nv + parameters.shape[1] - 1 + chain.unknowns
     end = chain.recorded + 2 + 2 * chain.checks
     given = RESIDUALS + len(tables.at) - 1 + 4 + FIGURES + EXTRA
-    a = tables.space_at[-1]
+    a = tables.space
     b = a + step
     c = b + max(step, JUDGED)
     d = c + end
@@ -84,9 +84,9 @@ def run_chains(chain: Any, tables: Any, options: Any, z: Any, parameters: Any, r
     packed = PackedPrograms(
         view(tables.numbers, 0, len(tables.numbers)),
         view(tables.at, 0, len(tables.at)),
-        view(tables.space_at, 0, len(tables.space_at)),
         view(tables.code, 0, len(tables.code)),
         view(tables.of_equations, 0, len(tables.of_equations)),
+        tables.space,
     )
     count = 0
     for i in range(len(z)):
@@ -151,7 +151,7 @@ def solve_step(
     for most in (1.0, chain.strictest):
         share = min(max(h / parameters[bounds + 3], chain.strictest), most)
         iterations += solve_in_turn(chain, tables, options, w, old, last, share, residuals)
-        call(chain.end, w.step, w.guess, w.end)
+        call(chain.end, w.step, w.space, w.end)
         failed = find_failure(w.end, chain.recorded + 2, chain.checks)
         exact = largest(residuals) <= options.tolerance
         if failed < 0 or not exact or not tables.of_equations[failed]:
@@ -219,8 +219,7 @@ def solve_in_turn(
     first = begin
     for k in range(len(tables.at) - 1):
         p = view(tables.numbers, tables.at[k], tables.at[k + 1])
-        space = view(w.space, tables.space_at[k], tables.space_at[k + 1])
-        x = workspace_of(p, space)
+        x = workspace_of(p, w.space)
         n = len(x.x)
         c = 4 * k
         parameters_of, guess = tables.code[c], tables.code[c + 1]
@@ -235,7 +234,7 @@ def solve_in_turn(
             call(prepare, x.known, x.kept, w.guess)
         else:
             call(prepare, w.step, x.kept, w.guess)
-        residuals[k], taken = solve(p, space, evaluate, options, last, share)
+        residuals[k], taken = solve(p, w.space, evaluate, options, last, share)
         iterations += taken
         for i in range(n):
             w.step[first + i] = x.x[i]

@@ -63,7 +63,7 @@ def _typical_arguments() -> KernelEntries:
     table = np.zeros((0, 0))
     chain = ChainCode(0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0, 1.0)
     options = NewtonNumbers(1e-11, 1e-8, 1, 0.0, 0.1, 0.3, 10.0, 0.01, 1, 0, 0)
-    programs = PackedPrograms(indices, indices, indices, indices, indices)
+    programs = PackedPrograms(indices, indices, indices, indices, 0)
     return KernelEntries(
         (chain, programs, options, table, table, table),
         (indices, numbers, 0, options, False, 1.0),

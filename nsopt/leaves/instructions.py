@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 import casadi as ca
@@ -14,8 +14,8 @@ from nsopt.leaves.branches import only_calls, sides_of
 from nsopt.leaves.operations import COMMUTATIVE, OPERATIONS, name_of
 
 INPUT, CONSTANT, OUTPUT, CALL = ca.OP_INPUT, ca.OP_CONST, ca.OP_OUTPUT, ca.OP_CALL
-X, P = 0, 1
-"""Numbers of the inputs."""
+P, X = 0, 1
+"""Numbers of the inputs: x of a function that is computed after it has the next one, and so on."""
 
 BASE = 1 << 40
 """Beyond all values and entries."""
@@ -55,8 +55,8 @@ class Instructions:
         and its entry; for a branch its condition; for a result its branch.
     constants : dict of int to float
         The values that are constant.
-    varies : list of bool
-        Whether a value depends on x.
+    stage : list of int
+        The last input that a value depends on, by its number.
     needed : list of bool
         Whether an output depends on a value.
     outputs : list of int
@@ -71,7 +71,7 @@ class Instructions:
     left: list[int]
     right: list[int]
     constants: dict[int, float]
-    varies: list[bool]
+    stage: list[int]
     needed: list[bool]
     outputs: list[int]
     branches: dict[int, Conditional]
@@ -86,9 +86,60 @@ def read_instructions(function: ca.Function) -> Instructions:
     ValueError
         For an operation that has no machine code.
     """
+    return read_instances(function, 1)
+
+
+class InTurn(NamedTuple):
+    """Functions that are computed in turn, each of its own x and of all inputs before.
+
+    Attributes
+    ----------
+    outputs : list of lists
+        The values that each gives.
+    last : list of int
+        The values that are computed of all inputs at the end.
+    first : list of int
+        Where each input begins in the array of all of them.
+    """
+
+    outputs: list[list[int]]
+    last: list[int]
+    first: list[int]
+
+    @property
+    def routines(self) -> tuple[str, ...]:
+        """Names of what computes them: of each what does so once, then at every x; of the last."""
+        numbers = ["" if k == X else str(k) for k in range(X, X + len(self.outputs))]
+        of_each = [f"{name}{k}" for k in numbers for name in ("prepare", "evaluate")]
+        return (*of_each, "last") if self.last else tuple(of_each)
+
+    @classmethod
+    def of(cls, instructions: Instructions) -> InTurn:
+        """Return one function alone."""
+        return cls([instructions.outputs], [], [0])
+
+
+def read_in_turn(
+    functions: Sequence[ca.Function], last: ca.Function
+) -> tuple[Instructions, InTurn]:
+    """Read y_k = f_k(x_k, (p, x_1, ..., x_k-1)), and ``last`` of (p, x_1, ...), dense columns.
+
+    Raises
+    ------
+    ValueError
+        For an operation that has no machine code.
+    """
     sides = _Sides()
-    reader = _Reader(sides, once=function.nnz_in(P) > 0)
-    return reader.instructions(reader.read(function), sides.read)
+    reader = _Reader(sides, once=True)
+    known, first, outputs = list_entries(P, functions[0].nnz_in(1)), [0], []
+    for k, function in enumerate(functions, X):
+        x = list_entries(k, function.nnz_in(0))
+        outputs.append(reader.read_of(function, [*x, *known]))
+        first.append(len(known))
+        known += x
+    at_end = reader.read_of(last, known)
+    found = reader.instructions([*chain.from_iterable(outputs), *at_end], sides.read)
+    return found, InTurn(outputs, at_end, first)
 
 
 def read_instances(function: ca.Function, own: int) -> Instructions:
@@ -109,7 +160,13 @@ def read_instances(function: ca.Function, own: int) -> Instructions:
     sides = _Sides()
     x, p = (sum(map(function.nnz_in, of)) for of in (range(own), range(own, function.n_in())))
     reader = _Reader(sides, once=p > 0)
-    return reader.instructions(reader.read_of(function, x, p), sides.read)
+    found = reader.read_of(function, [*list_entries(X, x), *list_entries(P, p)])
+    return reader.instructions(found, sides.read)
+
+
+def list_entries(number: int, count: int) -> list[tuple[int, int]]:
+    """Return the entries of an input."""
+    return [(number, entry) for entry in range(count)]
 
 
 class _Reader:
@@ -120,7 +177,8 @@ class _Reader:
     sides : _Sides
         Where sides of branches are read.
     once : bool
-        Whether what does not depend on x is computed once; where there is no p, nothing is.
+        Whether what does not depend on x is computed once; where there is no p, nothing is, and
+        all counts as depending on x.
     """
 
     def __init__(self, sides: _Sides, once: bool) -> None:
@@ -128,7 +186,7 @@ class _Reader:
         self.operation: list[int] = []
         self.left: list[int] = []
         self.right: list[int] = []
-        self.varies: list[bool] = []
+        self.stage: list[int] = []
         self.constants: dict[int, float] = {}
         self.branches: dict[int, Conditional] = {}
         # By one integer: of tuples Python would collect garbage for long.
@@ -136,17 +194,20 @@ class _Reader:
         self._known: dict[bytes, int] = {}
         self._branches: dict[Conditional, int] = {}
 
-    def read(self, function: ca.Function, given: Sequence[int] = ()) -> list[int]:
+    def read_of(self, function: ca.Function, entries: list[tuple[int, int]]) -> list[int]:
+        """Return the values of all outputs of a function of entries of inputs, if it reads them."""
+        return self.read(function, lambda k: self._input(*entries[k]))
+
+    def read(self, function: ca.Function, given: Callable[[int], int]) -> list[int]:
         """Return the values of all outputs of a function, one after another.
 
         Parameters
         ----------
         function : Function
-        given : values of all inputs, one after another
-            Of a function that another calls: its instructions come in place of the call. Without
-            them inputs are those of the leaf.
+        given : function
+            Of k: the k-th entry of all inputs, one after another.
         """
-        numbers, varies = self._numbers, self.varies
+        numbers, stage = self._numbers, self.stage
         work = [-1] * int(function.sz_w())
         first_in = [0, *accumulate(function.nnz_in(i) for i in range(function.n_in()))]
         first_out = [0, *accumulate(function.nnz_out(i) for i in range(function.n_out()))]
@@ -164,14 +225,14 @@ class _Reader:
                 key = (what * BASE + a) * BASE + b
                 value = numbers.get(key, -1)
                 if value < 0:
-                    value = numbers[key] = self._add(what, a, b, varies[a] or varies[b])
+                    value = numbers[key] = self._add(what, a, b, max(stage[a], stage[b]))
             elif what == OUTPUT:
                 output, entry = read_place(k)
                 outputs[first_out[output] + entry] = work[read_operands(k)[0]]
                 continue
             elif what == INPUT:
                 a, b = read_operands(k)
-                value = given[first_in[a] + b] if given else self._input(a, b)
+                value = given(first_in[a] + b)
             elif what == CONSTANT:
                 value = self._constant(function.instruction_constant(k))
             elif what == CALL:
@@ -187,15 +248,11 @@ class _Reader:
             work[read_place(k)[0]] = value
         return outputs
 
-    def read_of(self, function: ca.Function, x: int, p: int) -> list[int]:
-        """Return the values of all outputs of a function of x and p, in one or more inputs each."""
-        given = [self._input(X, k) for k in range(x)] + [self._input(P, k) for k in range(p)]
-        return self.read(function, given)
 
     def call(self, called: ca.Function, given: list[int]) -> list[int]:
         """Return the values of a function that another calls, from all its inputs."""
         if called.is_a("SXFunction"):
-            return self.read(called, given)
+            return self.read(called, given.__getitem__)
         if only_calls(called):
             return self._read_calls(called, given)
         sides = sides_of(called)
@@ -233,32 +290,32 @@ class _Reader:
         """Return the results of a branch, which come right behind it."""
         value = self._branches.get(branch, -1)
         if value < 0:
-            condition, depends = branch.operands[0], any(self.varies[i] for i in branch.operands)
-            value = self._branches[branch] = self._add(BRANCH, condition, condition, depends)
+            condition, stage = branch.operands[0], max(self.stage[i] for i in branch.operands)
+            value = self._branches[branch] = self._add(BRANCH, condition, condition, stage)
             self.branches[value] = branch
             for _ in range(branch.results):
-                self._add(RESULT, value, value, depends)
+                self._add(RESULT, value, value, stage)
         return [value + 1 + k for k in range(branch.results)]
 
-    def _add(self, what: int, a: int, b: int, depends: bool) -> int:
+    def _add(self, what: int, a: int, b: int, stage: int) -> int:
         self.operation.append(what)
         self.left.append(a)
         self.right.append(b)
-        self.varies.append(depends or (what != CONSTANT and not self._once))
+        self.stage.append(stage if self._once or what == CONSTANT else X)
         return len(self.operation) - 1
 
     def _input(self, number: int, entry: int) -> int:
         key = (INPUT * BASE + number) * BASE + entry
         value = self._numbers.get(key, -1)
         if value < 0:
-            value = self._numbers[key] = self._add(INPUT, number, entry, number == X)
+            value = self._numbers[key] = self._add(INPUT, number, entry, number)
         return value
 
     def _constant(self, number: float) -> int:
         bits = struct.pack(">d", number)
         value = self._known.get(bits, -1)
         if value < 0:
-            value = self._known[bits] = self._add(CONSTANT, -1, -1, False)
+            value = self._known[bits] = self._add(CONSTANT, -1, -1, P)
             self.constants[value] = number
         return value
 
@@ -266,12 +323,12 @@ class _Reader:
         values = (self.operation, self.left, self.right)
         needed = _mark_needs(*values, self.branches, outputs)
         return Instructions(
-            *values, self.constants, self.varies, needed, outputs, self.branches, sides
+            *values, self.constants, self.stage, needed, outputs, self.branches, sides
         )
 
     def of_side(self, side: ca.Function) -> Instructions:
         """Read a side of a branch: what a call of it gives, as a function of x."""
-        outputs = self.call(side, [self._input(X, k) for k in range(side.nnz_in())])
+        outputs = self.call(side, [self._input(*entry) for entry in list_entries(X, side.nnz_in())])
         return self.instructions(outputs, [])
 
 

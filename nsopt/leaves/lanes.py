@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from nsopt.leaves import routines
-from nsopt.leaves.instructions import Instructions
+from nsopt.leaves.instructions import Instructions, InTurn
 from nsopt.leaves.lane_by_lane import write_lane_by_lane
 from nsopt.leaves.routines import Routine, divide, divide_long
 from nsopt.leaves.text import (
@@ -50,7 +50,7 @@ class LanesText(NamedTuple):
 
 def write_lanes_text(instructions: Instructions, sizes: InstanceSizes, lanes: int) -> LanesText:
     """Write ``map`` and all that it calls; modules that hold loops alone come first."""
-    prepare, evaluate, kept = divide(instructions)
+    (prepare, evaluate), kept = divide(instructions, InTurn.of(instructions))
     evaluate = evaluate._replace(arrays=(*evaluate.arrays, "scratch"))
     parts, scratch = _write_in_lanes(instructions, evaluate, lanes)
     scalar = [*write_functions(instructions, prepare), *write_sides(instructions)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from nsopt.leaves import routines
-from nsopt.leaves.instructions import INPUT, Instructions
+from nsopt.leaves.instructions import INPUT, Instructions, InTurn
 from nsopt.leaves.kinds import find_kinds
 from nsopt.leaves.lane_by_lane import write_lane_by_lane
 from nsopt.leaves.loops import is_uneven, make_loop
@@ -15,8 +15,6 @@ from nsopt.leaves.places import Single
 from nsopt.leaves.routines import (
     Routine,
     divide_values,
-    find_inputs,
-    find_outputs,
     operands_of,
 )
 from nsopt.leaves.schedule import Schedule
@@ -27,7 +25,7 @@ ON_STACK = 16_384
 
 
 class RepeatedText(NamedTuple):
-    """Modules of ``prepare`` and ``evaluate``, what the one keeps, and the entries of `INDICES`."""
+    """Modules of all routines, what they keep for each other, and the entries of `INDICES`."""
 
     modules: tuple[str, ...]
     kept: int
@@ -40,6 +38,7 @@ class Repeated:
     Parameters
     ----------
     instructions : Instructions
+    turns : InTurn
     lanes : int
         Numbers side by side in the widest registers.
 
@@ -49,34 +48,32 @@ class Repeated:
         Of the values, that loops compute.
     """
 
-    def __init__(self, instructions: Instructions, lanes: int) -> None:
-        self._of, kinds = find_kinds(instructions)
+    def __init__(self, instructions: Instructions, turns: InTurn, lanes: int) -> None:
         self._lanes = lanes
-        once, always, self._kept = divide_values(self._of)
-        self._prepare = Schedule(self._of, kinds, once)
-        self._evaluate = Schedule(self._of, kinds, always)
-        looped = self._prepare.looped + self._evaluate.looped
-        self.share = looped / max(len(once) + len(always), 1)
+        shares = divide_values(instructions, turns)
+        self._of, kinds = find_kinds(instructions, [share.values for share in shares])
+        self._parts = [(share, Schedule(self._of, kinds, share.values)) for share in shares]
+        looped = sum(schedule.looped for _, schedule in self._parts)
+        self.share = looped / max(sum(len(share.values) for share in shares), 1)
 
     def write(self, numbers: Mapping[int, Single]) -> RepeatedText:
         """Write the leaf; ``numbers``: where constants are that are no part of the text."""
-        inputs = [value for value in self._kept if self._of.operation[value] == INPUT]
-        computed = [value for value in self._kept if self._of.operation[value] != INPUT]
-        memory = Memory(self._lanes, {**numbers, **find_inputs(self._of, "p")})
-        memory.share(self._prepare, KEPT, computed)
-        begin = memory.sizes.get(KEPT, 0)
-        copies = {value: [Single(KEPT, k)] for k, value in enumerate(inputs, begin)}
-        kept = {value: memory.entries[value] for value in computed}
-        kept |= {value: entry for value, (entry,) in copies.items()}
-        prepare = _Caller("prepare", ("p", KEPT), self._prepare, memory, copies)
-        memory = memory.go_on({**numbers, **find_inputs(self._of, "x"), **kept})
-        outputs = find_outputs(self._of)
-        memory.share(self._evaluate, SHARED, find_uneven(self._evaluate, outputs))
-        evaluate = _Caller("evaluate", ("x", KEPT, "y"), self._evaluate, memory, outputs)
-        modules = _Modules()
-        for function in (prepare, evaluate):
-            function.write(modules)
-        return RepeatedText(tuple(modules.close()), begin + len(inputs), tuple(memory.indices))
+        kept: dict[int, Single] = {}
+        memory, modules = Memory(self._lanes, {}), _Modules()
+        for share, schedule in self._parts:
+            memory = memory.go_on({**numbers, **kept, **share.given})
+            wanted = share.wanted
+            if share.outputs:
+                memory.share(schedule, SHARED, find_uneven(schedule, wanted))
+            else:
+                copied = [x for x in share.kept if self._of.operation[x] == INPUT]
+                computed = [x for x in share.kept if self._of.operation[x] != INPUT]
+                memory.share(schedule, KEPT, computed)
+                kept |= {value: memory.entries[value] for value in computed}
+                wanted = {value: [memory.add(KEPT)] for value in copied}
+                kept |= {value: entry for value, (entry,) in wanted.items()}
+            _Caller(share.name, share.arrays, schedule, memory, wanted).write(modules)
+        return RepeatedText(tuple(modules.close()), memory.sizes[KEPT], tuple(memory.indices))
 
 
 def find_uneven(schedule: Schedule, wanted: Mapping[int, Sequence[Single]]) -> Iterator[int]:
