@@ -117,7 +117,7 @@ def measured(n: int, repeats: int) -> Parts:
     share = iterations / len(kernel._step.solved)  # of a program
     for k, solved in enumerate(kernel._step.solved):
         program = tables.numbers[tables.at[k] : tables.at[k + 1]]
-        _, _, prepare, evaluate = tables.code[4 * k : 4 * k + 4]
+        _, _, _, prepare, evaluate = tables.code[5 * k : 5 * k + 5]
         own, x = x[: solved.square.n], x[solved.square.n :]
         prepared = timed(prepare, numbers, space, scratch)  # what is kept begins the workspace
         often = partial(_evaluate_often, p=program, space=space, code=evaluate, x=own)

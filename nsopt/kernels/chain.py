@@ -221,20 +221,23 @@ def solve_in_turn(
         p = view(tables.numbers, tables.at[k], tables.at[k + 1])
         x = workspace_of(p, w.space)
         n = len(x.x)
-        c = 4 * k
-        parameters_of, guess = tables.code[c], tables.code[c + 1]
-        prepare, evaluate = tables.code[c + 2], tables.code[c + 3]
+        c = 5 * k
+        parameters_of, guess, next_guess = tables.code[c], tables.code[c + 1], tables.code[c + 2]
+        prepare, evaluate = tables.code[c + 3], tables.code[c + 4]
         for i in range(first):
             w.guess[i] = w.step[i]
         for i in range(n):
             w.guess[first + i] = old[first - begin + i]
         call(guess, w.guess, w.guess, x.x)
+        if next_guess:
+            call(next_guess, w.guess, w.guess, x.trial)
         if parameters_of:
             call(parameters_of, w.step, w.guess, x.known)
             call(prepare, x.known, x.kept, w.guess)
         else:
             call(prepare, w.step, x.kept, w.guess)
-        residuals[k], taken = solve(p, w.space, evaluate, options, last, share)
+        goes_on = next_guess != 0
+        residuals[k], taken = solve(p, w.space, evaluate, options, last, share, goes_on)
         iterations += taken
         for i in range(n):
             w.step[first + i] = x.x[i]

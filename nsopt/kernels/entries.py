@@ -45,7 +45,7 @@ def _make_run_chains(version: str) -> Callable[..., Any]:
 def _make_solve(version: str) -> Callable[..., Any]:
     def run(p: Any, space: Any, evaluate: int, options: Any, last: bool, share: float) -> Any:
         _ = version
-        return solve(p, space, evaluate, options, last, share)
+        return solve(p, space, evaluate, options, last, share, False)
 
     return run
 

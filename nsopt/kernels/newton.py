@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from nsopt.kernels.kernel import copy, kernel
 from nsopt.kernels.search import search
 from nsopt.kernels.steps import evaluate_at, find_direction, go
@@ -12,9 +14,14 @@ from nsopt.kernels.views import square_of, workspace_of
 ENOUGH = 5
 """Steps after which a rough residual is enough."""
 
+NEAR = 0.1
+"""Residual up to which motion seems to go on as before; after an impact it is beyond."""
+
 
 @kernel
-def solve(p: Any, space: Any, evaluate: int, o: Any, last: bool, share: float) -> tuple[float, int]:
+def solve(
+    p: Any, space: Any, evaluate: int, o: Any, last: bool, share: float, goes_on: bool
+) -> tuple[float, int]:
     """Solve a square program from ``w.x``; return the largest scaled residual and the steps.
 
     Parameters
@@ -28,10 +35,17 @@ def solve(p: Any, space: Any, evaluate: int, o: Any, last: bool, share: float) -
         Whether a failure leads to more than a smaller h.
     share : float
         Part of the tolerance at which full steps end at once.
+    goes_on : bool
+        Whether ``w.trial`` is where motion would be that goes on as before: full steps start from
+        there if it is near a solution.
     """
     s, w = square_of(p), workspace_of(p, space)
     copy(w.x, w.start)
-    size = evaluate_at(p, space, evaluate, w.x)
+    size = evaluate_at(p, space, evaluate, w.trial) if goes_on else np.inf
+    if size <= NEAR:
+        copy(w.trial, w.x)
+    else:
+        size = evaluate_at(p, space, evaluate, w.x)
     for count in range(1, o.iterations + 1):
         find_direction(p, space, o.proximal)
         go(s, w, w.x, w.x, 1.0)

@@ -248,7 +248,6 @@ class _Reader:
             work[read_place(k)[0]] = value
         return outputs
 
-
     def call(self, called: ca.Function, given: list[int]) -> list[int]:
         """Return the values of a function that another calls, from all its inputs."""
         if called.is_a("SXFunction"):

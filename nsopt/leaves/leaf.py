@@ -230,6 +230,7 @@ class LeavesInTurn(Improving[InTurnCode]):
 
 
 def check_function(function: ca.Function) -> None:
+    """Refuse what is no SX function (x, p) -> y of dense columns."""
     name = function.name()
     if not function.is_a("SXFunction"):
         raise TypeError(f"{name!r} is no SX function: expand() it")

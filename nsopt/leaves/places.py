@@ -104,7 +104,8 @@ class Scattered(NamedTuple):
         n += 2
         for lane in range(lanes):
             lines.append(
-                f"{self._of_lane(lane, first + 1, n)}%{n + 3} = load double, ptr %{n + 2}, align 8\n"
+                f"{self._of_lane(lane, first + 1, n)}"
+                f"%{n + 3} = load double, ptr %{n + 2}, align 8\n"
                 f"%{n + 4} = insertelement {kind} {whole}, double %{n + 3}, i64 {lane}\n"
             )
             n += 5

@@ -41,9 +41,7 @@ class LeafText(NamedTuple):
     indices: tuple[int, ...] = ()
 
 
-def write_program(
-    instructions: Instructions, lanes: int, turns: InTurn | None = None
-) -> LeafText:
+def write_program(instructions: Instructions, lanes: int, turns: InTurn | None = None) -> LeafText:
     """Write a leaf: as one module, or what is long each piece as its own.
 
     What is repeated often is written as loops. Sides of branches are modules of their own.

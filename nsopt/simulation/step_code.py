@@ -20,13 +20,14 @@ class Solved(NamedTuple):
 
     square: Square
     guess: Leaf
+    next_guess: Leaf | None  # where the motion goes on as before, if that is known
     given: Leaf | None  # the parameters of the program that it repeats, if it does
     known: int  # how many these are
     kept: int  # how many numbers machine code keeps of parameters
 
 
 class StepAddresses(NamedTuple):
-    """Addresses of machine code: of each program four, see `PackedPrograms`; of the end."""
+    """Addresses of machine code: of each program five, see `PackedPrograms`; of the end."""
 
     programs: list[int]
     end: int
@@ -80,9 +81,13 @@ class StepCode:
     @property
     def leaves(self) -> list[Leaf | LeavesInTurn]:
         """All of the code."""
-        values = self.values if isinstance(self.values, tuple) else (self.values,)
-        others = chain.from_iterable((x.guess, x.given) for x in self.solved)
-        return [*dict.fromkeys(values), *(x for x in others if x)]
+        found: list[Leaf | LeavesInTurn] = []
+        if isinstance(self.values, tuple):
+            found += dict.fromkeys(self.values)
+        else:
+            found.append(self.values)
+        others = chain.from_iterable((x.guess, x.next_guess, x.given) for x in self.solved)
+        return [*found, *(x for x in others if x)]
 
     @property
     def addresses(self) -> StepAddresses:
@@ -94,7 +99,7 @@ class StepCode:
             code = self.values.code
             each, last = [*zip(code.prepare, code.evaluate, strict=True)], code.last
         programs = [
-            (x.given.code.evaluate if x.given else 0, x.guess.code.evaluate, *of)
+            (_address(x.given), _address(x.guess), _address(x.next_guess), *of)
             for x, of in zip(self.solved, each, strict=True)
         ]
         return StepAddresses([*chain.from_iterable(programs)], last)
@@ -102,9 +107,19 @@ class StepCode:
 
 def _solved(program: Mpcc, square: Square, values: ca.SX | None, kept: int) -> Solved:
     p, old, name = program.p, ca.SX.sym("old", program.x.numel()), program.name
-    guess = _leaf(f"{name}_guess", ca.vertcat(p, old), warm_guess(program)(p, old))
-    given = None if values is None else _leaf(f"{name}_parameters", p, values)
-    return Solved(square, guess, given, 0 if values is None else values.numel(), kept)
+    known = ca.vertcat(p, old)
+    guess, next_guess = _leaf(f"{name}_guess", known, warm_guess(program)(p, old)), None
+    if values is not None:  # the last step is not the last time that it was solved
+        given = _leaf(f"{name}_parameters", p, values)
+        return Solved(square, guess, None, given, values.numel(), kept)
+    if any(variable.mean for variable in program.variables):
+        goes_on = warm_guess(program, goes_on=True)(p, old)
+        next_guess = _leaf(f"{name}_next_guess", known, goes_on)
+    return Solved(square, guess, next_guess, None, 0, kept)
+
+
+def _address(leaf: Leaf | None) -> int:
+    return leaf.code.evaluate if leaf else 0
 
 
 def column_leaf(function: ca.Function) -> Leaf:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from time import perf_counter
+
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
