@@ -8,13 +8,17 @@ import numpy as np
 
 from nsopt.kernels.kernel import copy, kernel
 from nsopt.kernels.search import search
-from nsopt.kernels.steps import evaluate_at, find_direction, go
+from nsopt.kernels.steps import evaluate_at, find_direction, find_direction_again, go
 from nsopt.kernels.views import square_of, workspace_of
 
 ENOUGH = 5
 """Steps after which a rough residual is enough."""
 
-NEAR = 0.1
+SURE = 0.1
+"""A step by the matrix of the last one lowers the residual about as much as that did. It is taken
+where this is expected to be within such a part of the tolerance."""
+
+NEAR = 0.3
 """Residual up to which motion seems to go on as before; after an impact it is beyond."""
 
 
@@ -40,18 +44,25 @@ def solve(
         there if it is near a solution.
     """
     s, w = square_of(p), workspace_of(p, space)
+    redundant = len(s.redundant_row) > 0  # what is released of them uses the matrix up
     copy(w.x, w.start)
     size = evaluate_at(p, space, evaluate, w.trial) if goes_on else np.inf
     if size <= NEAR:
         copy(w.trial, w.x)
     else:
         size = evaluate_at(p, space, evaluate, w.x)
+    again = False
     for count in range(1, o.iterations + 1):
-        find_direction(p, space, o.proximal)
+        if again:
+            find_direction_again(p, space)
+        else:
+            find_direction(p, space, o.proximal)
         go(s, w, w.x, w.x, 1.0)
-        size = evaluate_at(p, space, evaluate, w.x)
+        before, size = size, evaluate_at(p, space, evaluate, w.x)
         if size <= share * o.tolerance or (count >= ENOUGH and size <= o.rough):
             return size, count
+        expected = size * size  # the next residual, times the last
+        again = not (again or redundant) and expected <= SURE * share * o.tolerance * before
     if o.last == 0:
         return size, o.iterations
     return search(p, space, evaluate, o, last)
