@@ -1,6 +1,7 @@
 """Functions that are computed in turn, what several need once, against CasADi's virtual machine."""
 
 import ctypes
+from itertools import pairwise
 
 import casadi as ca
 import numpy as np
@@ -21,7 +22,7 @@ def turns(seed, bodies):
 
     def forces(*given):
         of = [ca.vertcat(*(y[3 * k : 3 * k + 3] for y in given)) for k in range(bodies)]
-        whole = [ca.vertcat(a, b, ca.SX(10, 1))[:10] for a, b in zip(of, of[1:], strict=False)]
+        whole = [ca.vertcat(a, b, ca.SX(10, 1))[:10] for a, b in pairwise(of)]
         return [force(0.3 * a) for a in whole]
 
     start, middle, end = forces(p), forces(p, x), forces(z)
