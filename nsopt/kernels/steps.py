@@ -37,10 +37,11 @@ def find_direction(p: Any, space: Any, proximal: float) -> None:
     s, w = square_of(p), workspace_of(p, space)
     assemble(s, w)
     late, fronts = s.sizes[LATE], len(s.plan.width)
-    eliminate(s.plan, 0, late, w.A, w.L)
-    strengthen(s.plan, s.plan.first[late], proximal, w.A)
-    hold_redundant(s, w, proximal)
-    eliminate(s.plan, late, fronts, w.A, w.L)
+    for half in range(2):  # so that the code of `eliminate` stands here once
+        if half == 1:
+            strengthen(s.plan, s.plan.first[late], proximal, w.A)
+            hold_redundant(s, w, proximal)
+        eliminate(s.plan, half * late, fronts if half == 1 else late, w.A, w.L)
     substitute_back(s.plan, w.A, w.dx)
     if len(s.redundant_row) > 0:
         release_redundant(s, w, late)
@@ -54,6 +55,8 @@ def find_direction_again(p: Any, space: Any) -> None:
         w.A[index(s.plan.right[index(i)])] = w.r[index(i)]
     eliminate_right_side(s.plan, 0, len(s.plan.width), w.A, w.L)
     substitute_back(s.plan, w.A, w.dx)
+    if len(s.redundant_row) > 0:
+        release_redundant(s, w, s.sizes[LATE])
 
 
 @inline
