@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from nsopt.kernels.kernel import copy, kernel
 from nsopt.kernels.search import search
 from nsopt.kernels.steps import evaluate_at, find_direction, find_direction_again, go
@@ -43,29 +45,23 @@ def solve(
     """
     s, w = square_of(p), workspace_of(p, space)
     copy(w.x, w.start)
-    if goes_on:
+    size = evaluate_at(p, space, evaluate, w.trial) if goes_on else np.inf
+    if size <= NEAR:
         copy(w.trial, w.x)
-    count, again, before = 0, True, 0.0
-    while True:
+    else:
         size = evaluate_at(p, space, evaluate, w.x)
-        if goes_on and not size <= NEAR:
-            copy(w.start, w.x)
-            goes_on = False
-            continue
-        enough = share * o.tolerance if count < ENOUGH else max(share * o.tolerance, o.rough)
-        if count > 0 and size <= enough:
-            return size, count
-        if count == o.iterations:
-            break
-        expected = size * size  # the next residual, times the last
-        again = not again and expected <= SURE * share * o.tolerance * before
+    again = False
+    for count in range(1, o.iterations + 1):
         if again:
             find_direction_again(p, space)
         else:
             find_direction(p, space, o.proximal)
         go(s, w, w.x, w.x, 1.0)
-        before, goes_on = size, False
-        count += 1
+        before, size = size, evaluate_at(p, space, evaluate, w.x)
+        if size <= share * o.tolerance or (count >= ENOUGH and size <= o.rough):
+            return size, count
+        expected = size * size  # the next residual, times the last
+        again = not again and expected <= SURE * share * o.tolerance * before
     if o.last == 0:
         return size, o.iterations
     return search(p, space, evaluate, o, last)
