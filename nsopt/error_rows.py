@@ -9,6 +9,7 @@ import numpy as np
 
 from nsopt.caveats import (
     LargestError,
+    cover_all,
     find_error_of_energy,
     find_error_of_figure,
     find_error_of_force,
@@ -49,16 +50,23 @@ def tell_errors(data: xr.Dataset) -> list[Row]:
     until = find_predictable_time(data)
     if unknown:
         how = unknown
+        if not cover_all(data):
+            how += f"; no error is known after t = {_find_last_time(data):.4g} s"
     elif until < data["time"].values[-1]:
         how += f", predictable until {until:.4g} s"
     return [("errors at most", f"{', '.join(parts)} (by {others}: {how})")]
+
+
+def _find_last_time(data: xr.Dataset) -> float:
+    known = np.isfinite(data["error_motion"].values)
+    return float(data["time"].values[known].max())
 
 
 def _tell_figures(data: xr.Dataset) -> Iterator[str]:
     told = {name: found for name in FIGURES if (found := find_error_of_figure(data, name))}
     parts = {name: f"{FIGURES[name]} {_size(data, name, x)}" for name, x in told.items()}
     if force := find_error_of_force(data):
-        of_force = ", ".join(parts.pop(name) for name in ("largest_force", "rms_force"))
+        of_force = ", ".join(parts.pop(x) for x in ("largest_force", "rms_force") if x in parts)
         yield f"force {_percent(force.part)} ({of_force})"
     yield from parts.values()
 

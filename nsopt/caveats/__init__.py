@@ -22,6 +22,7 @@ from nsopt.caveats.contacts import tell_slip
 from nsopt.caveats.energy import dissipates, forces_dissipate, turns_directions
 from nsopt.caveats.errors import (
     LargestError,
+    cover_all,
     find_error_of_energy,
     find_error_of_figure,
     find_error_of_force,
@@ -39,6 +40,7 @@ __all__ = [
     "LargestError",
     "by_other_schemes",
     "caveats",
+    "cover_all",
     "dissipates",
     "find_error_of_energy",
     "find_error_of_figure",
@@ -64,13 +66,13 @@ GUESSING = (
 def caveats(data: xr.Dataset) -> tuple[str, ...]:
     """Return the caveats of the dataset of a Result, each with a remedy; none if all is well.
 
-    Rules of thumb guess errors where none were measured.
+    Rules of thumb guess errors where none were measured, or not up to the end.
     """
     if data.sizes["time"] < 2:
         return ()
     checks = [check for part in (optima, steps, motion, contacts) for check in part.CHECKS]
     if has_errors(data):
         checks += errors.CHECKS
-    else:
+    if not cover_all(data):
         checks += [rule for part in GUESSING for rule in part.RULES]
     return tuple(text for check in checks for text in check(data))

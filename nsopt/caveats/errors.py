@@ -49,6 +49,11 @@ def has_errors(data: xr.Dataset) -> bool:
     return ERROR + "motion" in data.variables
 
 
+def cover_all(data: xr.Dataset) -> bool:
+    """Return whether the errors of a run are known up to its end."""
+    return has_errors(data) and bool(np.isfinite(data[ERROR + "motion"].values[-1]))
+
+
 def find_error_of_motion(data: xr.Dataset) -> LargestError:
     """Return by how much the body that is farthest off is off [m], over the size of the motion."""
     error = data[ERROR + "motion"]
@@ -66,7 +71,7 @@ def find_error_of_energy(data: xr.Dataset) -> LargestError:
 def find_error_of_figure(data: xr.Dataset, name: str) -> LargestError | None:
     """Return the largest error of a figure of contacts over its size, None where none is known.
 
-    That of forces which do not follow from the motion is not.
+    That of forces which do not follow from the motion is not, nor that of what there is nothing of.
     """
     if ERROR + name not in data.variables or not data.sizes["contact_joint"]:
         return None
@@ -76,6 +81,8 @@ def find_error_of_figure(data: xr.Dataset, name: str) -> LargestError | None:
         counts &= data["lasting_share"].values + data[ERROR + "lasting_share"].values > LASTS
         if not error.attrs["unique"]:
             return None
+    if not counts.any():
+        return None
     parts = np.where(counts, error.values / np.maximum(values, TINY), 0.0)
     k = int(np.argmax(parts))
     joint = str(data["contact_joint"].values[k])

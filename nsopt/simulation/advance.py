@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from time import perf_counter
+
+import numpy as np
+
 from nsopt.interrupt import deferred_interrupt, remember
 from nsopt.mechanics import Dynamics, singular_posture
 from nsopt.simulation.checkpoint import CheckpointError, CheckpointWriter
@@ -17,10 +21,11 @@ def advance_to_end(
     writer: CheckpointWriter | None,
     progress: bool,
     repeats: str = "",
+    most: float = np.inf,
 ) -> str:
     """Add steps to ``history`` to the end; return why the run ended early, or nothing.
 
-    ``repeats`` as for `ProgressBar`.
+    ``repeats`` as for `ProgressBar`; ``most`` is the time that it may take [s].
     """
     run = driver.run
     with (
@@ -28,12 +33,15 @@ def advance_to_end(
         ProgressBar(run.start.t, driver.start.t, run.t_end, progress, repeats) as bar,
     ):
         try:
+            begin = perf_counter()
             while not driver.done:
                 accepted = driver.advance()
                 history.add(accepted)
                 bar.show(accepted)
                 if driver.done:
                     break
+                if perf_counter() - begin > most:
+                    return f"more than {most:.2g} s were needed, {_at(driver)}"
                 if interrupted():
                     return _interrupted(driver, history, writer)
                 if writer is not None:

@@ -177,6 +177,8 @@ def simulate(
         raise ValueError(f"store_every must be a whole number, 1 or more, got {store_every!r}")
     title = dynamics.mechanism.name if title is None else title
     check_text("title", title)
+    if check is not None and not isinstance(check, Check):
+        raise TypeError(f"check must be Check() or None, got {check!r}")
     method = Method.of(scheme, solver, control, acceptance)
     brought = repr(method.scheme) if method.scheme.gains else ""
     run = Run.checked(dynamics, start, duration, steps, parameters, brought)

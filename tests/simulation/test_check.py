@@ -98,6 +98,16 @@ def test_a_swing_is_off_by_what_it_tells(scheme, h, order, check):
         assert np.all(np.abs(np.log(told.values[late] / true[late])) < np.log(1.2))
 
 
+@pytest.mark.parametrize("check", [FINER, COARSER], ids=["finer", "coarser"])
+@pytest.mark.parametrize("options", [{}, {"store_every": 20}], ids=["all", "some"])
+def test_an_energy_is_off_by_what_it_tells(check, options):
+    """It swings by the steps, in longer ones by more: the run's own is within that."""
+    result = run(pendulum(), 5e-3, check, **options)
+    energy = result["total_energy"].values
+    true = np.abs(energy - energy[0]).max()
+    assert true / 1.2 < result.error["total_energy"].values.max() < 1.2 * true
+
+
 def test_longer_steps_tell_where_shorter_ones_would_take_too_long():
     finer, coarser = (run(pendulum(), 5e-3, check) for check in (FINER, COARSER))
     assert np.array_equal(finer.data.attrs["error_parts"], [0.5, 0.25])
@@ -204,6 +214,25 @@ def test_errors_of_a_run_that_records_little():
     assert np.array_equal(whole.error["motion"].values, little.error["motion"].values)
 
 
+def test_no_error_is_told_of_forces_that_there_are_none_of():
+    result = run(ball(0.6, 0.5), 1e-2, FINER, duration=0.8)
+    (row,) = [x for x in result.summary().splitlines() if x.startswith("errors at most")]
+    assert "impulses" in row
+    assert "force" not in row
+
+
+def test_a_repetition_that_ends_early_tells_until_when_errors_are_known():
+    """Beyond, they are guessed by the rules for runs without a check."""
+    checked, alone = (run(pendulum("absolute"), 0.1, check) for check in (FINER, None))
+    assert alone.warnings
+    data = checked.data.copy(deep=True)
+    data["error_motion"][5:] = np.nan
+    data.attrs["error_unknown"] = "the run in h/2 ended early: interrupted at t = 0.4 s"
+    part = Result(data)
+    assert {*alone.warnings} <= {*part.warnings}
+    assert "no error is known after t = 0.4 s" in part.summary()
+
+
 def test_errors_are_saved(tmp_path):
     result = run(ball(), 1e-2, Check(), duration=0.5)
     again = Result.open(result.save(tmp_path / "ball.nc"))
@@ -246,11 +275,11 @@ def test_a_run_to_an_accuracy_can_be_repeated():
 def test_an_accuracy_that_no_steps_meet_is_told():
     """A double pendulum for so long that rounding parts its motions."""
     p = load_problem("double_pendulum")
-    result = simulate(p.dynamics, p.start, 60.0, accuracy=1e-2, progress=False)
+    result = simulate(p.dynamics, p.start, 25.0, accuracy=1e-2, progress=False)
     assert result.data.attrs["accuracy_missed"]
     (text,) = [x for x in result.warnings if "is not met" in x]
     until = float(text.split("until ")[1].split()[0])
-    assert 1 < until < 60
+    assert 1 < until < 25
 
 
 @pytest.mark.parametrize(
@@ -265,3 +294,8 @@ def test_an_accuracy_that_no_steps_meet_is_told():
 def test_an_accuracy_is_a_part_and_stands_alone(options, error):
     with pytest.raises(error, match="accuracy"):
         simulate(pendulum(), duration=0.1, progress=False, **options)
+
+
+def test_a_check_is_no_truth_value():
+    with pytest.raises(TypeError, match="check must be"):
+        run(pendulum(), 5e-3, False)

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from nsopt.caveats import LargestError, find_error_of_energy, find_error_of_motion, has_errors
+from nsopt.caveats import (
+    LargestError,
+    find_error_of_energy,
+    find_error_of_motion,
+    find_predictable_time,
+    has_errors,
+)
 from nsopt.result import Result
 from nsopt.simulation.bounds import StepBounds
 
@@ -24,13 +31,40 @@ SHORTEST, LONGEST = 1 / 64, 0.5
 """Part of h that the next run takes at least and at most."""
 
 LOST = 0.25
-"""The same after a run that tells nothing."""
+"""The same where no order was seen."""
 
 GAIN = 0.8
 """Of the error before, that from which on shorter steps do not help."""
 
-RUNS = 12
-"""Runs at most."""
+LONGER = 1.1
+"""Of the time until which a motion is predictable, that from which on they do."""
+
+RUNS, MOST = 20, 1_000_000
+"""Runs at most, and steps after which no other run follows."""
+
+
+class _Trial(NamedTuple):
+    """A run, its error, and until when it is predictable [s]."""
+
+    result: Result | None
+    error: LargestError = LargestError(np.inf, np.inf)
+    until: float = -np.inf
+
+    @classmethod
+    def of(cls, result: Result) -> _Trial:
+        """Return a run with what it tells of its error."""
+        data = result.data
+        if not has_errors(data):
+            return cls(result)
+        errors = (find_error_of_motion(data), find_error_of_energy(data))
+        worst = max(errors, key=lambda error: error.part)
+        return cls(result, worst, find_predictable_time(data))
+
+    @property
+    def ends(self) -> bool:
+        """Whether nothing follows, for it was interrupted or is long."""
+        result = self.result
+        return result is not None and (result.interrupted or result.data.attrs["steps"] > MOST)
 
 
 @dataclass(frozen=True)
@@ -61,7 +95,7 @@ class Accuracy:
     def reach(self, run: Callable[..., Result], steps: StepBounds) -> Result:
         """Return the first run, of those in shorter and shorter steps, that is accurate enough.
 
-        Or the most accurate one, with ``accuracy_missed`` in its attributes.
+        Or the one that is predictable longest, with ``accuracy_missed`` in its attributes.
 
         Parameters
         ----------
@@ -70,36 +104,26 @@ class Accuracy:
         steps : StepBounds
             Of the first run.
         """
-        best, least, rising = None, np.inf, 0
+        best, stalls = _Trial(None), 0
         for _ in range(RUNS):
-            result = run(steps=steps)
-            if result.interrupted or not has_errors(result.data):
-                error = LargestError(np.inf, np.inf)
-            else:
-                error = self._find_error(result)
-            if error.part <= self.part or result.interrupted:
-                return _note(result, self.part, error.part)
-            rising = rising + 1 if error.part > GAIN * least else 0
-            if best is None or error.part < least:
-                best, least = result, error.part
-            if rising > 1:
+            trial = _Trial.of(run(steps=steps))
+            gains = trial.until > LONGER * best.until or trial.error.part < GAIN * best.error.part
+            stalls = 0 if gains else stalls + 1
+            best = max(best, trial, key=lambda x: (x.until, -x.error.part))
+            assert best.result is not None
+            met = trial.error.part <= self.part
+            if met or stalls > 1 or trial.ends:
                 break
-            steps = steps.scale(self._shrink(error))
-        assert best is not None
-        return _note(best, self.part, least)
-
-    def _find_error(self, result: Result) -> LargestError:
-        found = (find_error_of_motion(result.data), find_error_of_energy(result.data))
-        return max(found, key=lambda error: error.part)
+            steps = steps.scale(self._shrink(trial.error))
+        missed = int(not best.error.part <= self.part)
+        data = best.result.data.assign_attrs(accuracy=self.part, accuracy_missed=missed)
+        return Result(data)
 
     def _shrink(self, error: LargestError) -> float:
         """Return the part of h for the next run."""
         if not np.isfinite(error.part):
             return LOST
-        order = error.order if np.isfinite(error.order) else 1.0
-        return float(np.clip((SAFE * self.part / error.part) ** (1 / order), SHORTEST, LONGEST))
-
-
-def _note(result: Result, asked: float, error: float) -> Result:
-    missed = int(not error <= asked)
-    return Result(result.data.assign_attrs(accuracy=asked, accuracy_missed=missed))
+        if not np.isfinite(error.order):
+            return LOST
+        part = (SAFE * self.part / error.part) ** (1 / error.order)
+        return float(np.clip(part, SHORTEST, LONGEST))

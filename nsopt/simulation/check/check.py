@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,10 +21,17 @@ from nsopt.simulation.check.distances import find_gyration_radii
 from nsopt.simulation.check.figures import (
     NEEDED,
     are_forces_unique,
+    find_changes,
     find_figures,
     find_forces,
 )
-from nsopt.simulation.check.repetition import STATES, Repetition, name_steps, repeat
+from nsopt.simulation.check.repetition import (
+    STATES,
+    Repetition,
+    has_contacts,
+    name_steps,
+    repeat,
+)
 from nsopt.simulation.method import Method
 from nsopt.simulation.record.history import History
 from nsopt.simulation.run import Run
@@ -33,6 +41,9 @@ if TYPE_CHECKING:
 
 FINER, COARSER = (1 / 2, 1 / 4), (2.0, 4.0)
 """Parts of h of the repetitions."""
+
+SLOWER = 2.0
+"""What a repetition may take, over what it was expected to."""
 
 RECORDED = 2
 """What a step takes with the record of it, over what it takes by itself, roughly."""
@@ -66,7 +77,7 @@ class Check:
     seconds: float = 5.0
 
     def __post_init__(self) -> None:
-        if self.seconds < 0 or np.isnan(self.seconds):
+        if not isinstance(self.seconds, Real) or not float(self.seconds) >= 0:
             raise ValueError(f"seconds of Check must be zero or more, got {self.seconds!r}")
 
     def measure(self, of: CheckedRun, data: xr.Dataset, progress: bool) -> xr.Dataset:
@@ -77,9 +88,12 @@ class Check:
         cost = RECORDED * of.seconds * sum(1 / part for part in FINER)
         finer = cost <= max(self.seconds, of.start_seconds) if self.seconds else False
         parts = FINER if finer else COARSER
+        # Where longer steps fail, what takes their place may take much longer than the run did.
+        most = SLOWER * max(self.seconds, of.start_seconds, of.seconds)
+        whole = of.history.keeps_all  # then there is room for them
         again: list[Repetition] = []
         for part in parts:
-            again.append(repeat(of.dynamics, of.run, of.method, part, times, progress))
+            again.append(repeat(of.dynamics, of.run, of.method, part, times, progress, most, whole))
             if again[-1].states.sizes["time"] < 2:
                 reason = again[-1].stop_reason.partition("\n")[0]
                 return leave_unknown(
@@ -100,13 +114,13 @@ def _with_errors(
     own = _complete(of.history, data, STATES)
     radii = find_gyration_radii(of.dynamics, of.run.p)
     states = [x.states for x in again]
-    errors = compare_states([own, *states], radii, finer, rows)
+    changes = np.zeros(rows, dtype=bool)
+    if has_contacts(of.dynamics):
+        changes = find_changes(_complete(of.history, data, NEEDED))
+    step = max(1.0, *parts) * float(np.nanmax(data["h"].values))
+    errors = compare_states([own, *states], radii, finer, rows, changes, step)
     joints: list[str] = []
-    if (
-        all(x.figures for x in again)
-        and of.history.keeps_all
-        and not any(x.stop_reason for x in again)
-    ):
+    if all(x.figures for x in again) and not any(x.stop_reason for x in again):
         whole = _complete(of.history, data, NEEDED)
         joints = [*contacts_of_joints(whole)]
         forces = compare_forces([find_forces(x) for x in (whole, *states)], finer, rows)

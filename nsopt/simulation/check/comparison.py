@@ -27,7 +27,12 @@ ENTRIES = ("q", "v", "body_position", "kinetic_energy", "potential_energy")
 
 
 def compare_states(
-    runs: Sequence[xr.Dataset], radii: Array, finer: bool, rows: int
+    runs: Sequence[xr.Dataset],
+    radii: Array,
+    finer: bool,
+    rows: int,
+    changes: Array,
+    step: float,
 ) -> dict[str, Variable]:
     """Return the errors of the first of three runs over time, NaN where one of them did not come.
 
@@ -41,6 +46,8 @@ def compare_states(
         Whether the repetitions have h/2 and h/4, not 2 h and 4 h.
     rows : int
         Of the errors.
+    changes, step
+        As for `measure_energy_distance`.
     """
     known = min(x.sizes["time"] for x in runs)
     runs = [x.isel(time=slice(known)) for x in runs]
@@ -55,7 +62,7 @@ def compare_states(
         errors[ERROR + name] = _state(name, estimate_error(apart, finer, _extent(values)), rows)
     energies = [x["total_energy"].values for x in runs]
     t = runs[0]["time"].values
-    apart = _measure(lambda a, b: measure_energy_distance(t, a, b), energies)
+    apart = _measure(lambda a, b: measure_energy_distance(t, a, b, changes[:known], step), energies)
     lost = estimate_error(apart, finer, _extent(energies))
     return errors | {ERROR + "total_energy": _state("total_energy", lost, rows)}
 

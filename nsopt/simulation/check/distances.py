@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 STEPS = 2
-"""Longest steps by which an energy may change earlier or later and be the same, and ..."""
+"""Longest steps by which an energy may change earlier or later, where contacts do, and ..."""
 
 SOON = 5e-3
 """... the same as a part of the duration."""
@@ -59,16 +59,31 @@ def measure_size(data: xr.Dataset, radii: Array) -> float:
     return float(max(far.max(initial=0.0), LEAST * extent, np.finfo(float).tiny))
 
 
-def measure_energy_distance(t: Array, a: Array, b: Array) -> Array:
-    """Return how far energies (time,) [J] are from those of another run at about the same time.
+def measure_energy_distance(t: Array, a: Array, b: Array, changes: Array, step: float) -> Array:
+    """Return how far energies (time,) [J] are from those of another run, (time,) [J].
 
-    What changes in an impact, a little earlier or later, is the same.
+    What changes where contacts do, a little earlier or later, is the same. Nothing else is: an
+    energy that falls or swings by itself is off at each time.
+
+    Parameters
+    ----------
+    t, a, b : (time,)
+    changes : (time,)
+        Whether contacts strike, close or open between the row before and each row.
+    step : float [s]
+        Longest step of both runs.
     """
-    near = max(STEPS * np.diff(t).max(initial=0.0), SOON * np.ptp(t))
+    off: Array = np.abs(a - b)
+    k = np.flatnonzero(changes)
+    if not k.size:
+        return off
+    near = max(STEPS * step, SOON * np.ptp(t))
     begin, end = np.searchsorted(t, t - near), np.searchsorted(t, t + near, "right")
     high, low = _find_largest(b, begin, end), -_find_largest(-b, begin, end)
-    off: Array = np.maximum(a - high, low - a)
-    return np.maximum(off, 0.0)
+    beyond = np.maximum(np.maximum(a - high, low - a), 0.0)
+    first, last = np.searchsorted(t, t[k - 1] - near), np.searchsorted(t, t[k] + near, "right")
+    depth = np.bincount(first, minlength=len(t) + 1) - np.bincount(last, minlength=len(t) + 1)
+    return np.where(np.cumsum(depth[:-1]) > 0, beyond, off)
 
 
 def _angle(p: Array, q: Array) -> Array:
@@ -79,7 +94,7 @@ def _angle(p: Array, q: Array) -> Array:
     return angle
 
 
-def _find_largest(x: Array, begin: Array, end: Array) -> Array:
+def _find_largest(x: Array, begin: NDArray[np.intp], end: NDArray[np.intp]) -> Array:
     """Return the largest of x (n,) in each of the spans [begin, end), (n,).
 
     Of two halves that overlap, from the largest in spans of 1, 2, 4, ... entries.

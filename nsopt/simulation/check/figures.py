@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.contact_modes import LASTING, SETTLES, contacts_of_joints
+from nsopt.contact_modes import IMPACT, LASTING, SETTLES, contacts_of_joints
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -54,6 +54,15 @@ def are_forces_unique(data: xr.Dataset, slips: Array) -> bool:
     held = lasts.sum(axis=1) + np.where(sticks, slips, 0).sum(axis=1)
     h, many = data["h"].values[1:], held > data.attrs["degrees_of_freedom"]
     return bool(np.sum(h[many & sticks.any(axis=1)]) <= RARE * np.sum(h))
+
+
+def find_changes(data: xr.Dataset) -> NDArray[np.bool_]:
+    """Return where contacts strike, close or open between the row before and a row, (time,)."""
+    mode, impulse = (np.nan_to_num(data[x].values) for x in ("contact_mode", "impact_impulse"))
+    changes = np.zeros(len(mode), dtype=bool)
+    changed = (mode[1:] == IMPACT) | (np.diff(mode, axis=0) != 0) | (impulse[1:] > 0)
+    changes[1:] = np.any(changed, axis=1)
+    return changes
 
 
 def find_figures(data: xr.Dataset) -> dict[str, Array]:

@@ -57,30 +57,58 @@ class Repetition:
 
 
 def repeat(
-    dynamics: Dynamics, run: Run, method: Method, part: float, times: Array, progress: bool
+    dynamics: Dynamics,
+    run: Run,
+    method: Method,
+    part: float,
+    times: Array,
+    progress: bool,
+    most: float,
+    whole: bool,
 ) -> Repetition:
-    """Return the run again, up to the last of ``times`` (n,) [s], with a part of its h."""
+    """Return the run again, with a part of its h, up to the last of some times.
+
+    Parameters
+    ----------
+    part : float
+    times : (n,) [s]
+    progress : bool
+    most : float [s]
+        That it may take; it ends there.
+    whole : bool
+        Whether all of its steps are kept, for figures and for energies between them.
+    """
     again = run.repeat(part, float(times[-1]))
     driver = Driver(dynamics, again, method)
-    history = History(dynamics, run.start, run.p, gains=method.scheme.gains)
-    stop_reason = advance_to_end(driver, history, None, progress, name_steps(part))
-    steps = history.steps()
-    if not len(steps):
-        return Repetition(_at(times[:0], history, steps), {}, stop_reason)
-    figures = find_figures(history.result({}, wanted=NEEDED).data) if has_contacts(dynamics) else {}
-    return Repetition(_at(times, history, steps), figures, stop_reason)
-
-
-def _at(times: Array, history: History, steps: AcceptedSteps) -> xr.Dataset:
-    """Return the states of steps at the start and at times."""
-    d, start = history.dynamics, history.start
-    rows = steps
-    if len(steps):
-        rows, _ = OutputTimes(d, times).rows(start, AcceptedSteps.none(d), steps)
+    gains = method.scheme.gains
+    history = History(dynamics, run.start, run.p, gains=gains, times=None if whole else times)
+    stop_reason = advance_to_end(driver, history, None, progress, name_steps(part), most)
+    figures: dict[str, Array] = {}
+    wanted = STATES | {"lasting_force"} if has_contacts(dynamics) and whole else STATES
+    if not (whole and len(steps := history.steps())):
+        return Repetition(history.result({}, wanted=wanted).data, figures, stop_reason)
+    needed = NEEDED if has_contacts(dynamics) else frozenset[str]()
+    every = history.result({}, wanted={*needed, "total_energy"}).data
+    if needed:
+        figures = find_figures(every)
+    rows, _ = OutputTimes(dynamics, times).rows(run.start, AcceptedSteps.none(dynamics), steps)
     kept = [rows] if len(rows) else []
-    record = History(d, start, history.p, gains=history.gains, times=times, kept=kept)
-    wanted = STATES | {"lasting_force"} if has_contacts(d) else STATES
-    return record.result({}, wanted=wanted).data
+    record = History(dynamics, run.start, run.p, gains=gains, times=times, kept=kept)
+    states = record.result({}, wanted=wanted).data
+    # That of states between steps would be off by as much as steps are: v is no derivative of q.
+    energy = interpolate(states["time"].values, every["time"].values, every["total_energy"].values)
+    states = states.assign(total_energy=("time", energy))
+    return Repetition(states, figures, stop_reason)
+
+
+def interpolate(t: Array, nodes: Array, values: Array) -> Array:
+    """Return values (n,) at nodes (n,) between them, by cubics that keep jumps local."""
+    from scipy.interpolate import Akima1DInterpolator  # takes long to import
+
+    if len(nodes) < 5:
+        return np.interp(t, nodes, values)
+    found: Array = Akima1DInterpolator(nodes, values)(np.clip(t, nodes[0], nodes[-1]))
+    return found
 
 
 def has_contacts(dynamics: Dynamics) -> bool:

@@ -163,7 +163,8 @@ class Recorder:
         states = np.vstack([first, fields["state"]])
         after, before = states[1:][good], layout.state(states[:-1][good])
         reached = layout.state(np.vstack([states[:1], after]))
-        run = np.column_stack([np.full((len(after), 2), [steps.h_min, steps.h_max]), ends[good]])
+        bounds = np.full((len(after), 2), [steps.h_min, steps.h_max])
+        run = np.column_stack([bounds, ends[good], np.ones(len(after))])
         h, slope = self._size.map(len(after))(before.t.T, before.h.T, run.T)
         return Steps(
             reached.t[:, 0],
