@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from nsopt import Body, Mechanism, StepBounds, Variational, assemble
+from nsopt import Acceptance, Body, Mechanism, StepBounds, Variational, assemble
 from nsopt.mechanics import Start
-from nsopt.simulation.acceptance import Acceptance
-from nsopt.simulation.program import StepProgram
+from nsopt.simulation import StepProgram
 from nsopt.simulation.step_rules import warm_guess
 
 H, G = 0.01, 9.81
