@@ -56,11 +56,9 @@ __all__ = [
     "turns_directions",
 ]
 
-GUESSING = (
-    *(steps, motion, closing, contacts, compliant),
-    *(impacts, closing_speed, forces, energy),
-)
-"""Modules with rules of thumb."""
+TELLING = (optima, steps, motion, contacts, compliant)
+GUESSING = (steps, motion, closing, contacts, impacts, closing_speed, forces, energy)
+"""Modules that tell what no error is, and those with rules of thumb for errors."""
 
 
 def caveats(data: xr.Dataset) -> tuple[str, ...]:
@@ -70,9 +68,9 @@ def caveats(data: xr.Dataset) -> tuple[str, ...]:
     """
     if data.sizes["time"] < 2:
         return ()
-    checks = [check for part in (optima, steps, motion, contacts) for check in part.CHECKS]
+    checks = [check for part in (errors, *TELLING) for check in part.CHECKS]
     if has_errors(data):
-        checks += errors.CHECKS
+        checks += errors.ERRORS
     if not cover_all(data):
         checks += [rule for part in GUESSING for rule in part.RULES]
     return tuple(text for check in checks for text in check(data))

@@ -106,4 +106,4 @@ def _keeps_energy(data: xr.Dataset, pushes: dict[int, _Pushes]) -> bool:
     return float(np.abs(lost[ends]).max()) <= KEPT * whole
 
 
-RULES = (_tell_short_contacts,)
+CHECKS = (_tell_short_contacts,)

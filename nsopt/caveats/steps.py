@@ -177,5 +177,5 @@ def _tell_axial_friction(data: xr.Dataset) -> Iterator[str]:
         )
 
 
-CHECKS = (_tell_other_laws, _tell_axial_friction, _tell_ranges)
-RULES = (_tell_other_schemes, _tell_below_h_min, _tell_large_turns)
+CHECKS = (_tell_other_laws, _tell_large_turns, _tell_axial_friction, _tell_ranges)
+RULES = (_tell_other_schemes, _tell_below_h_min)

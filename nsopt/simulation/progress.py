@@ -20,7 +20,7 @@ class ProgressBar:
         Start of the run, state from where it goes on, and end.
     shown : bool
     repeats : str
-        Of a run that repeats another one, its h; the bar of such a run goes when it has ended.
+        Of a run that repeats another one, its h.
     """
 
     def __init__(
@@ -35,7 +35,6 @@ class ProgressBar:
             unit="s",
             disable=not shown,
             desc=f"again in {repeats}" if repeats else None,
-            leave=not repeats,
             mininterval=0.2,
             bar_format="{l_bar}{bar}| {n:.4f}/{total:g} s [{elapsed}<{remaining}{postfix}]",
         )

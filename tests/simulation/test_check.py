@@ -27,6 +27,7 @@ from nsopt import (
     simulate,
 )
 from nsopt.problem import load_problem
+from nsopt.simulation.check import Accuracy
 from tests.schemes.models import G, ball
 
 LENGTH, RATE, DURATION = 0.5, 6.0, 2.0
@@ -273,13 +274,16 @@ def test_a_run_to_an_accuracy_can_be_repeated():
 
 
 def test_an_accuracy_that_no_steps_meet_is_told():
-    """A double pendulum for so long that rounding parts its motions."""
-    p = load_problem("double_pendulum")
-    result = simulate(p.dynamics, p.start, 25.0, accuracy=1e-2, progress=False)
+    coarse, tried = run(pendulum(), 0.1, FINER), []
+
+    def run_alike(steps):
+        tried.append(steps)
+        return coarse
+
+    result = Accuracy(1e-3).reach(run_alike, StepBounds(0.1, 0.1))
     assert result.data.attrs["accuracy_missed"]
-    (text,) = [x for x in result.warnings if "is not met" in x]
-    until = float(text.split("until ")[1].split()[0])
-    assert 1 < until < 25
+    assert 1 < len(tried) < 5
+    assert any("accuracy of 0.001 is not met" in text for text in result.warnings)
 
 
 @pytest.mark.parametrize(

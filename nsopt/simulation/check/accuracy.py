@@ -10,11 +10,12 @@ import numpy as np
 
 from nsopt.caveats import (
     LargestError,
+    cover_all,
     find_error_of_energy,
     find_error_of_motion,
     find_predictable_time,
-    has_errors,
 )
+from nsopt.interrupt import remember
 from nsopt.result import Result
 from nsopt.simulation.bounds import StepBounds
 
@@ -36,8 +37,11 @@ LOST = 0.25
 GAIN = 0.8
 """Of the error before, that from which on shorter steps do not help."""
 
-LONGER = 1.1
+LONGER = 1.5
 """Of the time until which a motion is predictable, that from which on they do."""
+
+FAILED = 4
+"""Runs in a row that may tell nothing of their error, before one does."""
 
 RUNS, MOST = 20, 1_000_000
 """Runs at most, and steps after which no other run follows."""
@@ -54,11 +58,16 @@ class _Trial(NamedTuple):
     def of(cls, result: Result) -> _Trial:
         """Return a run with what it tells of its error."""
         data = result.data
-        if not has_errors(data):
+        if not (result.completed and cover_all(data)):
             return cls(result)
         errors = (find_error_of_motion(data), find_error_of_energy(data))
         worst = max(errors, key=lambda error: error.part)
         return cls(result, worst, find_predictable_time(data))
+
+    @property
+    def value(self) -> tuple[float, float]:
+        """What is larger the better the run."""
+        return self.until, -self.error.part
 
     @property
     def ends(self) -> bool:
@@ -106,23 +115,29 @@ class Accuracy:
         """
         best, stalls = _Trial(None), 0
         for _ in range(RUNS):
-            trial = _Trial.of(run(steps=steps))
+            try:
+                trial = _Trial.of(run(steps=steps))
+            except KeyboardInterrupt:
+                if best.result is None:
+                    raise
+                remember()  # what there is, is kept; nothing more begins
+                break
             gains = trial.until > LONGER * best.until or trial.error.part < GAIN * best.error.part
             stalls = 0 if gains else stalls + 1
-            best = max(best, trial, key=lambda x: (x.until, -x.error.part))
-            assert best.result is not None
             met = trial.error.part <= self.part
-            if met or stalls > 1 or trial.ends:
+            if met or best.result is None or trial.value > best.value:
+                best = trial
+            failed = np.isinf(best.error.part)
+            if met or stalls > (FAILED if failed else 1) or trial.ends:
                 break
             steps = steps.scale(self._shrink(trial.error))
+        assert best.result is not None
         missed = int(not best.error.part <= self.part)
         data = best.result.data.assign_attrs(accuracy=self.part, accuracy_missed=missed)
         return Result(data)
 
     def _shrink(self, error: LargestError) -> float:
         """Return the part of h for the next run."""
-        if not np.isfinite(error.part):
-            return LOST
         if not np.isfinite(error.order):
             return LOST
         part = (SAFE * self.part / error.part) ** (1 / error.order)

@@ -35,6 +35,7 @@ from nsopt.simulation.check.repetition import (
 from nsopt.simulation.method import Method
 from nsopt.simulation.record.history import History
 from nsopt.simulation.run import Run
+from nsopt.stored import ERROR
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -87,13 +88,17 @@ class Check:
             return leave_unknown(data, "no step was made")
         cost = RECORDED * of.seconds * sum(1 / part for part in FINER)
         finer = cost <= max(self.seconds, of.start_seconds) if self.seconds else False
-        parts = FINER if finer else COARSER
+        # Of a duration of few steps longer ones would be the same.
+        few = COARSER[1] * of.run.steps.h_max > of.run.t_end - of.run.start.t
+        parts = FINER if finer or few else COARSER
         # Where longer steps fail, what takes their place may take much longer than the run did.
         most = SLOWER * max(self.seconds, of.start_seconds, of.seconds)
         whole = of.history.keeps_all  # then there is room for them
         again: list[Repetition] = []
         for part in parts:
             again.append(repeat(of.dynamics, of.run, of.method, part, times, progress, most, whole))
+            if again[-1].interrupted:
+                return leave_unknown(data, "its repetition was interrupted")
             if again[-1].states.sizes["time"] < 2:
                 reason = again[-1].stop_reason.partition("\n")[0]
                 return leave_unknown(
@@ -125,7 +130,9 @@ def _with_errors(
         joints = [*contacts_of_joints(whole)]
         forces = compare_forces([find_forces(x) for x in (whole, *states)], finer, rows)
         slips = np.bincount(of.dynamics.slip_contacts, minlength=whole.sizes["contact"])
-        unique = are_forces_unique(whole, np.minimum(slips, 2))
+        _, _, about = errors[ERROR + "motion"]
+        slow = about["size"] / (of.run.t_end - of.run.start.t)
+        unique = are_forces_unique(whole, np.minimum(slips, 2), slow)
         figures = [find_figures(whole), *(x.figures for x in again)]
         errors |= forces | compare_figures(figures, finer, unique)
         errors |= {name: tell_figure(name, x) for name, x in figures[0].items()}

@@ -51,7 +51,7 @@ def compare_states(
     """
     known = min(x.sizes["time"] for x in runs)
     runs = [x.isel(time=slice(known)) for x in runs]
-    size = measure_size(runs[-1], radii)
+    size = measure_size(runs[-1 if finer else 0], radii)
     apart = _measure(lambda a, b: measure_distance(a, b, radii), runs)
     moved = estimate_error(apart, finer, size)
     farthest = Estimate(moved.error.max(axis=1, initial=0.0), moved.order)

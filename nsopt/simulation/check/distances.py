@@ -21,7 +21,7 @@ STEPS = 2
 SOON = 5e-3
 """... the same as a part of the duration."""
 
-LEAST = 1e-12
+LEAST = 1e-9
 """Of the distance of the farthest body from the origin, a motion that is none."""
 
 

@@ -33,7 +33,7 @@ PEAK = 0.95
 motion: single steps in which contacts begin to press."""
 
 
-def are_forces_unique(data: xr.Dataset, slips: Array) -> bool:
+def are_forces_unique(data: xr.Dataset, slips: Array, slow: float) -> bool:
     """Tell whether contacts carry what they do by the motion alone, but for `RARE` of the time.
 
     They do not where redundant contacts share it, nor where contacts that stick hold more
@@ -45,12 +45,14 @@ def are_forces_unique(data: xr.Dataset, slips: Array) -> bool:
     data : xarray.Dataset
     slips : (contact,)
         Components of friction of each contact.
+    slow : float [m/s]
+        Size of the motion over its duration: a slip far below it is rounding.
     """
     if data.attrs["redundant_contacts"]:
         return False
     speed = np.linalg.norm(data["contact_slip"].values[1:], axis=-1)
     lasts = data["contact_mode"].values[1:] == LASTING
-    sticks = lasts & (speed <= STICKS * speed.max(initial=0.0))
+    sticks = lasts & (speed <= STICKS * max(speed.max(initial=0.0), slow))
     held = lasts.sum(axis=1) + np.where(sticks, slips, 0).sum(axis=1)
     h, many = data["h"].values[1:], held > data.attrs["degrees_of_freedom"]
     return bool(np.sum(h[many & sticks.any(axis=1)]) <= RARE * np.sum(h))

@@ -55,6 +55,11 @@ class Repetition:
     figures: dict[str, Array]
     stop_reason: str
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C or SIGTERM ended it."""
+        return self.stop_reason.startswith("interrupted")
+
 
 def repeat(
     dynamics: Dynamics,
