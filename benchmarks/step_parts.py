@@ -23,7 +23,6 @@ from scaling import COUNT, STEP, chain
 from nsopt import Compiled, StepBounds, Variational, simulate
 from nsopt.kernels import steps
 from nsopt.kernels.machine import call
-from nsopt.kernels.views import workspace_of
 from nsopt.simulation.step_kernel import StepKernel
 
 SIZES, REPEATS = [1, 5, 20, 50], 5
@@ -68,13 +67,6 @@ def _evaluate_often(count: int, p: Array, space: Array, code: int, x: Array) -> 
         steps.evaluate_at(p, space, code, x)
 
 
-@numba.njit
-def _keep(p: Array, space: Array, kept: Array) -> None:
-    w = workspace_of(p, space)
-    for i in range(len(kept)):
-        w.kept[i] = kept[i]
-
-
 def falls(n: int) -> Call:
     """Return the first call of a chain of n hinges that falls from level."""
     calls: list[Call] = []
@@ -114,22 +106,20 @@ def measured(n: int, repeats: int) -> Parts:
     layout = kernel.layout
     t, q, v, _, x, _ = layout.state(state)
     p, _, scales = layout.given(parameters)
-    numbers, scratch = np.concatenate([t, q, v, p, [STEP], scales, x]), np.zeros(10 * state.size)
+    numbers, space = np.concatenate([t, q, v, p, [STEP], scales, x]), np.zeros(tables.space)
+    scratch = np.zeros(10 * state.size)
 
     def timed(code: int, *arrays: Array) -> float:
         return least(lambda count: _call_often(count, code, *arrays), count, repeats)
 
     iterations = float(kernel.fields(records)["iterations"].mean())
-    end = timed(chain_code.end, numbers, scratch, np.zeros(kernel.record + 2 * chain_code.checks))
-    found = Parts(step, 0.0, 0.0, end, 0.0, iterations)
-    share = iterations / len(kernel._solved)  # of a program
-    for k, solved in enumerate(kernel._solved):
+    found = Parts(step, 0.0, 0.0, 0.0, 0.0, iterations)
+    share = iterations / len(kernel._step.solved)  # of a program
+    for k, solved in enumerate(kernel._step.solved):
         program = tables.numbers[tables.at[k] : tables.at[k + 1]]
-        space = np.zeros(tables.space_at[k + 1] - tables.space_at[k])
-        _, _, prepare, evaluate = tables.code[4 * k : 4 * k + 4]
-        kept, own, x = np.zeros(solved.values.code.kept), x[: solved.square.n], x[solved.square.n :]
-        prepared = timed(prepare, numbers, kept, scratch)
-        _keep(program, space, kept)
+        _, _, _, prepare, evaluate = tables.code[5 * k : 5 * k + 5]
+        own, x = x[: solved.square.n], x[solved.square.n :]
+        prepared = timed(prepare, numbers, space, scratch)  # what is kept begins the workspace
         often = partial(_evaluate_often, p=program, space=space, code=evaluate, x=own)
         valued = least(often, count, repeats)
         directed = least(partial(_find_often, p=program, space=space), count, repeats)
@@ -138,7 +128,8 @@ def measured(n: int, repeats: int) -> Parts:
             values=found.values + (share + 1) * valued,
             direction=found.direction + share * directed,
         )
-    return found
+    end = np.zeros(kernel.record + 2 * chain_code.checks)
+    return found._replace(end=timed(chain_code.end, numbers, space, end))
 
 
 def main() -> None:

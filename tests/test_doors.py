@@ -24,12 +24,12 @@ BEHIND = {
     "parts of leaves and kernels that no user calls": """
         kernels.plan kernels.views leaves.background leaves.instructions leaves.kept_text
         leaves.leaf leaves.mapped leaves.operations leaves.program leaves.repeated
-        leaves.routines leaves.structure
+        leaves.routines leaves.structure leaves.turns
         """,
     "parts of mechanisms and steps that no user calls": """
         elements.range_of_motion.nearest elements.tangents mechanics.absolute mechanics.assembly
         mechanics.symbolic mobility.screws robots.table simulation.fallback_chain simulation.limits
-        simulation.record.accepted_steps
+        simulation.record.accepted_steps simulation.step_rules
         """,
     "where tests hold a run on, break it off or count its calls": """
         mpcc.filter_sqp mpcc.interrupt_callback mpcc.ipopt parallel.cluster

@@ -68,7 +68,7 @@ def solve_square(
     """Solve a square program; see `nsopt.kernels.newton.solve`."""
     from nsopt.kernels.entries import compile_entries
 
-    residual, steps = compile_entries().solve(p, space, evaluate, options, last, share)
+    residual, steps = compile_entries().solve(p, space, evaluate, options, last, share, False)
     return float(residual), int(steps)
 
 

@@ -40,7 +40,7 @@ class Attempt(NamedTuple):
     Attributes
     ----------
     space : (k,)
-        The workspaces of all programs.
+        The workspace of all programs.
     step : (k,)
         t, q, v, parameters of the mechanism, h, scales, unknowns.
     guess : (k,)
@@ -78,7 +78,7 @@ def run_chains(chain: Any, tables: Any, options: Any, z: Any, parameters: Any, r
     step = chain.nq + chain.nv + parameters.shape[1] + 2 - BOUNDS + chain.unknowns
     end = chain.recorded + 2 + 2 * chain.checks
     given = RESIDUALS + len(tables.at) - 1 + 4 + FIGURES + EXTRA
-    a = tables.space_at[-1]
+    a = tables.space
     b = a + step
     c = b + max(step, JUDGED)
     d = c + end
@@ -87,9 +87,9 @@ def run_chains(chain: Any, tables: Any, options: Any, z: Any, parameters: Any, r
     packed = PackedPrograms(
         view(tables.numbers, 0, len(tables.numbers)),
         view(tables.at, 0, len(tables.at)),
-        view(tables.space_at, 0, len(tables.space_at)),
         view(tables.code, 0, len(tables.code)),
         view(tables.of_equations, 0, len(tables.of_equations)),
+        tables.space,
     )
     count = 0
     for i in range(len(z)):
@@ -154,7 +154,7 @@ def solve_step(
     for most in (1.0, chain.strictest):
         share = min(max(h / parameters[bounds + BOUNDS], chain.strictest), most)
         iterations += solve_in_turn(chain, tables, options, w, old, last, share, residuals)
-        call(chain.end, w.step, w.guess, w.end)
+        call(chain.end, w.step, w.space, w.end)
         failed = find_failure(w.end, chain.recorded + 2, chain.checks)
         exact = largest(residuals) <= options.tolerance
         if failed < 0 or not exact or not tables.of_equations[failed]:
@@ -222,23 +222,25 @@ def solve_in_turn(
     first = begin
     for k in range(len(tables.at) - 1):
         p = view(tables.numbers, tables.at[k], tables.at[k + 1])
-        space = view(w.space, tables.space_at[k], tables.space_at[k + 1])
-        x = workspace_of(p, space)
+        x = workspace_of(p, w.space)
         n = len(x.x)
-        c = 4 * k
-        parameters_of, guess = tables.code[c], tables.code[c + 1]
-        prepare, evaluate = tables.code[c + 2], tables.code[c + 3]
+        c = 5 * k
+        parameters_of, guess, next_guess = tables.code[c], tables.code[c + 1], tables.code[c + 2]
+        prepare, evaluate = tables.code[c + 3], tables.code[c + 4]
         for i in range(first):
             w.guess[i] = w.step[i]
         for i in range(n):
             w.guess[first + i] = old[first - begin + i]
         call(guess, w.guess, w.guess, x.x)
+        if next_guess:
+            call(next_guess, w.guess, w.guess, x.trial)
         if parameters_of:
             call(parameters_of, w.step, w.guess, x.known)
             call(prepare, x.known, x.kept, w.guess)
         else:
             call(prepare, w.step, x.kept, w.guess)
-        residuals[k], taken = solve(p, space, evaluate, options, last, share)
+        goes_on = next_guess != 0
+        residuals[k], taken = solve(p, w.space, evaluate, options, last, share, goes_on)
         iterations += taken
         for i in range(n):
             w.step[first + i] = x.x[i]

@@ -83,23 +83,19 @@ def release_redundant(s: Any, w: Any, late: int) -> None:
 def eliminate_right_side(plan: Any, begin: int, end: int, A: Any, L: Any) -> None:
     """Do to another right side in A (k,) what `eliminate` did, which has left the multiples L."""
     for f in range(begin, end):
-        width, turn = plan.width[f], plan.first[f]
-        pivots, place = plan.first[f + 1] - turn, plan.place[f]
+        width, first = plan.width[f], plan.place[f]
+        pivots = plan.first[f + 1] - plan.first[f]
+        right = first + pivots + plan.column_start[f + 1] - plan.column_start[f]
         for s in range(1, pivots):
-            reduce_right_side(plan, turn, s, A, L, place + s * width, plan.pivot[turn + s])
-        place += pivots * width
-        for k in range(plan.row_start[f], plan.row_start[f + 1]):
-            reduce_right_side(plan, turn, pivots, A, L, place, plan.row[k])
-            place += width
-
-
-@inline
-def reduce_right_side(
-    plan: Any, turn: int, pivots: int, A: Any, L: Any, place: int, row: int
-) -> None:
-    """Do to the right side of one row what `reduce_row` did to it."""
-    for s in range(pivots):
-        A[plan.right[row]] += L[place + s] * A[plan.right[plan.pivot[turn + s]]]
+            row = s * width
+            for k in range(s):
+                A[index(right + row)] += L[index(first + row + k)] * A[index(right + k * width)]
+        row = first + pivots * width
+        for i in range(plan.row_start[f], plan.row_start[f + 1]):
+            place = plan.right[index(plan.row[index(i)])]
+            for k in range(pivots):
+                A[index(place)] += L[index(row + k)] * A[index(right + k * width)]
+            row += width
 
 
 @inline
@@ -113,31 +109,36 @@ def eliminate(plan: Any, begin: int, end: int, A: Any, L: Any) -> None:
         width, first, last = plan.width[f], plan.place[f], plan.place[f + 1]
         pivots = plan.first[f + 1] - plan.first[f]
         for s in range(pivots):
-            row = first + s * width
-            reduce_row(A, L, row, first, width, s)
-            A[index(row + s)] = -1.0 / A[index(row + s)]
+            eliminate_pivot(A, L, first + s * width, last, width, s)
         columns = plan.column_start[f + 1] - plan.column_start[f] + 1  # and the right side
         target = plan.target_start[f]
         for row in range(first + pivots * width, last, width):
-            if reduce_row(A, L, row, first, width, pivots):
+            if is_changed(L, row, pivots):
                 for k in range(columns):
                     A[index(plan.target[index(target + k)])] += A[index(row + pivots + k)]
             target += columns
 
 
 @inline
-def reduce_row(A: Any, L: Any, row: int, pivot: int, width: int, pivots: int) -> bool:
-    """Eliminate the first pivots of a front from one of its rows; tell whether it had any."""
-    changed = False
-    for s in range(pivots):
+def eliminate_pivot(A: Any, L: Any, pivot: int, last: int, width: int, s: int) -> None:
+    """Eliminate pivot s of a front, whose row begins at ``pivot``, from the rows behind it."""
+    inverse = -1.0 / A[index(pivot + s)]
+    A[index(pivot + s)] = inverse
+    for row in range(pivot + width, last, width):  # one does not wait for another
         multiple = A[index(row + s)]
         if multiple != 0.0:  # contacts that are open take no part
-            multiple *= A[index(pivot + s)]
+            multiple *= inverse
             for k in range((s + 1) // LANES * LANES, width, LANES):
                 add_multiple(A, row + k, multiple, pivot + k)  # before s none is read again
-            changed = True
         L[index(row + s)] = multiple
-        pivot += width
+
+
+@inline
+def is_changed(L: Any, row: int, pivots: int) -> bool:
+    """Tell whether a multiple of any pivot's row was added to one."""
+    changed = False
+    for s in range(pivots):
+        changed |= L[index(row + s)] != 0.0
     return changed
 
 
@@ -154,7 +155,7 @@ def substitute_back(plan: Any, A: Any, x: Any) -> None:
             value = A[index(border + end)]
             for k in range(begin, end):
                 value -= A[index(border + k)] * x[index(plan.column[index(k)])]
-            for k in range(s + 1, pivots):
+            for k in range(pivots - 1, s, -1):  # what was found last comes last
                 value -= A[index(row + k)] * x[index(plan.pivot[index(turn + k)])]
             x[index(plan.pivot[index(turn + s)])] = -value * A[index(row + s)]
 

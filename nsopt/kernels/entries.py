@@ -43,9 +43,11 @@ def _make_run_chains(version: str) -> Callable[..., Any]:
 
 
 def _make_solve(version: str) -> Callable[..., Any]:
-    def run(p: Any, space: Any, evaluate: int, options: Any, last: bool, share: float) -> Any:
+    def run(
+        p: Any, space: Any, evaluate: int, options: Any, last: bool, share: float, goes_on: bool
+    ) -> Any:
         _ = version
-        return solve(p, space, evaluate, options, last, share)
+        return solve(p, space, evaluate, options, last, share, goes_on)
 
     return run
 
@@ -63,10 +65,10 @@ def _typical_arguments() -> KernelEntries:
     table = np.zeros((0, 0))
     chain = ChainCode(0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0, 1.0)
     options = NewtonNumbers(1e-11, 1e-8, 1, 0.0, 0.1, 0.3, 10.0, 0.01, 1, 0, 0)
-    programs = PackedPrograms(indices, indices, indices, indices, indices)
+    programs = PackedPrograms(indices, indices, indices, indices, 0)
     return KernelEntries(
         (chain, programs, options, table, table, table),
-        (indices, numbers, 0, options, False, 1.0),
+        (indices, numbers, 0, options, False, 1.0, False),
     )
 
 

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from nsopt.kernels.kernel import copy, kernel
 from nsopt.kernels.search import search
-from nsopt.kernels.steps import evaluate_at, find_direction, go
+from nsopt.kernels.steps import evaluate_at, find_direction, find_direction_again, go
 from nsopt.kernels.views import square_of, workspace_of
 
 ENOUGH = 5
 """Steps after which a rough residual is enough."""
 
+SURE = 0.1
+"""A step by the matrix of the last one lowers the residual about as much as that did. It is taken
+where this is expected to be within such a part of the tolerance."""
+
+NEAR = 0.3
+"""Residual up to which motion seems to go on as before; after an impact it is beyond."""
+
 
 @kernel
-def solve(p: Any, space: Any, evaluate: int, o: Any, last: bool, share: float) -> tuple[float, int]:
+def solve(
+    p: Any, space: Any, evaluate: int, o: Any, last: bool, share: float, goes_on: bool
+) -> tuple[float, int]:
     """Solve a square program from ``w.x``; return the largest scaled residual and the steps.
 
     Parameters
@@ -28,16 +39,29 @@ def solve(p: Any, space: Any, evaluate: int, o: Any, last: bool, share: float) -
         Whether a failure leads to more than a smaller h.
     share : float
         Part of the tolerance at which full steps end at once.
+    goes_on : bool
+        Whether ``w.trial`` is where motion would be that goes on as before: full steps start from
+        there if it is near a solution.
     """
     s, w = square_of(p), workspace_of(p, space)
     copy(w.x, w.start)
-    size = evaluate_at(p, space, evaluate, w.x)
-    for count in range(1, o.iterations + 1):
-        find_direction(p, space, o.proximal)
-        go(s, w, w.x, w.x, 1.0)
+    size = evaluate_at(p, space, evaluate, w.trial) if goes_on else np.inf
+    if size <= NEAR:
+        copy(w.trial, w.x)
+    else:
         size = evaluate_at(p, space, evaluate, w.x)
+    again = False
+    for count in range(1, o.iterations + 1):
+        if again:
+            find_direction_again(p, space)
+        else:
+            find_direction(p, space, o.proximal)
+        go(s, w, w.x, w.x, 1.0)
+        before, size = size, evaluate_at(p, space, evaluate, w.x)
         if size <= share * o.tolerance or (count >= ENOUGH and size <= o.rough):
             return size, count
+        expected = size * size  # the next residual, times the last
+        again = not again and expected <= SURE * share * o.tolerance * before
     if o.last == 0:
         return size, o.iterations
     return search(p, space, evaluate, o, last)

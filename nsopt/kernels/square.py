@@ -189,10 +189,12 @@ class Workspace(NamedTuple):
 
     Attributes
     ----------
+    kept : (kept,)
+        What the machine code keeps of the parameters.
     x, r, dx : (n,)
         Scaled unknowns, rows, and Newton's direction by rows.
-    known, kept : (np,), (kept,)
-        Parameters, and what the machine code keeps of them.
+    known : (np,)
+        Parameters.
     y : (values,)
         Values of the machine code.
     at : (terms,)
@@ -209,11 +211,11 @@ class Workspace(NamedTuple):
         Unknowns that a search begins from, of its last point, and at hand.
     """
 
+    kept: Array
     x: Array
     r: Array
     dx: Array
     known: Array
-    kept: Array
     y: Array
     at: Array
     share: Array

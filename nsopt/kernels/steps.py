@@ -7,13 +7,14 @@ from typing import Any
 from nsopt.kernels.elimination import (
     assemble,
     eliminate,
+    eliminate_right_side,
     hold_redundant,
     release_redundant,
     strengthen,
     substitute_back,
 )
 from nsopt.kernels.kernel import copy, inline, kernel
-from nsopt.kernels.machine import call
+from nsopt.kernels.machine import call, index
 from nsopt.kernels.min_map import combine, largest
 from nsopt.kernels.square import LATE
 from nsopt.kernels.views import square_of, workspace_of
@@ -36,13 +37,26 @@ def find_direction(p: Any, space: Any, proximal: float) -> None:
     s, w = square_of(p), workspace_of(p, space)
     assemble(s, w)
     late, fronts = s.sizes[LATE], len(s.plan.width)
-    eliminate(s.plan, 0, late, w.A, w.L)
-    strengthen(s.plan, s.plan.first[late], proximal, w.A)
-    hold_redundant(s, w, proximal)
-    eliminate(s.plan, late, fronts, w.A, w.L)
+    for half in range(2):  # so that the code of `eliminate` stands here once
+        if half == 1:
+            strengthen(s.plan, s.plan.first[late], proximal, w.A)
+            hold_redundant(s, w, proximal)
+        eliminate(s.plan, half * late, fronts if half == 1 else late, w.A, w.L)
     substitute_back(s.plan, w.A, w.dx)
     if len(s.redundant_row) > 0:
         release_redundant(s, w, late)
+
+
+@kernel
+def find_direction_again(p: Any, space: Any) -> None:
+    """Solve for the direction of other rows r by the matrix of the last one."""
+    s, w = square_of(p), workspace_of(p, space)
+    for i in range(len(w.r)):
+        w.A[index(s.plan.right[index(i)])] = w.r[index(i)]
+    eliminate_right_side(s.plan, 0, len(s.plan.width), w.A, w.L)
+    substitute_back(s.plan, w.A, w.dx)
+    if len(s.redundant_row) > 0:
+        release_redundant(s, w, s.sizes[LATE])
 
 
 @inline

@@ -17,20 +17,23 @@ class PackedPrograms(NamedTuple):
     ----------
     numbers : (k,)
         Programs as from `pack`.
-    at, space_at : (programs + 1,)
-        Where each begins, and its workspace.
-    code : (4 programs,)
+    at : (programs + 1,)
+        Where each begins.
+    code : (5 programs,)
         Addresses of the machine code that gives its parameters (0 where they are the first numbers
-        of the step), a guess, what is kept of the parameters, and values; of each program.
+        of the step), a guess, another one for motion that goes on as before (0 for none), what is
+        kept of the parameters, and values; of each program.
     of_equations : (checks,)
         Which checks of the end are of equations, 0 or 1.
+    space : int
+        Size of the workspace that they have by turns. It begins with what machine code keeps.
     """
 
     numbers: Indices
     at: Indices
-    space_at: Indices
     code: Indices
     of_equations: Indices
+    space: int
 
 
 class ChainCode(NamedTuple):
@@ -39,8 +42,8 @@ class ChainCode(NamedTuple):
     Attributes
     ----------
     size, end, judge : int
-        Addresses of machine code: (t, h to try, bounds) -> h; (all numbers of the step) -> its end;
-        (what is judged) -> what follows.
+        Addresses of machine code: (t, h to try, bounds) -> h; (all numbers of the step, kept) ->
+        its end; (what is judged) -> what follows.
     nq, nv, mechanism, unknowns : int
         Of the mechanism, with its parameters; of all programs.
     checks, recorded : int

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 import casadi as ca
@@ -14,8 +14,11 @@ from nsopt.leaves.branches import only_calls, sides_of
 from nsopt.leaves.operations import COMMUTATIVE, OPERATIONS, name_of
 
 INPUT, CONSTANT, OUTPUT, CALL = ca.OP_INPUT, ca.OP_CONST, ca.OP_OUTPUT, ca.OP_CALL
-X, P = 0, 1
-"""Numbers of the inputs."""
+P, X = 0, 1
+"""Numbers of the inputs: x of a function that is computed after it has the next one, and so on."""
+
+Entries = list[tuple[int, int]]
+"""Entries of inputs: the number of the input, and which entry."""
 
 BASE = 1 << 40
 """Beyond all values and entries."""
@@ -55,8 +58,8 @@ class Instructions:
         and its entry; for a branch its condition; for a result its branch.
     constants : dict of int to float
         The values that are constant.
-    varies : list of bool
-        Whether a value depends on x.
+    stage : list of int
+        The last input that a value depends on, by its number.
     needed : list of bool
         Whether an output depends on a value.
     outputs : list of int
@@ -71,15 +74,26 @@ class Instructions:
     left: list[int]
     right: list[int]
     constants: dict[int, float]
-    varies: list[bool]
+    stage: list[int]
     needed: list[bool]
     outputs: list[int]
     branches: dict[int, Conditional]
     sides: list[Instructions]
 
 
-def read_instructions(function: ca.Function) -> Instructions:
-    """Read y = f(x, p), dense columns.
+def read_functions(
+    functions: Sequence[ca.Function], entries: Sequence[Entries], *, once: bool
+) -> Instructions:
+    """Read functions one after another: the outputs of all.
+
+    Parameters
+    ----------
+    functions : sequence of Function
+        Of SX.
+    entries : sequence of lists
+        Of each, what its inputs are, one after another.
+    once : bool
+        Whether there is a p.
 
     Raises
     ------
@@ -87,8 +101,9 @@ def read_instructions(function: ca.Function) -> Instructions:
         For an operation that has no machine code.
     """
     sides = _Sides()
-    reader = _Reader(sides, once=function.nnz_in(P) > 0)
-    return reader.instructions(reader.read(function), sides.read)
+    reader = _Reader(sides, once=once)
+    read = [reader.read_of(*of) for of in zip(functions, entries, strict=True)]
+    return reader.instructions([*chain.from_iterable(read)], sides.read)
 
 
 def read_instances(function: ca.Function, own: int) -> Instructions:
@@ -106,10 +121,8 @@ def read_instances(function: ca.Function, own: int) -> Instructions:
     ValueError
         For an operation that has no machine code.
     """
-    sides = _Sides()
     x, p = (sum(map(function.nnz_in, of)) for of in (range(own), range(own, function.n_in())))
-    reader = _Reader(sides, once=p > 0)
-    return reader.instructions(reader.read_of(function, x, p), sides.read)
+    return read_functions([function], [list_entries(X, x) + list_entries(P, p)], once=p > 0)
 
 
 def number_instructions(
@@ -134,9 +147,13 @@ def number_instructions(
         Whether there is a p.
     """
     reader = _Reader(_Sides(), once=once)
-    return reader.instructions(
-        reader.number(operation, left, right, outputs, constants, numbers), []
-    )
+    values = reader.number(operation, left, right, outputs, constants, numbers)
+    return reader.instructions(values, [])
+
+
+def list_entries(number: int, count: int) -> Entries:
+    """Return the entries of an input."""
+    return [(number, entry) for entry in range(count)]
 
 
 class _Reader:
@@ -147,7 +164,8 @@ class _Reader:
     sides : _Sides
         Where sides of branches are read.
     once : bool
-        Whether what does not depend on x is computed once; where there is no p, nothing is.
+        Whether what does not depend on x is computed once; where there is no p, nothing is, and
+        all counts as depending on x.
     """
 
     def __init__(self, sides: _Sides, once: bool) -> None:
@@ -155,7 +173,7 @@ class _Reader:
         self.operation: list[int] = []
         self.left: list[int] = []
         self.right: list[int] = []
-        self.varies: list[bool] = []
+        self.stage: list[int] = []
         self.constants: dict[int, float] = {}
         self.branches: dict[int, Conditional] = {}
         # By one integer: of tuples Python would collect garbage for long.
@@ -163,17 +181,20 @@ class _Reader:
         self._known: dict[bytes, int] = {}
         self._branches: dict[Conditional, int] = {}
 
-    def read(self, function: ca.Function, given: Sequence[int] = ()) -> list[int]:
+    def read_of(self, function: ca.Function, entries: Entries) -> list[int]:
+        """Return the values of all outputs of a function of entries of inputs, if it reads them."""
+        return self.read(function, lambda k: self._input(*entries[k]))
+
+    def read(self, function: ca.Function, given: Callable[[int], int]) -> list[int]:
         """Return the values of all outputs of a function, one after another.
 
         Parameters
         ----------
         function : Function
-        given : values of all inputs, one after another
-            Of a function that another calls: its instructions come in place of the call. Without
-            them inputs are those of the leaf.
+        given : function
+            Of k: the k-th entry of all inputs, one after another.
         """
-        numbers, varies = self._numbers, self.varies
+        numbers, stage = self._numbers, self.stage
         work = [-1] * int(function.sz_w())
         first_in = [0, *accumulate(function.nnz_in(i) for i in range(function.n_in()))]
         first_out = [0, *accumulate(function.nnz_out(i) for i in range(function.n_out()))]
@@ -191,14 +212,14 @@ class _Reader:
                 key = (what * BASE + a) * BASE + b
                 value = numbers.get(key, -1)
                 if value < 0:
-                    value = numbers[key] = self._add(what, a, b, varies[a] or varies[b])
+                    value = numbers[key] = self._add(what, a, b, max(stage[a], stage[b]))
             elif what == OUTPUT:
                 output, entry = read_place(k)
                 outputs[first_out[output] + entry] = work[read_operands(k)[0]]
                 continue
             elif what == INPUT:
                 a, b = read_operands(k)
-                value = given[first_in[a] + b] if given else self._input(a, b)
+                value = given(first_in[a] + b)
             elif what == CONSTANT:
                 value = self._constant(function.instruction_constant(k))
             elif what == CALL:
@@ -224,10 +245,10 @@ class _Reader:
         numbers: Sequence[float],
     ) -> list[int]:
         """Return the values of outputs, see `number_instructions`."""
-        known, varies, base, square = self._numbers, self.varies, BASE, BASE * BASE
+        known, stage, base, square = self._numbers, self.stage, BASE, BASE * BASE
         values = [-1] * len(operation)
         for number in numbers:
-            values.append(self._add(CONSTANT, -1, -1, False))
+            values.append(self._add(CONSTANT, -1, -1, P))
             self.constants[values[-1]] = number
         for k, (what, first, second) in enumerate(zip(operation, left, right, strict=True)):
             if what == INPUT:
@@ -241,19 +262,14 @@ class _Reader:
                 key = what * square + a * base + b
                 value = known.get(key, -1)
                 if value < 0:
-                    value = known[key] = self._add(what, a, b, varies[a] or varies[b])
+                    value = known[key] = self._add(what, a, b, max(stage[a], stage[b]))
                 values[k] = value
         return [values[k] for k in outputs]
-
-    def read_of(self, function: ca.Function, x: int, p: int) -> list[int]:
-        """Return the values of all outputs of a function of x and p, in one or more inputs each."""
-        given = [self._input(X, k) for k in range(x)] + [self._input(P, k) for k in range(p)]
-        return self.read(function, given)
 
     def call(self, called: ca.Function, given: list[int]) -> list[int]:
         """Return the values of a function that another calls, from all its inputs."""
         if called.is_a("SXFunction"):
-            return self.read(called, given)
+            return self.read(called, given.__getitem__)
         if only_calls(called):
             return self._read_calls(called, given)
         sides = sides_of(called)
@@ -291,32 +307,32 @@ class _Reader:
         """Return the results of a branch, which come right behind it."""
         value = self._branches.get(branch, -1)
         if value < 0:
-            condition, depends = branch.operands[0], any(self.varies[i] for i in branch.operands)
-            value = self._branches[branch] = self._add(BRANCH, condition, condition, depends)
+            condition, stage = branch.operands[0], max(self.stage[i] for i in branch.operands)
+            value = self._branches[branch] = self._add(BRANCH, condition, condition, stage)
             self.branches[value] = branch
             for _ in range(branch.results):
-                self._add(RESULT, value, value, depends)
+                self._add(RESULT, value, value, stage)
         return [value + 1 + k for k in range(branch.results)]
 
-    def _add(self, what: int, a: int, b: int, depends: bool) -> int:
+    def _add(self, what: int, a: int, b: int, stage: int) -> int:
         self.operation.append(what)
         self.left.append(a)
         self.right.append(b)
-        self.varies.append(depends or (what != CONSTANT and not self._once))
+        self.stage.append(stage if self._once or what == CONSTANT else X)
         return len(self.operation) - 1
 
     def _input(self, number: int, entry: int) -> int:
         key = (INPUT * BASE + number) * BASE + entry
         value = self._numbers.get(key, -1)
         if value < 0:
-            value = self._numbers[key] = self._add(INPUT, number, entry, number == X)
+            value = self._numbers[key] = self._add(INPUT, number, entry, number)
         return value
 
     def _constant(self, number: float) -> int:
         bits = struct.pack(">d", number)
         value = self._known.get(bits, -1)
         if value < 0:
-            value = self._known[bits] = self._add(CONSTANT, -1, -1, False)
+            value = self._known[bits] = self._add(CONSTANT, -1, -1, P)
             self.constants[value] = number
         return value
 
@@ -324,12 +340,12 @@ class _Reader:
         values = (self.operation, self.left, self.right)
         needed = _mark_needs(*values, self.branches, outputs)
         return Instructions(
-            *values, self.constants, self.varies, needed, outputs, self.branches, sides
+            *values, self.constants, self.stage, needed, outputs, self.branches, sides
         )
 
     def of_side(self, side: ca.Function) -> Instructions:
         """Read a side of a branch: what a call of it gives, as a function of x."""
-        outputs = self.call(side, [self._input(X, k) for k in range(side.nnz_in())])
+        outputs = self.call(side, [self._input(*entry) for entry in list_entries(X, side.nnz_in())])
         return self.instructions(outputs, [])
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections import OrderedDict
+from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -21,9 +22,10 @@ import numpy as np
 
 from nsopt.kept_code import Entry, cache_folder
 from nsopt.leaves import program
-from nsopt.leaves.instructions import read_instructions
+from nsopt.leaves.instructions import read_functions
 from nsopt.leaves.program import LeafText, write_program
 from nsopt.leaves.structure import Integers, Structure, read_structure
+from nsopt.leaves.turns import Turns
 
 MOST = 32
 """Texts that are kept in the process, the last ones used."""
@@ -34,22 +36,35 @@ _Kept = tuple[Integers, LeafText]
 _texts: OrderedDict[tuple[str, int], _Kept] = OrderedDict()
 
 
-def find_text(function: ca.Function, lanes: int) -> LeafText:
-    """Return the text of y = f(x, p), dense columns: one that is kept, or a new one.
+def find_text(functions: Sequence[ca.Function], last: ca.Function | None, lanes: int) -> LeafText:
+    """Return the text of functions in turn: one that is kept, or a new one.
+
+    Parameters
+    ----------
+    functions : sequence of Function
+        y_k = f_k(x_k, (p, x_1, ..., x_k-1)), dense columns; one alone is y = f(x, p).
+    last : Function, optional
+        Of ((p, x_1, ...), ()).
+    lanes : int
+        See `write_program`.
 
     Raises
     ------
     ValueError
         For an operation that has no machine code.
     """
-    structure = read_structure(function) if function.n_instructions() >= program.LONG else None
+    turns, every = Turns.of(functions, last), [*functions, *([last] if last else [])]
+    long = sum(function.n_instructions() for function in every) >= program.LONG
+    structure = read_structure(every, turns) if long else None
     if structure is None:
-        return write_program(read_instructions(function), lanes)
+        instructions = read_functions(every, turns.entries, once=turns.once)
+        return write_program(instructions, lanes, turns.split(instructions))
     kept = _recall(structure, lanes)
     if kept and structure.allows(kept[0]):
         return kept[1]._replace(numbers=structure.values(kept[0]))
     labels = structure.apart(kept[0]) if kept else structure.alike()
-    text = write_program(structure.instructions(labels), lanes)
+    instructions = structure.instructions(labels)
+    text = write_program(instructions, lanes, turns.split(instructions))
     _keep(structure, lanes, labels, text)
     return text
 
@@ -62,8 +77,8 @@ def _recall(structure: Structure, lanes: int) -> _Kept | None:
             return None
         stated = json.loads(zlib.decompress(content))
         labels = np.array(stated["labels"], dtype=np.int64)
-        modules, indices = tuple(stated["modules"]), tuple(stated["indices"])
-        _hold(at, (labels, LeafText(modules, stated["kept"], (), indices)))
+        names, modules, indices = (tuple(stated[x]) for x in ("names", "modules", "indices"))
+        _hold(at, (labels, LeafText(names, modules, stated["kept"], (), indices)))
     _texts.move_to_end(at)
     return _texts[at]
 
@@ -73,6 +88,7 @@ def _keep(structure: Structure, lanes: int, labels: Integers, text: LeafText) ->
     _hold(at, (labels, text._replace(numbers=())))
     stated = {
         "labels": labels.tolist(),
+        "names": text.names,
         "modules": text.modules,
         "kept": text.kept,
         "indices": text.indices,

@@ -7,7 +7,7 @@ anybody: their values are those that many inputs repeat.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import or_
@@ -33,6 +33,9 @@ BASE = 1 << 32
 """Beyond all numbers of kinds and sets. Keys are integers: of tuples Python would collect garbage
 for long."""
 
+SMALL = 1 << 16
+"""Beyond numbers of operations, and of a branch's results."""
+
 
 class Kinds(NamedTuple):
     """Values, and which are alike.
@@ -52,13 +55,20 @@ class Kinds(NamedTuple):
     readers: Readers
 
 
-def find_kinds(instructions: Instructions) -> Kinds:
-    """Return which values are alike."""
-    operation, varies, branches = (
-        instructions.operation,
-        instructions.varies,
-        instructions.branches,
-    )
+def find_kinds(instructions: Instructions, routines: Sequence[Sequence[int]]) -> Kinds:
+    """Return which values are alike.
+
+    Parameters
+    ----------
+    instructions : Instructions
+    routines : sequence of values
+        What each routine computes. Only values of the same ones are alike.
+    """
+    operation, branches = instructions.operation, instructions.branches
+    computing = [0] * len(operation)  # which routines compute a value, as bits
+    for k, values in enumerate(routines):
+        for value in values:
+            computing[value] |= 1 << k
     left, right = [*instructions.left], [*instructions.right]
     sets, numbers, order = _Sets(), _Numbers(), _order_inputs(instructions)
     readers, united = find_readers(instructions), sets.united
@@ -70,7 +80,7 @@ def find_kinds(instructions: Instructions) -> Kinds:
         what = operation[value]
         if what == INPUT:
             of[value] = sets.of_input(order[value])
-            kinds[value] = numbers.find((what, varies[value]))
+            kinds[value] = numbers.find((what, instructions.left[value]))
             continue
         if what == CONSTANT:
             constant = instructions.constants[value]
@@ -82,7 +92,7 @@ def find_kinds(instructions: Instructions) -> Kinds:
             read = tuple(
                 kinds[x] * BASE + at for x, at in zip(branch.operands, places, strict=True)
             )
-            key: Hashable = (what, branch.sides, branch.results, read)
+            key: Hashable = (what, branch.sides, branch.results, computing[value], read)
         else:
             a, b = left[value], right[value]
             found = united.get(of[a] * BASE + of[b]) or sets.unite(of[a], of[b])
@@ -91,6 +101,7 @@ def find_kinds(instructions: Instructions) -> Kinds:
             if second < first and what in COMMUTATIVE:
                 left[value], right[value], first, second = b, a, second, first
             which = a - value if what == RESULT else what + 1
+            which += SMALL * computing[value]
             key = (which * BASE**2 + first) * BASE**2 + second
         if of[value] == sets.too_large or counts[value] * sets.sizes[of[value]] > WIDE:
             of[value], kinds[value] = sets.none, numbers.find(("alone", value))

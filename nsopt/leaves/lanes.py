@@ -22,6 +22,7 @@ from nsopt.leaves.text import (
     write_routine,
     write_sides,
 )
+from nsopt.leaves.turns import InTurn
 
 _ALIGNED = 8
 """Numbers to which arrays of the scratch memory are aligned."""
@@ -50,7 +51,7 @@ class LanesText(NamedTuple):
 
 def write_lanes_text(instructions: Instructions, sizes: InstanceSizes, lanes: int) -> LanesText:
     """Write ``map`` and all that it calls; modules that hold loops alone come first."""
-    prepare, evaluate, kept = divide(instructions)
+    (prepare, evaluate), kept = divide(instructions, InTurn.of(instructions))
     evaluate = evaluate._replace(arrays=(*evaluate.arrays, "scratch"))
     parts, scratch = _write_in_lanes(instructions, evaluate, lanes)
     scalar = [*write_functions(instructions, prepare), *write_sides(instructions)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Generic, NamedTuple, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -16,9 +16,13 @@ from nsopt.leaves import background
 from nsopt.leaves.kept_text import find_text
 from nsopt.leaves.machine import GOOD, QUICK, lanes, load_objects, make_object, read_object
 from nsopt.leaves.places import INDICES, NUMBERS
+from nsopt.leaves.program import LeafText
 
 _PREPARE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 _EVALUATE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+
+Code = TypeVar("Code")
 
 
 class LeafCode(NamedTuple):
@@ -49,38 +53,31 @@ class LeafCode(NamedTuple):
     level: int
 
 
-class Leaf:
-    """An SX function (x, p) -> y of dense columns as machine code, with the bits of CasADi's.
+class Improving(Generic[Code]):
+    """Routines as machine code: at once, and better after a while.
 
     Parameters
     ----------
-    function : ca.Function
-        Columns may be empty. They are read and written whole.
-
-    Raises
-    ------
-    TypeError
-        For what is no SX function.
-    ValueError
-        For other inputs and outputs, and operations without machine code.
+    text : LeafText
     """
 
-    def __init__(self, function: ca.Function) -> None:
-        _check(function)
-        self._text = find_text(function, lanes())
+    def __init__(self, text: LeafText) -> None:
+        self._text = text
         self._arrays = {
-            NUMBERS: np.array(self._text.numbers, dtype=float),
-            INDICES: np.array(self._text.indices, dtype=np.int32),
+            NUMBERS: np.array(text.numbers, dtype=float),
+            INDICES: np.array(text.indices, dtype=np.int32),
         }
-        self._x, self._p = int(function.numel_in(0)), int(function.numel_in(1))
-        self._y = int(function.numel_out(0))
-        self._name = function.name()
-        self._code: LeafCode | None = None
+        self._code: Code | None = None
+        self._level = QUICK
         self._lock = threading.Lock()
         self._asked = 0  # the process in which better code is made
 
+    def _of(self, addresses: list[int], level: int) -> Code:
+        """Return code by the addresses of its routines."""
+        raise NotImplementedError
+
     @property
-    def code(self) -> LeafCode:
+    def code(self) -> Code:
         """The best code that is ready.
 
         It is made by level 0 when it is first asked for, unless code of level 2 is on the disk.
@@ -101,6 +98,59 @@ class Leaf:
             if self._asked != os.getpid():  # a process that is forked has no thread of the other
                 self._asked = os.getpid()
                 background.begin(self._improve())
+
+    def _make(self, level: int, tell: bool = True) -> Iterator[bytes]:
+        for module in self._text.modules:
+            yield read_object(module, level) or make_object(module, level, tell)
+
+    def _read(self, level: int) -> Code | None:
+        objects = []
+        for module in self._text.modules:
+            code = read_object(module, level)
+            if code is None:
+                return None
+            objects.append(code)
+        return self._load(objects, level)
+
+    def _improve(self) -> Iterator[None]:
+        """Make one module in each turn."""
+        if self._code and self._level == GOOD:
+            return
+        objects = []
+        for code in self._make(GOOD, tell=False):  # the code of level 0 has told
+            objects.append(code)
+            yield
+        better = self._load(objects, GOOD)
+        with self._lock:
+            self._code = better
+
+    def _load(self, objects: list[bytes], level: int) -> Code:
+        self._level = level
+        return self._of(load_objects(objects, self._text.names, self._arrays), level)
+
+
+class Leaf(Improving[LeafCode]):
+    """An SX function (x, p) -> y of dense columns as machine code, with the bits of CasADi's.
+
+    Parameters
+    ----------
+    function : ca.Function
+        Columns may be empty. They are read and written whole.
+
+    Raises
+    ------
+    TypeError
+        For what is no SX function.
+    ValueError
+        For other inputs and outputs, and operations without machine code.
+    """
+
+    def __init__(self, function: ca.Function) -> None:
+        check_function(function)
+        super().__init__(find_text([function], None, lanes()))
+        self._x, self._p = int(function.numel_in(0)), int(function.numel_in(1))
+        self._y = int(function.numel_out(0))
+        self._name = function.name()
 
     def __call__(self, x: ArrayLike, p: ArrayLike) -> NDArray[np.float64]:
         """Return y.
@@ -127,38 +177,59 @@ class Leaf:
             raise ValueError(f"{self._name}: p has {known.size} entries, not {self._p}")
         _PREPARE(self.code.prepare)(known.ctypes.data, kept.ctypes.data)
 
-    def _make(self, level: int, tell: bool = True) -> Iterator[bytes]:
-        for module in self._text.modules:
-            yield read_object(module, level) or make_object(module, level, tell)
-
-    def _read(self, level: int) -> LeafCode | None:
-        objects = []
-        for module in self._text.modules:
-            code = read_object(module, level)
-            if code is None:
-                return None
-            objects.append(code)
-        return self._load(objects, level)
-
-    def _improve(self) -> Iterator[None]:
-        """Make one module in each turn."""
-        if self._code and self._code.level == GOOD:
-            return
-        objects = []
-        for code in self._make(GOOD, tell=False):  # the code of level 0 has told
-            objects.append(code)
-            yield
-        better = self._load(objects, GOOD)
-        with self._lock:
-            self._code = better
-
-    def _load(self, objects: list[bytes], level: int) -> LeafCode:
-        prepare, evaluate = load_objects(objects, ("prepare", "evaluate"), self._arrays)
-        kept = self._text.kept
-        return LeafCode(prepare, evaluate, kept, self._x, self._p, self._y, level)
+    def _of(self, addresses: list[int], level: int) -> LeafCode:
+        prepare, evaluate = addresses
+        return LeafCode(prepare, evaluate, self._text.kept, self._x, self._p, self._y, level)
 
 
-def _check(function: ca.Function) -> None:
+class InTurnCode(NamedTuple):
+    """Machine code of y_k = f_k(x_k, (p, x_1, ..., x_k-1)), and of what follows from all of them.
+
+    Attributes
+    ----------
+    prepare : tuple of int
+        Addresses of ``void(const double *p, double *kept)``, where x_1, x_2, ... follow p.
+    evaluate : tuple of int
+        Of ``void(const double *x, const double *kept, double *y)``.
+    last : int
+        Of ``void(const double *p, const double *kept, double *y)``.
+    kept : int
+        How many numbers they keep for each other, in one array.
+    level : int
+        LLVM's level of optimisation.
+    """
+
+    prepare: tuple[int, ...]
+    evaluate: tuple[int, ...]
+    last: int
+    kept: int
+    level: int
+
+
+class LeavesInTurn(Improving[InTurnCode]):
+    """Functions as machine code that are evaluated in turn: what several need is computed once.
+
+    Parameters
+    ----------
+    functions : sequence of ca.Function
+        (x_k, (p, x_1, ..., x_k-1)) -> y_k, as of a `Leaf`.
+    last : ca.Function
+        ((p, x_1, ...), ()) -> what follows from all.
+    """
+
+    def __init__(self, functions: Sequence[ca.Function], last: ca.Function) -> None:
+        for function in (*functions, last):
+            check_function(function)
+        super().__init__(find_text(functions, last, lanes()))
+
+    def _of(self, addresses: list[int], level: int) -> InTurnCode:
+        *of_each, last = addresses
+        prepare, evaluate = tuple(of_each[::2]), tuple(of_each[1::2])
+        return InTurnCode(prepare, evaluate, last, self._text.kept, level)
+
+
+def check_function(function: ca.Function) -> None:
+    """Refuse what is no SX function (x, p) -> y of dense columns."""
     name = function.name()
     if not function.is_a("SXFunction"):
         raise TypeError(f"{name!r} is no SX function: expand() it")

@@ -41,9 +41,16 @@ class Memory:
     _roomy: set[tuple[Single, int]] = field(default_factory=set)
 
     def go_on(self, entries: dict[int, Single]) -> Memory:
-        """Return the memory of another routine, which goes on with the indices."""
+        """Return the memory of another routine, which goes on with the indices and what is kept."""
         roomy = {(entry, size) for entry, size in self._roomy if entry.array == KEPT}
-        return Memory(self.lanes, entries, {}, self.indices, roomy)
+        sizes = {KEPT: self.sizes.get(KEPT, 0)}
+        return Memory(self.lanes, entries, sizes, self.indices, roomy)
+
+    def add(self, array: str) -> Single:
+        """Return a new entry of an array."""
+        entry = self.sizes.get(array, 0)
+        self.sizes[array] = entry + 1
+        return Single(array, entry)
 
     def width(self, instances: int) -> int:
         """Return how many instances of a loop are side by side."""

@@ -90,59 +90,59 @@ class InOrder(NamedTuple):
 
 
 class Scattered(NamedTuple):
-    """Numbers of instances anywhere in an array: `INDICES` tells where, from ``first`` on."""
+    """Numbers of instances anywhere in an array: `INDICES` tells where, from ``first`` on.
+
+    They are moved one by one: instructions that gather and scatter take longer on many processors.
+    """
 
     array: str
     first: int
 
     def read(self, n: int, lanes: int) -> Text:
         """Return what reads the value."""
-        kind, mask = type_of(lanes), _all(lanes)
-        given = f"{_pointers(lanes)} %{n + 3}, i32 8, {mask}, {kind} poison"
-        return Text(f"{self._at(n, lanes)}%{n + 4} = call {kind} @{_gather(lanes)}({given})\n", 5)
+        kind, lines, whole, first = type_of(lanes), [self._at(n)], "poison", n
+        n += 2
+        for lane in range(lanes):
+            lines.append(
+                f"{self._of_lane(lane, first + 1, n)}"
+                f"%{n + 3} = load double, ptr %{n + 2}, align 8\n"
+                f"%{n + 4} = insertelement {kind} {whole}, double %{n + 3}, i64 {lane}\n"
+            )
+            n += 5
+            whole = f"%{n - 1}"
+        return Text("".join(lines), n - first)
 
     def write(self, name: str, n: int, lanes: int) -> Text:
         """Return what writes the value of that name."""
-        given = f"{type_of(lanes)} {name}, {_pointers(lanes)} %{n + 3}, i32 8, {_all(lanes)}"
-        return Text(f"{self._at(n, lanes)}call void @{_scatter(lanes)}({given})\n", 4)
+        kind, lines, first = type_of(lanes), [self._at(n)], n
+        n += 2
+        for lane in range(lanes):
+            lines.append(
+                f"{self._of_lane(lane, first + 1, n)}"
+                f"%{n + 3} = extractelement {kind} {name}, i64 {lane}\n"
+                f"store double %{n + 3}, ptr %{n + 2}, align 8\n"
+            )
+            n += 4
+        return Text("".join(lines), n - first)
 
-    def _at(self, n: int, lanes: int) -> str:
-        indices = f"<{lanes} x i32>"
+    def _at(self, n: int) -> str:
         return (
             f"%{n} = getelementptr i32, ptr @{INDICES}, i64 {self.first}\n"
             f"%{n + 1} = getelementptr i32, ptr %{n}, i64 %k\n"
-            f"%{n + 2} = load {indices}, ptr %{n + 1}, align 4\n"
-            f"%{n + 3} = getelementptr double, ptr {_pointer(self.array)}, {indices} %{n + 2}\n"
+        )
+
+    def _of_lane(self, lane: int, indices: int, n: int) -> str:
+        return (
+            f"%{n} = getelementptr i32, ptr %{indices}, i64 {lane}\n"
+            f"%{n + 1} = load i32, ptr %{n}, align 4\n"
+            f"%{n + 2} = getelementptr double, ptr {_pointer(self.array)}, i32 %{n + 1}\n"
         )
 
 
-def declare_arrays(lanes: int) -> str:
-    """Declare the arrays beside arguments, and what reads and writes scattered numbers."""
-    arrays = f"@{NUMBERS} = external global double\n@{INDICES} = external global i32\n"
-    if lanes == 1:
-        return arrays
-    kind, pointers, mask = type_of(lanes), _pointers(lanes), type_of(lanes, "i1")
-    return (
-        f"{arrays}declare {kind} @{_gather(lanes)}({pointers}, i32, {mask}, {kind})\n"
-        f"declare void @{_scatter(lanes)}({kind}, {pointers}, i32, {mask})\n"
-    )
+def declare_arrays() -> str:
+    """Declare the arrays beside arguments."""
+    return f"@{NUMBERS} = external global double\n@{INDICES} = external global i32\n"
 
 
 def _pointer(array: str) -> str:
     return f"@{array}" if array == NUMBERS else f"%{array}"
-
-
-def _pointers(lanes: int) -> str:
-    return f"<{lanes} x ptr>"
-
-
-def _all(lanes: int) -> str:
-    return f"<{lanes} x i1> splat (i1 true)"
-
-
-def _gather(lanes: int) -> str:
-    return f"llvm.masked.gather.v{lanes}f64.v{lanes}p0"
-
-
-def _scatter(lanes: int) -> str:
-    return f"llvm.masked.scatter.v{lanes}f64.v{lanes}p0"

@@ -9,7 +9,8 @@ from nsopt.leaves.kinds import PLAIN
 from nsopt.leaves.places import NUMBERS, Single
 from nsopt.leaves.repeated import Repeated
 from nsopt.leaves.routines import divide
-from nsopt.leaves.text import Part, write_functions, write_sides
+from nsopt.leaves.text import CalledBranch, Part, write_functions, write_sides
+from nsopt.leaves.turns import InTurn
 
 LONG = 500
 """Values from which on a leaf is searched for what it repeats."""
@@ -19,26 +20,29 @@ SHARE = 0.5
 
 
 class LeafText(NamedTuple):
-    """Modules that make ``prepare`` and ``evaluate`` together.
+    """Modules that make some routines together.
 
     Attributes
     ----------
+    names : tuple of str
+        Of the routines.
     modules : tuple of str
     kept : int
-        How many numbers ``prepare`` keeps.
+        How many numbers they keep for each other.
     numbers : tuple of float
         The array that the modules read as `NUMBERS`.
     indices : tuple of int
         That which they read as `INDICES`.
     """
 
+    names: tuple[str, ...]
     modules: tuple[str, ...]
     kept: int
     numbers: tuple[float, ...]
     indices: tuple[int, ...] = ()
 
 
-def write_program(instructions: Instructions, lanes: int) -> LeafText:
+def write_program(instructions: Instructions, lanes: int, turns: InTurn | None = None) -> LeafText:
     """Write a leaf: as one module, or what is long each piece as its own.
 
     What is repeated often is written as loops. Sides of branches are modules of their own.
@@ -48,7 +52,11 @@ def write_program(instructions: Instructions, lanes: int) -> LeafText:
     instructions : Instructions
     lanes : int
         Numbers side by side in the widest registers.
+    turns : InTurn, optional
+        Its functions, one without.
     """
+    turns = turns or InTurn.of(instructions)
+    names = turns.routines
     numbers = {
         value: number
         for value, number in instructions.constants.items()
@@ -57,17 +65,18 @@ def write_program(instructions: Instructions, lanes: int) -> LeafText:
     places = {value: Single(NUMBERS, k) for k, value in enumerate(numbers)}
     sides = [part.module() for part in write_sides(instructions)]
     if sum(instructions.needed) >= LONG:
-        repeated = Repeated(instructions, lanes)
+        repeated = Repeated(instructions, turns, lanes)
         if repeated.has(SHARE):
             found = repeated.write(places)
             modules = (*found.modules, *sides)
-            return LeafText(modules, found.kept, tuple(numbers.values()), found.indices)
-    prepare, evaluate, kept = divide(instructions)
+            return LeafText(names, modules, found.kept, tuple(numbers.values()), found.indices)
+    routines, kept = divide(instructions, turns)
     parts = []
-    for routine in (prepare, evaluate):
+    for routine in routines:
         given = {**routine.given, **places}
         parts += write_functions(instructions, routine._replace(given=given))
-    if len(parts) == 2:
-        parts = [Part(parts[0].text + parts[1].text, parts[0].branches | parts[1].branches)]
+    if len(parts) == len(routines):
+        branches = frozenset[CalledBranch]().union(*(part.branches for part in parts))
+        parts = [Part("".join(part.text for part in parts), branches)]
     modules = (*(part.module() for part in parts), *sides)
-    return LeafText(modules, kept, tuple(numbers.values()))
+    return LeafText(names, modules, kept, tuple(numbers.values()))

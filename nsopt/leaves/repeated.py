@@ -18,19 +18,18 @@ from nsopt.leaves.readers import FEWEST, part_by_readers
 from nsopt.leaves.routines import (
     Routine,
     divide_values,
-    find_inputs,
-    find_outputs,
     operands_of,
 )
 from nsopt.leaves.schedule import Schedule
 from nsopt.leaves.text import Part, call_all, declare_all, define, write_functions
+from nsopt.leaves.turns import InTurn
 
 ON_STACK = 16_384
 """Numbers that pieces share on the stack at most: threads may have half a megabyte of it."""
 
 
 class RepeatedText(NamedTuple):
-    """Modules of ``prepare`` and ``evaluate``, what the one keeps, and the entries of `INDICES`."""
+    """Modules of all routines, what they keep for each other, and the entries of `INDICES`."""
 
     modules: tuple[str, ...]
     kept: int
@@ -43,56 +42,51 @@ class Repeated:
     Parameters
     ----------
     instructions : Instructions
+    turns : InTurn
     lanes : int
         Numbers side by side in the widest registers.
     """
 
-    def __init__(self, instructions: Instructions, lanes: int) -> None:
-        self._of, self._kinds, self._readers = find_kinds(instructions)
+    def __init__(self, instructions: Instructions, turns: InTurn, lanes: int) -> None:
         self._lanes = lanes
-        self._once, self._always, self._kept = divide_values(self._of)
+        self._shares = divide_values(instructions, turns)
+        computed = [share.values for share in self._shares]
+        self._of, self._kinds, self._readers = find_kinds(instructions, computed)
 
     def has(self, share: float) -> bool:
         """Tell whether loops compute a share of the values."""
-        least = share * (len(self._once) + len(self._always))
+        computed = [of.values for of in self._shares]
+        least = share * sum(map(len, computed))
         # Kinds are parted before loops are made of them: these compute no more than all of as many.
         alike = 0
-        for values in (self._once, self._always):
+        for values in computed:
             counts = Counter(map(self._kinds.__getitem__, values)).values()
             alike += sum(count for count in counts if count >= FEWEST)
-        return alike >= least and self._prepare.looped + self._evaluate.looped >= least
+        return alike >= least and sum(of.looped for of in self._schedules) >= least
 
     @cached_property
-    def _parted(self) -> list[int]:
-        return part_by_readers(self._of, self._kinds, self._readers)
-
-    @cached_property
-    def _prepare(self) -> Schedule:
-        return Schedule(self._of, self._parted, self._once)
-
-    @cached_property
-    def _evaluate(self) -> Schedule:
-        return Schedule(self._of, self._parted, self._always)
+    def _schedules(self) -> list[Schedule]:
+        parted = part_by_readers(self._of, self._kinds, self._readers)
+        return [Schedule(self._of, parted, share.values) for share in self._shares]
 
     def write(self, numbers: Mapping[int, Single]) -> RepeatedText:
         """Write the leaf; ``numbers``: where constants are that are no part of the text."""
-        inputs = [value for value in self._kept if self._of.operation[value] == INPUT]
-        computed = [value for value in self._kept if self._of.operation[value] != INPUT]
-        memory = Memory(self._lanes, {**numbers, **find_inputs(self._of, "p")})
-        memory.share(self._prepare, KEPT, computed)
-        begin = memory.sizes.get(KEPT, 0)
-        copies = {value: [Single(KEPT, k)] for k, value in enumerate(inputs, begin)}
-        kept = {value: memory.entries[value] for value in computed}
-        kept |= {value: entry for value, (entry,) in copies.items()}
-        prepare = _Caller("prepare", ("p", KEPT), self._prepare, memory, copies)
-        memory = memory.go_on({**numbers, **find_inputs(self._of, "x"), **kept})
-        outputs = find_outputs(self._of)
-        memory.share(self._evaluate, SHARED, find_uneven(self._evaluate, outputs))
-        evaluate = _Caller("evaluate", ("x", KEPT, "y"), self._evaluate, memory, outputs)
-        modules = _Modules()
-        for function in (prepare, evaluate):
-            function.write(modules)
-        return RepeatedText(tuple(modules.close()), begin + len(inputs), tuple(memory.indices))
+        kept: dict[int, Single] = {}
+        memory, modules = Memory(self._lanes, {}), _Modules()
+        for share, schedule in zip(self._shares, self._schedules, strict=True):
+            memory = memory.go_on({**numbers, **kept, **share.given})
+            wanted = share.wanted
+            if share.outputs:
+                memory.share(schedule, SHARED, find_uneven(schedule, wanted))
+            else:
+                copied = [x for x in share.kept if self._of.operation[x] == INPUT]
+                computed = [x for x in share.kept if self._of.operation[x] != INPUT]
+                memory.share(schedule, KEPT, computed)
+                kept |= {value: memory.entries[value] for value in computed}
+                wanted = {value: [memory.add(KEPT)] for value in copied}
+                kept |= {value: entry for value, (entry,) in wanted.items()}
+            _Caller(share.name, share.arrays, schedule, memory, wanted).write(modules)
+        return RepeatedText(tuple(modules.close()), memory.sizes[KEPT], tuple(memory.indices))
 
 
 def find_uneven(schedule: Schedule, wanted: Mapping[int, Sequence[Single]]) -> Iterator[int]:

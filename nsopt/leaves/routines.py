@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from nsopt.leaves.instructions import CONSTANT, INPUT, RESULT, Instructions, P, X
+from nsopt.leaves.instructions import CONSTANT, INPUT, RESULT, Instructions, X
 from nsopt.leaves.places import Place, Single
+from nsopt.leaves.turns import InTurn
 
 PIECE = 2000
 """Values in a piece at most; half or twice as many take LLVM about the same time."""
@@ -46,28 +47,98 @@ class Routine(NamedTuple):
     of_group: bool = False
 
 
-class Division(NamedTuple):
-    """What is computed once for p, what at every x, and what of p and the one the other reads."""
+class Share(NamedTuple):
+    """What a routine computes.
 
-    once: list[int]
-    always: list[int]
+    Attributes
+    ----------
+    name, arrays
+        See `Routine`.
+    values : list of int
+        In order.
+    given : dict of int to Single
+        Where inputs are.
+    outputs : list of int
+        The values of the entries of y.
+    kept : list of int
+        Of its values and of inputs, those that it writes for the routines after it.
+    """
+
+    name: str
+    arrays: tuple[str, ...]
+    values: list[int]
+    given: dict[int, Single]
+    outputs: list[int]
     kept: list[int]
 
+    @property
+    def wanted(self) -> dict[int, list[Single]]:
+        """Where in y values go."""
+        y: dict[int, list[Single]] = {}
+        for entry, value in enumerate(self.outputs):
+            y.setdefault(value, []).append(Single("y", entry))
+        return y
 
-def divide_values(instructions: Instructions) -> Division:
-    """Return the values that are computed, in order."""
-    once: list[int] = []
-    always: list[int] = []
-    for value, operation in enumerate(instructions.operation):
-        if instructions.needed[value] and operation not in (CONSTANT, INPUT):
-            (always if instructions.varies[value] else once).append(value)
-    read = {*instructions.outputs}
-    left, right, branches = instructions.left, instructions.right, instructions.branches
-    read.update(left[value] for value in always)
-    read.update(right[value] for value in always)
-    read.update(x for value in always if value in branches for x in branches[value].operands)
-    varies, constants = instructions.varies, instructions.constants
-    return Division(once, always, sorted(v for v in read if not varies[v] and v not in constants))
+
+def divide_values(instructions: Instructions, turns: InTurn) -> list[Share]:
+    """Return what is computed once for all inputs before x and what at every x, in turn; the last.
+
+    What does not depend on the x at hand is computed by the first of them that needs it alone.
+    """
+    done, copied, names = set[int](), set[int](), turns.routines
+    shares: list[Share] = []
+    given = _find_inputs(instructions, "p", dict(enumerate(turns.first)))
+    for k, outputs in enumerate(turns.outputs, X):
+        needed = _find_needed(instructions, outputs, done)
+        once = [value for value in needed if instructions.stage[value] < k]
+        always = [value for value in needed if instructions.stage[value] >= k]
+        own = _find_inputs(instructions, "x", {k: 0})
+        read = _find_operands(instructions, always).union(outputs)
+        copies = sorted(read.intersection(given).difference(own, copied))
+        prepare, evaluate = names[2 * (k - X) : 2 * (k - X) + 2]
+        shares += [
+            Share(prepare, ("p", "kept"), once, given, [], copies),
+            Share(evaluate, ("x", "kept", "y"), always, own, outputs, []),
+        ]
+        done.update(once)
+        copied.update(copies)
+    if turns.last:
+        needed = _find_needed(instructions, turns.last, done)
+        shares.append(Share(names[-1], ("p", "kept", "y"), needed, given, turns.last, []))
+    later = set[int]()
+    for share in reversed(shares):
+        if not share.outputs:
+            share.kept.extend(sorted(later.intersection(share.values)))
+        later.update(share.outputs, _find_operands(instructions, share.values))
+    return shares
+
+
+def _find_needed(instructions: Instructions, outputs: Sequence[int], done: set[int]) -> list[int]:
+    """Return the values that outputs are computed from, in order, without those that are done."""
+    found, left = set[int](), [*outputs]
+    while left:
+        value = left.pop()
+        known = value in found or value in done
+        if known or instructions.operation[value] in (CONSTANT, INPUT):
+            continue
+        found.add(value)
+        left += operands_of(instructions, value)
+        if value in instructions.branches:  # its results come with it
+            results = range(value + 1, value + 1 + instructions.branches[value].results)
+            found.update(x for x in results if instructions.needed[x])
+    return sorted(found)
+
+
+def _find_inputs(
+    instructions: Instructions, array: str, first: Mapping[int, int]
+) -> dict[int, Single]:
+    """Return where in an array inputs are, some of which begin there at ``first``."""
+    number, entry = instructions.left, instructions.right
+    return {
+        value: Single(array, first[number[value]] + entry[value])
+        for value, operation in enumerate(instructions.operation)
+        if operation == INPUT and number[value] in first
+    }
 
 
 def operands_of(instructions: Instructions, value: int) -> tuple[int, ...]:
@@ -77,37 +148,29 @@ def operands_of(instructions: Instructions, value: int) -> tuple[int, ...]:
     return (instructions.left[value], instructions.right[value])
 
 
-def divide(instructions: Instructions) -> tuple[Routine, Routine, int]:
-    """Return ``prepare``, ``evaluate``, and how many numbers the one keeps for the other."""
-    once, always, to_keep = divide_values(instructions)
-    kept: dict[int, Place] = {value: Single("kept", entry) for entry, value in enumerate(to_keep)}
-    stored = {value: [place] for value, place in kept.items()}
-    prepare = Routine("prepare", ("p", "kept"), once, find_inputs(instructions, "p"), stored)
-    x = find_inputs(instructions, "x")
-    given, y = x | kept, find_outputs(instructions)
-    return prepare, Routine("evaluate", ("x", "kept", "y"), always, given, y), len(kept)
+def _find_operands(instructions: Instructions, values: Sequence[int]) -> set[int]:
+    """Return all values that some are computed from."""
+    left, right, branches = instructions.left, instructions.right, instructions.branches
+    read = {*map(left.__getitem__, values), *map(right.__getitem__, values)}
+    return read.union(*(branches[value].operands for value in values if value in branches))
 
 
-def find_inputs(instructions: Instructions, array: str) -> dict[int, Single]:
-    """Return where the inputs in x, or those in p, are."""
-    return {
-        value: Single(array, instructions.right[value])
-        for value, operation in enumerate(instructions.operation)
-        if operation == INPUT and instructions.left[value] == (X if array == "x" else P)
-    }
-
-
-def find_outputs(instructions: Instructions) -> dict[int, list[Single]]:
-    """Return where in y values go."""
-    y: dict[int, list[Single]] = {}
-    for entry, value in enumerate(instructions.outputs):
-        y.setdefault(value, []).append(Single("y", entry))
-    return y
+def divide(instructions: Instructions, turns: InTurn) -> tuple[list[Routine], int]:
+    """Return the routines, in turn, and how many numbers they keep for each other."""
+    routines, kept = [], dict[int, Place]()
+    for share in divide_values(instructions, turns):
+        wanted: dict[int, Sequence[Place]] = {**share.wanted}
+        new = {value: Single("kept", entry) for entry, value in enumerate(share.kept, len(kept))}
+        wanted |= {value: [place] for value, place in new.items()}
+        given = {**kept, **share.given}
+        routines.append(Routine(share.name, share.arrays, share.values, given, wanted))
+        kept |= new
+    return routines, len(kept)
 
 
 def routine_of_side(side: Instructions, name: str) -> Routine:
     """Return a side of a branch, from its operands to its results."""
-    _, evaluate, _ = divide(side)
+    (_, evaluate), _ = divide(side, InTurn.of(side))
     return evaluate._replace(name=name, arrays=("x", "y"))
 
 

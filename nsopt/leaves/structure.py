@@ -1,15 +1,15 @@
-"""What an SX function computes apart from its numbers, as arrays, and those numbers.
+"""What SX functions compute apart from their numbers, as arrays, and those numbers.
 
 CasADi tells one instruction in a call; of a hundred thousand that takes longer than all else of a
 start whose code is on the disk. They stand one after another in what it serializes a function to,
-sixteen bytes each, and are found there by what it tells of some. Where they are not, the function
-has no `Structure`, and is read instruction by instruction.
+sixteen bytes each, and are found there by what it tells of some. Where they are not, a function has
+no `Structure`, and is read instruction by instruction.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from hashlib import sha256
 
@@ -21,12 +21,13 @@ from nsopt.leaves.instructions import (
     CONSTANT,
     INPUT,
     OUTPUT,
+    Entries,
     Instructions,
-    P,
     number_instructions,
 )
 from nsopt.leaves.kinds import PLAIN
 from nsopt.leaves.operations import OPERATIONS
+from nsopt.leaves.turns import Turns
 
 Integers = NDArray[np.int64]
 
@@ -39,33 +40,33 @@ _ASKED = 64
 
 
 class Structure:
-    """Instructions of a function (x, p) -> y that calls no others.
+    """Instructions of functions that are computed in turn and call no others.
 
     Parameters
     ----------
-    function : ca.Function
+    turns : Turns
     records : array of `_RECORD`
-        All its instructions.
+        All instructions, those of one function after those of another. An output has its place
+        among those of all.
     unary : set of int
-        Those of its operations that have one operand.
+        Those of the operations that have one operand.
 
     Attributes
     ----------
-    once : bool
-        Whether there is a p.
+    turns : Turns
     operation, left, right : (n,)
         All instructions but outputs and numbers of a mechanism. Operands are instructions; from
         n on uses of numbers. For an input its number and its entry.
     plain : dict of int to float
         The values of constants that formulas have.
-    outputs : (y,)
-        What each entry of y is, as operands are.
+    outputs : (m,)
+        What each output is, as operands are.
     numbers : (u,)
         The number at each use: numbers of a mechanism are alike by accident, or round-off.
     """
 
-    def __init__(self, function: ca.Function, records: NDArray[np.void], unary: set[int]) -> None:
-        self.once = function.nnz_in(P) > 0
+    def __init__(self, turns: Turns, records: NDArray[np.void], unary: set[int]) -> None:
+        self.turns = turns
         operation = records["operation"].astype(np.int64)
         first, second, third = records["places"].T.astype(np.int64)
         is_constant, is_input = operation == CONSTANT, operation == INPUT
@@ -100,7 +101,7 @@ class Structure:
         """A hash of all but the numbers."""
         plain = np.array([*self.plain.values()], dtype=float)
         arrays = (self.operation, self.left, self.right, plain, self.outputs)
-        total = sha256(repr([self.once, *map(len, arrays)]).encode())
+        total = sha256(repr([self.turns, *map(len, arrays)]).encode())
         for array in arrays:
             total.update(array.tobytes())
         return total.hexdigest()
@@ -143,13 +144,36 @@ class Structure:
             ends[self.outputs].tolist(),
             self.plain,
             self.values(labels),
-            once=self.once,
+            once=self.turns.once,
         )
 
 
-def read_structure(function: ca.Function) -> Structure | None:
-    """Return the instructions of a function (x, p) -> y of dense columns, where they are found."""
+def read_structure(functions: Sequence[ca.Function], turns: Turns) -> Structure | None:
+    """Return the instructions of functions of dense columns, where they are found.
+
+    Parameters
+    ----------
+    functions : sequence of Function
+        In turn; what follows from all at the end comes last.
+    turns : Turns
+    """
+    parts, unary, outputs = [], set[int](), 0
+    for function, entries in zip(functions, turns.entries, strict=True):
+        found = _find_records(function)
+        if found is None:
+            return None
+        records, of_one_operand = found
+        parts.append(_place(function, records, entries, outputs))
+        unary |= of_one_operand
+        outputs += function.nnz_out(0)
+    return Structure(turns, np.concatenate(parts), unary)
+
+
+def _find_records(function: ca.Function) -> tuple[NDArray[np.void], set[int]] | None:
+    """Return the instructions of a function, and which operations have one operand."""
     n = function.n_instructions()
+    if n == 0:
+        return np.zeros(0, _RECORD), set()
     text = np.frombuffer(function.serialize().encode("ascii"), np.uint8) - np.uint8(ord("a"))
     if len(text) % 2 or (text > 15).any():
         return None
@@ -159,8 +183,21 @@ def read_structure(function: ca.Function) -> Structure | None:
             records = np.frombuffer(content, _RECORD, n, begin)
             unary = _compare(function, records)
             if unary is not None:
-                return Structure(function, records, unary)
+                return records, unary
     return None
+
+
+def _place(
+    function: ca.Function, records: NDArray[np.void], entries: Entries, outputs: int
+) -> NDArray[np.void]:
+    """Return instructions that tell inputs as ``entries`` do, and outputs from ``outputs`` on."""
+    placed = records.copy()
+    operation, places = placed["operation"], placed["places"]
+    _, number, entry = places[operation == INPUT].T
+    told = np.array(entries, dtype=np.int32).reshape(-1, 2)
+    places[operation == INPUT, 1:] = told[number * function.nnz_in(0) + entry]
+    places[operation == OUTPUT, 2] += outputs
+    return placed
 
 
 def _compare(function: ca.Function, records: NDArray[np.void]) -> set[int] | None:

@@ -59,7 +59,7 @@ class Part(NamedTuple):
             names = {x.name(lanes) for x in self.branches}
             names |= {name_alone(x, lanes) for x in self.alone}
         declared = (f"declare void @{name}(ptr, ptr)\n" for name in sorted(names))
-        return "".join([declarations(lanes), declare_arrays(lanes), *declared, self.text])
+        return "".join([declarations(lanes), declare_arrays(), *declared, self.text])
 
 
 def write_sides(instructions: Instructions) -> list[Part]:

@@ -28,6 +28,7 @@ class VariableBlock:
     upper: ca.SX
     guess: ca.SX
     multiplier: bool
+    mean: bool
 
 
 @dataclass(frozen=True, eq=False)

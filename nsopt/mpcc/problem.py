@@ -55,6 +55,7 @@ class Mpcc(ChainedProgram):
         scale: Any = 1.0,
         guess: Any = 0.0,
         multiplier: bool = False,
+        mean: bool = False,
     ) -> ca.SX:
         """Add unknowns and return them, SX (size,) in physical units.
 
@@ -72,6 +73,9 @@ class Mpcc(ChainedProgram):
         multiplier : bool
             Whether the equations that decide them need not contain them, as constraints do not
             contain their reactions: `Newton` finds them after the others.
+        mean : bool
+            Whether the unknowns are means over a step of what the guess is at its start. Of a
+            simulation the next step then begins as if motion went on as before, if that is near.
         """
         self._fresh_symbol("variable", name, size)
         of = f"of variable {name!r}"
@@ -83,7 +87,7 @@ class Mpcc(ChainedProgram):
         if low.is_constant() and up.is_constant() and np.any(ca.DM(low).full() > ca.DM(up).full()):
             raise ValueError(f"bounds {of} are crossed: lower {lower!r} above upper {upper!r}")
         scaled = ca.SX.sym(name, size)
-        self.variables += (VariableBlock(name, scaled, scales, low, up, start, multiplier),)
+        self.variables += (VariableBlock(name, scaled, scales, low, up, start, multiplier, mean),)
         return ca.SX(scales) * scaled
 
     def parameter(self, name: str, size: int) -> ca.SX:

@@ -69,14 +69,15 @@ class OneStep(ABC):
         scale: Any = 1.0,
         guess: Any = 0.0,
         multiplier: bool = False,
+        mean: bool = False,
     ) -> ca.SX:
         """Add unknowns, as `Mpcc.variable` does."""
-        known = {"scale": scale, "guess": guess, "multiplier": multiplier}
+        known = {"scale": scale, "guess": guess, "multiplier": multiplier, "mean": mean}
         return self.mpcc.variable(name + self.tag, size, **known)
 
-    def velocity(self, name: str) -> ca.SX:
-        """Add a velocity within the step, (nv,)."""
-        return self.variable(name, self.dynamics.nv, guess=self.guess)
+    def velocity(self, name: str, *, mean: bool = False) -> ca.SX:
+        """Add a velocity within the step, (nv,); ``mean``: whether that over it."""
+        return self.variable(name, self.dynamics.nv, guess=self.guess, mean=mean)
 
     def impulse_of_joints(self, name: str) -> ca.SX:
         """Add impulses of the ideal joints and of constraints on velocities, (nm,)."""

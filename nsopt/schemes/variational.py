@@ -135,7 +135,7 @@ class Variational(Scheme):
         d, node = dynamics, start.node(dynamics)
         contacts, M = contacts_of_step(d, node, h, self.closed), d.mass(start.q, start.p)
         one = SimulatedStep.of(mpcc, d, node, h, scales)
-        v = one.velocity("v_half")
+        v = one.velocity("v_half", mean=True)
         mu = one.impulse_of_joints("joint_half")
         friction = Friction(mpcc, d, scales)
         lam = one.impulse_of_contacts("contact_half")

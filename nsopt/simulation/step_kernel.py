@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 from time import perf_counter
-from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -15,39 +13,23 @@ from nsopt.kernels import (
     ChainCode,
     NewtonNumbers,
     PackedPrograms,
-    Square,
     compile_kernels,
     pack,
     run_chains,
     workspace_sizes,
 )
-from nsopt.leaves import Leaf
-from nsopt.mpcc import Mpcc, Newton, SquareProgram
+from nsopt.leaves import Leaf, LeavesInTurn
+from nsopt.mpcc import Newton
 from nsopt.simulation.acceptance import StepEnd
 from nsopt.simulation.control import StepControl
 from nsopt.simulation.program import StepProgram
-from nsopt.simulation.step_rules import (
-    AT_H_MIN,
-    OUTCOME,
-    RECORDED,
-    STRICTEST,
-    StepRules,
-    warm_guess,
-)
+from nsopt.simulation.step_code import StepCode, column_leaf
+from nsopt.simulation.step_rules import AT_H_MIN, OUTCOME, RECORDED, STRICTEST, StepRules
 
 Array = NDArray[np.float64]
 
 REPAID = 0.5
 """Seconds of steps after which quicker machine code is begun."""
-
-
-class _Solved(NamedTuple):
-    """A program of the step as kernels solve it."""
-
-    square: Square
-    values: Leaf
-    guess: Leaf
-    given: Leaf | None  # the parameters of the program that it repeats, if it does
 
 
 class StepKernel(StepRules):
@@ -75,14 +57,10 @@ class StepKernel(StepRules):
         if states:
             self._columns["state"] = self.layout.nz
         self.record = sum(self._columns.values())
-        self._solved = _solve_in_turn(program.parts)
         found = [*recorded, ca.norm_inf(ends.motion), ends.kinetic_energy, *program.ends[-2:]]
-        self._end = _leaf(
-            "end",
-            ca.vertcat(program.given, *(part.x for part in program.parts)),
-            ca.substitute(ca.vertcat(*found), program.parameters[-1], self._force),
-        )
-        self._size, self._judged = (_column_leaf(f) for f in (self.size, self.judge))
+        end = ca.substitute(ca.vertcat(*found), program.parameters[-1], self._force)
+        self._step = StepCode.of(program.parts, program.given, end)
+        self._size, self._judged = (column_leaf(f) for f in (self.size, self.judge))
         self._checks, self._recorded = program.ends[-1].numel(), sum(sizes)
         self._seconds = 0.0  # of all calls
         self._packed = self._pack()
@@ -159,9 +137,8 @@ class StepKernel(StepRules):
                 leaf.improve()
 
     @property
-    def _leaves(self) -> list[Leaf]:
-        of_programs = [x for solved in self._solved for x in solved if isinstance(x, Leaf)]
-        return [*of_programs, self._end, self._size, self._judged]
+    def _leaves(self) -> list[Leaf | LeavesInTurn]:
+        return [*self._step.leaves, self._size, self._judged]
 
     def _code(self) -> tuple[ChainCode, PackedPrograms, NewtonNumbers]:
         """Return what kernels are given beside states, with the code that is ready."""
@@ -169,36 +146,30 @@ class StepKernel(StepRules):
 
     def _chain(self) -> ChainCode:
         d = self._program.dynamics
-        size, end, judge = (x.code.evaluate for x in (self._size, self._end, self._judged))
+        size, judge = (x.code.evaluate for x in (self._size, self._judged))
+        end = self._step.addresses.end
         counts = (d.nq, d.nv, len(d.parameters), self.layout.unknowns)
         rows = (self._checks, self._recorded)
         return ChainCode(size, end, judge, *counts, *rows, AT_H_MIN, STRICTEST)
 
     def _pack(self) -> PackedPrograms:
         """Return the programs as arrays, without addresses; their code is made for it."""
-        programs, spaces = [], []
-        for solved in self._solved:
-            code = solved.values.code
-            sizes = workspace_sizes(solved.square, code.p if solved.given else 0, code.kept)
-            programs.append(pack(solved.square, sizes))
-            spaces.append(sum(sizes))
         for leaf in self._leaves:
             _ = leaf.code
+        solved = self._step.solved
+        sizes = [workspace_sizes(x.square, x.known, x.kept) for x in solved]
+        programs = [pack(x.square, size) for x, size in zip(solved, sizes, strict=True)]
         return PackedPrograms(
             np.concatenate([np.zeros(0, dtype=np.int64), *programs]),
             np.cumsum([0, *(len(p) for p in programs)]),
-            np.cumsum([0, *spaces]),
             np.zeros(0, dtype=np.int64),
             self._program.of_equations.astype(np.int64),
+            max(map(sum, sizes), default=0),
         )
 
     def _tables(self) -> PackedPrograms:
         """Return the programs with the addresses of the code that is ready."""
-        addresses: list[int] = []
-        for solved in self._solved:
-            code, given = solved.values.code, solved.given
-            parameters_of = given.code.evaluate if given else 0
-            addresses += [parameters_of, solved.guess.code.evaluate, code.prepare, code.evaluate]
+        addresses = self._step.addresses.programs
         return self._packed._replace(code=np.array(addresses, dtype=np.int64))
 
     @property
@@ -206,31 +177,3 @@ class StepKernel(StepRules):
         """The typical force, which is one of the scales."""
         given, contacts = self._program.given, len(self._program.dynamics.contact_names)
         return given[given.numel() - contacts - 3]
-
-
-def _solve_in_turn(programs: Sequence[Mpcc]) -> list[_Solved]:
-    """Return the programs for the kernels; those that repeat another have its code."""
-    shared: dict[int, tuple[Square, Leaf]] = {}
-    solved = []
-    for program in programs:
-        stated, values = program.pattern or (program, None)
-        if id(stated) not in shared:
-            square = SquareProgram.of(stated)
-            shared[id(stated)] = square.square, Leaf(square.values)
-        p, old = program.p, ca.SX.sym("old", program.x.numel())
-        name, start = program.name, warm_guess(program)(p, old)
-        guess = _leaf(f"{name}_guess", ca.vertcat(p, old), start)
-        given = None if values is None else _leaf(f"{name}_parameters", p, values)
-        solved.append(_Solved(*shared[id(stated)], guess, given))
-    return solved
-
-
-def _leaf(name: str, given: ca.SX, values: ca.SX) -> Leaf:
-    """Return code of (given) -> values."""
-    return Leaf(ca.Function(name, [given, ca.SX(0, 1)], [ca.densify(values)]))
-
-
-def _column_leaf(function: ca.Function) -> Leaf:
-    """Return a function of several inputs and outputs as code of one column each."""
-    symbols = [ca.SX.sym("x", function.numel_in(i)) for i in range(function.n_in())]
-    return _leaf(function.name(), ca.vertcat(*symbols), ca.vertcat(*function.call(symbols)))

@@ -147,11 +147,12 @@ class StepRules:
         return ca.Function("judge", given, results, {"cse": True})
 
 
-def warm_guess(part: Mpcc) -> ca.Function:
+def warm_guess(part: Mpcc, *, goes_on: bool = False) -> ca.Function:
     """Return (parameters, last solution) -> x to start from.
 
     Unknowns whose stated guess depends on parameters start from that, the others from the last
-    solution.
+    solution. Where the motion ``goes_on``, means over a step are as far beyond what they are at its
+    start as this is beyond the mean over the last step.
     """
     p, old = part.p, ca.SX.sym("old", part.x.numel())
     last = ca.if_else(ca.fabs(old) > NEGLIGIBLE, old, 0)
@@ -160,8 +161,11 @@ def warm_guess(part: Mpcc) -> ca.Function:
         n = variable.scaled.numel()
         if n == 0:  # of one unknown the empty rest would be 1 x 0, and count as a row
             continue
-        known = ca.depends_on(variable.guess, p)
-        guesses.append(variable.guess / variable.scale if known else last[first : first + n])
+        before, guess = last[first : first + n], variable.guess / variable.scale
+        if goes_on and variable.mean:
+            guesses.append(2 * guess - before)
+        else:
+            guesses.append(guess if ca.depends_on(variable.guess, p) else before)
         first += n
     return ca.Function("guess", [p, old], [ca.densify(ca.vertcat(ca.SX(0, 1), *guesses))])
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nsopt.leaves import Leaf, routines
-from nsopt.leaves.instructions import read_instructions
+from nsopt.leaves.instructions import read_instances
 from tests.leaves.functions import assert_same_bits, interpret, sx
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -82,7 +82,7 @@ def test_the_derivative_of_a_branch_is_a_branch():
     one, other = (function_of(f.__name__, f) for f in (ca.exp, ca.sin))
     y = called(ca.Function.if_else("choice", one, other), x[0] > p, x[1:])[0]
     function = ca.Function("f", [x, p], [ca.densify(ca.vec(ca.jacobian(y, x)))])
-    assert read_instructions(function).branches
+    assert read_instances(function, 1).branches
     assert_as_interpreted(function, [([c, 0.4, 0.9], 0.0) for c in (-1.0, 1.0)])
 
 
@@ -103,7 +103,7 @@ def test_equal_calls_of_a_branch_are_one():
     x, p = sx(3, 1)
     choice = ca.Function.if_else("choice", *(function_of(n, ca.sin) for n in ("a", "b")))
     twice = [called(choice, x[0] * p, x[1:] + p)[0] for _ in range(2)]
-    instructions = read_instructions(ca.Function("f", [x, p], [twice[0] * twice[1]]))
+    instructions = read_instances(ca.Function("f", [x, p], [twice[0] * twice[1]]), 1)
     assert (len(instructions.branches), len(instructions.sides)) == (1, 2)
 
 

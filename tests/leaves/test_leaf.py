@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from nsopt.leaves import Leaf, routines
-from nsopt.leaves.instructions import read_instructions
+from nsopt.leaves.instructions import read_instances
 from tests.leaves.functions import assert_same_bits, interpret, random_function, sx
 from tests.leaves.waiting import finish
 
@@ -65,7 +65,7 @@ def test_sizes(sizes, y):
 def test_any_entries_of_long_columns_are_told_apart():
     x, p = sx(60, 60)
     for k in range(60):
-        found = read_instructions(ca.Function("f", [x, p], [x[59] - p[k]]))
+        found = read_instances(ca.Function("f", [x, p], [x[59] - p[k]]), 1)
         assert found.operation == [ca.OP_INPUT, ca.OP_INPUT, ca.OP_SUB]
         assert sorted(found.right[:2]) == sorted([59, k])
         assert sorted(found.left[:2]) == [0, 1]
@@ -87,7 +87,7 @@ def test_equal_values_are_computed_once_and_dead_ones_not_at_all():
     x, p = sx(2, 1)
     y = x[0] * x[1] + x[1] * x[0]
     function = ca.Function("f", [x, p], [ca.vertcat(y, y)])
-    instructions = read_instructions(function)
+    instructions = read_instances(function, 1)
     computed = [what for what in instructions.operation if what not in (ca.OP_INPUT, ca.OP_CONST)]
     assert computed in ([ca.OP_MUL, ca.OP_ADD], [ca.OP_MUL, ca.OP_TWICE])
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from nsopt.leaves import Leaf, leaf, program, repeated, routines
-from nsopt.leaves.instructions import read_instructions
+from nsopt.leaves.instructions import read_instances
 from tests.leaves.functions import BINARY, UNARY, assert_same_bits, interpret, sx
 
 NEVER = {"never_inline": True}
@@ -139,7 +139,7 @@ def test_loops_read_values_of_which_some_are_kept(alike, monkeypatch):
 def test_code_does_not_grow_with_the_number_of_elements():
     """But for sums over all of them: 80 bodies have less than twice the code of 20."""
     sizes = [
-        sum(map(len, program.write_program(read_instructions(function), 8).modules))
+        sum(map(len, program.write_program(read_instances(function, 1), 8).modules))
         for function in (mechanism(1, n, in_order=True, length=300) for n in (20, 80))
     ]
     assert sizes[1] < 2 * sizes[0]

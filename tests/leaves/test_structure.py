@@ -1,17 +1,21 @@
 """Texts that serve functions of other numbers, against CasADi's virtual machine."""
 
+from itertools import pairwise
+
 import casadi as ca
 import numpy as np
 import pytest
 
-from nsopt.leaves import Leaf, kept_text, program
-from nsopt.leaves.instructions import read_instructions
+from nsopt.leaves import Leaf, LeavesInTurn, kept_text, program
+from nsopt.leaves.instructions import read_instances
 from nsopt.leaves.structure import read_structure
+from nsopt.leaves.turns import Turns
 from tests.leaves.functions import assert_same_bits, interpret, random_function, sx
+from tests.leaves.test_in_turn import call
 
 pytestmark = pytest.mark.usefixtures("folder")
 
-X, P = np.linspace(-0.4, 0.9, 12), np.linspace(0.2, 0.7, 3)
+X, P, Z = np.linspace(-0.4, 0.9, 12), np.linspace(0.2, 0.7, 3), np.linspace(0.1, 0.8, 4)
 
 
 @pytest.fixture
@@ -19,8 +23,8 @@ def written(monkeypatch):
     """Count the texts that are written, of short functions too; none is kept in the process."""
     texts = []
 
-    def note(instructions, lanes):
-        texts.append(write(instructions, lanes))
+    def note(*given):
+        texts.append(write(*given))
         return texts[-1]
 
     write = kept_text.write_program
@@ -38,6 +42,10 @@ def hinges(lengths, mass=0.7, share=0.5):
         for k, length in enumerate(lengths)
     ]
     return ca.Function("hinges", [x, p], [ca.vertcat(*rows, ca.sum1(ca.vertcat(*rows)))])
+
+
+def structure_of(function):
+    return read_structure([function], Turns.of([function]))
 
 
 def assert_right(*functions):
@@ -92,7 +100,7 @@ def test_no_more_texts_are_held_than_are_used(written, monkeypatch):
 @pytest.mark.usefixtures("written")
 def test_all_operations_in_random_order(seed):
     function = random_function(seed)
-    assert read_structure(function) is not None
+    assert structure_of(function) is not None
     x, p = np.linspace(-0.9, 1.1, 5), np.linspace(0.3, 2.0, 4)
     assert_same_bits(Leaf(function)(x, p), interpret(function, x, p))
 
@@ -100,8 +108,8 @@ def test_all_operations_in_random_order(seed):
 def test_instructions_are_those_that_casadi_tells():
     """The same operations, each once; numbers are the ones that they read."""
     function = hinges(np.linspace(0.1, 0.9, 11))
-    structure = read_structure(function)
-    found, told = structure.instructions(structure.alike()), read_instructions(function)
+    structure = structure_of(function)
+    found, told = structure.instructions(structure.alike()), read_instances(function, 1)
     assert sorted(found.operation) == sorted(told.operation)
     assert sorted(found.constants.values()) == sorted(told.constants.values())
 
@@ -120,6 +128,74 @@ def test_what_calls_others_is_read_one_by_one(written):
     called = ca.Function("called", [y], [ca.hypot(y[0], 0.7 * y[1])], {"never_inline": True})
     x, p = sx(2, 1)
     function = ca.Function("calls", [x, p], [called(x) + p])
-    assert read_structure(function) is None
+    assert structure_of(function) is None
     for _ in range(2):
         assert_same_bits(Leaf(function)([0.2, 0.3], [0.5]), interpret(function, [0.2, 0.3], [0.5]))
+
+
+def in_turn(lengths, mass=0.7, calls=False):
+    """Return forces of springs of some lengths in turn, and their work; 12 x, then 4 z."""
+    x, p, z = (ca.SX.sym(name, n) for name, n in (("x", 12), ("p", 3), ("z", 4)))
+    first = hinges(lengths, mass)(x, p)
+    forces = [mass * (a * p[0] - ca.exp(-b * z[1])) for a, b in pairwise(lengths)]
+    middle = ca.vertcat(*forces, first[0] * z[3], p[1])
+    if calls:
+        y = ca.SX.sym("y")
+        called = ca.Function("called", [y], [ca.hypot(y, 0.7)], {"never_inline": True})
+        middle = ca.vertcat(middle, called(z[0]))
+    return (
+        ca.Function("first", [x, p], [first]),
+        ca.Function("empty", [ca.SX(0, 1), ca.vertcat(p, x)], [ca.SX(0, 1)]),
+        ca.Function("second", [z, ca.vertcat(p, x)], [middle]),
+        ca.Function("last", [ca.vertcat(p, x, z), ca.SX(0, 1)], [ca.vertcat(z, first * 0.37, p)]),
+    )
+
+
+def assert_in_turn(*functions):
+    """Compare functions of x, of nothing, of z and of all, in turn."""
+    *each, last = functions
+    code = LeavesInTurn(each, last).code
+    numbers, kept = np.concatenate([P, X, Z]), np.full(code.kept, np.nan)
+    for k, (function, own) in enumerate(zip(each, (X, Z[:0], Z), strict=True)):
+        y = np.full(function.numel_out(0), np.nan)
+        call(code.prepare[k], numbers, kept)
+        call(code.evaluate[k], own, kept, y)
+        assert_same_bits(y, interpret(function, own, numbers[: function.numel_in(1)]))
+    y = np.full(last.numel_out(0), np.nan)
+    call(code.last, numbers, kept, y)
+    assert_same_bits(y, interpret(last, numbers, []))
+
+
+@pytest.mark.parametrize("looped", [False, True])
+def test_one_text_serves_functions_in_turn(written, looped, monkeypatch):
+    """Numbers are the same in all of them, or no longer in one."""
+    monkeypatch.setattr(program, "SHARE", 0.0 if looped else 2.0)
+    assert_in_turn(*in_turn([0.3] * 11))
+    assert_in_turn(*in_turn([0.4] * 11, mass=-3.0))
+    assert len(written) == 1
+    assert_in_turn(*in_turn([0.3] * 11)[:3], in_turn([0.3] * 11, mass=0.71)[3])
+    assert len(written) == 2
+    assert_in_turn(*in_turn(np.linspace(0.11, 0.93, 11)))
+    monkeypatch.setattr(kept_text, "_texts", type(kept_text._texts)())
+    assert_in_turn(*in_turn(np.linspace(0.12, 0.94, 11)))
+    assert len(written) == 3
+
+
+def test_functions_in_turn_that_are_parted_otherwise_have_another_text(written):
+    """The same values, of which those of one routine are another's."""
+    x, p, z = (ca.SX.sym(name, n) for name, n in (("x", 12), ("p", 3), ("z", 4)))
+    rows = ca.vertcat(*(ca.sin(0.3 * x[k]) for k in range(12)), z * p[0])
+    last = ca.Function("last", [ca.vertcat(p, x, z), ca.SX(0, 1)], [ca.vertcat(rows, p)])
+    empty = ca.Function("empty", [ca.SX(0, 1), ca.vertcat(p, x)], [ca.SX(0, 1)])
+    for count in (4, 5):
+        first = ca.Function("first", [x, p], [rows[:count]])
+        second = ca.Function("second", [z, ca.vertcat(p, x)], [rows[count:]])
+        assert_in_turn(first, empty, second, last)
+    assert len(written) == 2
+
+
+def test_functions_in_turn_of_which_one_calls_others_are_read_one_by_one(written):
+    functions = in_turn([0.3] * 11, calls=True)
+    assert read_structure(functions, Turns.of(functions[:-1], functions[-1])) is None
+    assert_in_turn(*functions)
+    assert len(written) == 1

@@ -1,0 +1,81 @@
+"""Functions that are computed in turn, what several need once, against CasADi's virtual machine."""
+
+import ctypes
+from itertools import pairwise
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from nsopt.leaves import LeavesInTurn, leaf, program, routines
+from tests.leaves.functions import assert_same_bits, interpret
+from tests.leaves.test_repeated import element
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+
+def turns(seed, bodies):
+    """Return two functions of bodies and of the x before, and one of all, that have much alike."""
+    rng = np.random.default_rng(seed)
+    force = element(rng, 40)
+    p, x, z = (ca.SX.sym(name, 3 * bodies) for name in "pxz")
+
+    def forces(*given):
+        of = [ca.vertcat(*(y[3 * k : 3 * k + 3] for y in given)) for k in range(bodies)]
+        whole = [ca.vertcat(a, b, ca.SX(10, 1))[:10] for a, b in pairwise(of)]
+        return [force(0.3 * a) for a in whole]
+
+    start, middle, end = forces(p), forces(p, x), forces(z)
+    alike = [ca.sum1(a) * ca.cos(p[0]) for a in start]
+    first = ca.vertcat(*middle, *alike, x[0], p[1])
+    second = ca.vertcat(*(a * z[1] for a in middle), *end, p[:2], x[1])
+    last = ca.vertcat(*(a + b for a, b in zip(start, end, strict=True)), *alike, ca.exp(x), p, z)
+    return (
+        ca.Function("first", [x, p], [ca.densify(first)]),
+        ca.Function("second", [z, ca.vertcat(p, x)], [ca.densify(second)]),
+        ca.Function("last", [ca.vertcat(p, x, z), ca.SX(0, 1)], [ca.densify(last)]),
+    )
+
+
+def call(address, *arrays):
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(arrays))(address)(*pointers)
+
+
+@pytest.mark.parametrize("level", [0, 2])
+@pytest.mark.parametrize("looped", [False, True])
+@pytest.mark.parametrize(("bodies", "piece"), [(2, 2000), (6, 30), (9, 2000)])
+def test_functions_in_turn_have_the_same_bits(bodies, piece, looped, level, monkeypatch):
+    monkeypatch.setattr(program, "LONG", 1 if looped else 10**6)
+    monkeypatch.setattr(program, "SHARE", 0.0)
+    monkeypatch.setattr(routines, "PIECE", piece)
+    monkeypatch.setattr(leaf, "lanes", lambda: 4)
+    rng = np.random.default_rng(level)
+    for seed in range(2):
+        first, second, last = turns(seed, bodies)
+        made = LeavesInTurn([first, second], last)
+        made.compile(level)
+        code, n = made.code, 3 * bodies
+        p, x, z = (rng.normal(size=n) for _ in range(3))
+        numbers, kept = np.concatenate([p, x, z]), np.full(code.kept, np.nan)
+        for k, (function, own) in enumerate([(first, x), (second, z)]):
+            call(code.prepare[k], numbers, kept)
+            for given in (own + 1.0, own):  # at any x, with what was kept once
+                y = np.full(function.numel_out(0), np.nan)
+                call(code.evaluate[k], given, kept, y)
+                assert_same_bits(y, interpret(function, given, numbers[: (k + 1) * n]))
+        y = np.full(last.numel_out(0), np.nan)
+        call(code.last, numbers, kept, y)
+        assert_same_bits(y, interpret(last, numbers, []))
+
+
+def test_what_several_need_is_computed_once():
+    """Code of functions that are all the same is hardly more than that of one."""
+    x, p = ca.SX.sym("x", 1), ca.SX.sym("p", 1)
+    long = p
+    for k in range(300):
+        long = ca.sin(long) * (0.3 + k)
+    first = ca.Function("first", [x, p], [long * x])
+    last = ca.Function("last", [ca.vertcat(p, x), ca.SX(0, 1)], [long + x])
+    made = LeavesInTurn([first], last)
+    assert sum(text.count("call double @sin(") for text in made._text.modules) == 300
