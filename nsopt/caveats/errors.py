@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 ACCURATE = 0.05
 """Error, over the size of what it is of, up to which there is no caveat."""
 
+SURE = 0.95
+"""Of an error, what its estimate may tell of it: some 5 % less than there is."""
+
 LASTS = 0.1
 """Part of the time in lasting contact, below which its force is no figure of the motion."""
 
@@ -42,7 +45,7 @@ class LargestError(NamedTuple):
     @property
     def matters(self) -> bool:
         """Whether there is a caveat."""
-        return self.part > ACCURATE
+        return self.part > SURE * ACCURATE
 
 
 def has_errors(data: xr.Dataset) -> bool:
