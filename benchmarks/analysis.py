@@ -66,6 +66,7 @@ def section() -> None:
         scheme=Variational(),
         solver=Compiled(),
         times=period * np.arange(1, turns + 1),
+        check=None,
         progress=False,
     )
     points = poincare(result, Strobe(period), ["crank pin.angle", "crank pin.rate"], skip=1)

@@ -105,6 +105,7 @@ def run(dynamics: Dynamics, clearance: float, turns: float, steps: Steps) -> Res
         scheme=steps.scheme,
         solver=Compiled(),
         parameters=parameters,
+        check=None,
         progress=False,
         **options,
     )

@@ -91,6 +91,7 @@ def run(
         steps=steps,
         scheme=scheme,
         solver=solver,
+        check=None,
         progress=False,
     )
     if not result.completed:

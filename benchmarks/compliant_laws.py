@@ -121,6 +121,7 @@ def rebound(dynamics: Dynamics, contact: float, speed: float, numbers: dict[str,
         scheme=Variational(),
         solver=Compiled(),
         parameters=numbers,
+        check=None,
         progress=False,
     )
     return float(result["v"].values[-1, 2]) / speed

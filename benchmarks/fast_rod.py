@@ -72,6 +72,7 @@ def run(w: float, steps: StepBounds, duration: float) -> Result:
         steps=steps,
         scheme=Variational(),
         solver=Compiled(),
+        check=None,
         progress=False,
     )
 

@@ -64,6 +64,7 @@ def run(dynamics: Dynamics, steps: StepBounds) -> Result:
         steps=steps,
         scheme=Variational(),
         solver=Compiled(),
+        check=None,
         progress=False,
     )
     if not result.completed:

@@ -75,6 +75,7 @@ def ours(d: Dynamics, scheme: Scheme, h: float, end: float) -> Run:
         scheme=scheme,
         solver=Compiled(),
         store_every=100,
+        check=None,
         progress=False,
     )
     if not result.completed:

@@ -147,7 +147,7 @@ def corridors(duration: float, h: float) -> str:
 
     def moved(d: Dynamics) -> Result:
         steps = StepBounds(h, h)
-        how = {"scheme": Variational(), "solver": Compiled(), "progress": False}
+        how = {"scheme": Variational(), "solver": Compiled(), "progress": False, "check": None}
         result = simulate(d, start, duration, steps=steps, **how)
         if not result.completed:
             raise RuntimeError(result.stop_reason)

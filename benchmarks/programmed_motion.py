@@ -65,6 +65,7 @@ def run(name: str, case: tuple[int, int, int], h: float, end: float) -> Result:
             scheme=problem.scheme,
             solver=Compiled(),
             store_every=max(1, round(STORED / h)),
+            check=None,
             progress=False,
             title=label(case),
         )

@@ -150,6 +150,7 @@ def run(
             solver=Compiled(),
             control=control,
             parameters=case.parameters,
+            check=None,
             progress=False,
         )
     except (ValueError, RuntimeError) as refused:

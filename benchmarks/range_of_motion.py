@@ -43,6 +43,7 @@ def run(d: Dynamics, h: float, duration: float) -> Result:
         steps=StepBounds(h, h),
         scheme=Variational(),
         solver=Compiled(),
+        check=None,
         progress=False,
     )
 

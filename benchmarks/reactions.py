@@ -95,6 +95,7 @@ def run(name: str, coordinates: str, scheme: Scheme, h: float, duration: float) 
         scheme=scheme,
         solver=Compiled(),
         store_every=max(round(SPACING / h), 1),
+        check=None,
         progress=False,
     )
 

@@ -337,7 +337,12 @@ def drawing(mechanism: Mechanism) -> float:
     """Return the time that a GIF of 1000 pictures would take, from one of fewer [ms]."""
     dynamics = assemble(mechanism, gravity=(0.0, 0.0, -9.81))
     h = 1e-3
-    options = {"steps": StepBounds(h, h), "solver": Solver(backend=Sqp()), "progress": False}
+    options = {
+        "steps": StepBounds(h, h),
+        "solver": Solver(backend=Sqp()),
+        "progress": False,
+        "check": None,
+    }
     result = simulate(dynamics, duration=FRAMES * h, scheme=Variational(), **options)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "arm.gif")

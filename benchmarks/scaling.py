@@ -95,6 +95,7 @@ def measured(family: str, n: int) -> dict[str, Any]:
             steps=steps,
             scheme=Variational(),
             solver=solver,
+            check=None,
             progress=False,
         )
 

@@ -70,7 +70,9 @@ def speed(repeats: int) -> None:
     options: dict[str, Any] = {"steps": STEPS, "scheme": Variational()}
 
     def plain() -> float:
-        result = simulate(dynamics, None, DURATION, solver=Compiled(), progress=False, **options)
+        result = simulate(
+            dynamics, None, DURATION, solver=Compiled(), check=None, progress=False, **options
+        )
         return float(np.nansum(result["solve_time"]))
 
     def derived(by: tuple[str, ...], by_start: bool, adjoint: bool) -> float:

@@ -77,7 +77,12 @@ def falls(n: int) -> Call:
         calls.append(Call(kernel, np.array(z), np.array(parameters), records))
         return state, records
 
-    how: dict[str, Any] = {"scheme": Variational(), "solver": Compiled(), "progress": False}
+    how: dict[str, Any] = {
+        "scheme": Variational(),
+        "solver": Compiled(),
+        "progress": False,
+        "check": None,
+    }
     with patch.object(StepKernel, "__call__", watch):
         simulate(chain(n), duration=COUNT * STEP, steps=StepBounds(STEP, STEP), **how)
     for leaf in calls[0].kernel._leaves:

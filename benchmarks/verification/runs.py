@@ -35,6 +35,7 @@ def run(
         duration,
         steps=StepBounds(h, h),
         scheme=scheme or Variational(),
+        check=None,
         progress=False,
         **options,
     )
