@@ -77,11 +77,11 @@ def short_steps(data: xr.Dataset) -> list[Row]:
 
 def short_errors(data: xr.Dataset) -> list[Row]:
     """Return the errors; where they are unknown the largest residuals too, which are none."""
-    rows = tell_errors(data)
-    if has_errors(data):
-        return rows
-    parts = [f"{label} {text.partition(' (')[0]}" for label, text in residuals(data)]
-    return [*rows, ("residuals at most", ", ".join(parts) + tell_thinning(data))]
+    ((label, text),) = tell_errors(data)
+    if not has_errors(data):
+        parts = [f"{label} {text.partition(' (')[0]}" for label, text in residuals(data)]
+        text = f"{text}; residuals at most: {', '.join(parts)}{tell_thinning(data)}"
+    return [(label, text)]
 
 
 def short_contacts(data: xr.Dataset) -> list[Row]:
