@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-SEEN = (0.7, 5.0)
+SEEN = (0.7, 4.5)
 """Orders between which differences fall as those of a scheme do; others are chance."""
 
 HIGHEST = 4.0
