@@ -33,7 +33,6 @@ from nsopt import (
     Solver,
     Sqp,
     StepBounds,
-    Variational,
     assemble,
     simulate,
 )
@@ -337,13 +336,8 @@ def drawing(mechanism: Mechanism) -> float:
     """Return the time that a GIF of 1000 pictures would take, from one of fewer [ms]."""
     dynamics = assemble(mechanism, gravity=(0.0, 0.0, -9.81))
     h = 1e-3
-    options = {
-        "steps": StepBounds(h, h),
-        "solver": Solver(backend=Sqp()),
-        "progress": False,
-        "check": None,
-    }
-    result = simulate(dynamics, duration=FRAMES * h, scheme=Variational(), **options)
+    how = {"solver": Solver(backend=Sqp()), "progress": False, "check": None}
+    result = simulate(dynamics, duration=FRAMES * h, steps=StepBounds(h, h), **how)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "arm.gif")
         return timed(lambda: animate(result, path, fps=1 / h)) / 1e3 * STEPS / (FRAMES + 1)

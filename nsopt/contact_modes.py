@@ -70,6 +70,28 @@ def step_modes(data: xr.Dataset) -> NDArray[np.int8]:
     return np.concatenate([x.astype(np.int8) for _, x in blocks(data["contact_mode"][1:])])
 
 
+def find_changes(data: xr.Dataset) -> NDArray[np.bool_]:
+    """Return the steps in which contacts open, close or strike, (time,).
+
+    Those of short flights that count as part of a lasting contact are among them.
+    """
+    changes = np.zeros(data.sizes["time"], dtype=bool)
+    if data.sizes["contact"] and "contact_mode" in data:
+        mode = np.nan_to_num(data["contact_mode"].values)
+        changes[1:] = np.any((mode[1:] == IMPACT) | (np.diff(mode, axis=0) != 0), axis=1)
+        changes[1:] |= np.any(np.diff(find_open(data), axis=0), axis=1)
+    return changes
+
+
+def find_open(data: xr.Dataset) -> NDArray[np.bool_]:
+    """Return when contacts are open, (time, contact); never where no gaps are on record."""
+    if "gap" not in data:
+        return np.zeros((data.sizes["time"], data.sizes["contact"]), dtype=bool)
+    gap = data["gap"].values
+    is_open: NDArray[np.bool_] = gap > OPEN * gap.max(axis=0)
+    return is_open
+
+
 def statistics_of_modes(data: xr.Dataset) -> Mapping[str, ModeStatistics]:
     """Return how each joint with contacts spent a run, by name; none of a run without steps."""
     if data.sizes["time"] < 2:

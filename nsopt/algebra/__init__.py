@@ -1,4 +1,4 @@
-"""Pure functions: rotations, screws, null space, linear systems, jets of expressions."""
+"""Pure functions: rotations, screws, null space, linear systems, quantiles, jets of expressions."""
 
 from nsopt.algebra.euler_parameters import (
     angular_velocity_over,
@@ -14,6 +14,7 @@ from nsopt.algebra.euler_parameters import (
 )
 from nsopt.algebra.jets import JetScalars, TimeJet, leibniz
 from nsopt.algebra.null_vectors import left_null_arrays, left_null_vectors
+from nsopt.algebra.quantile import find_quantile
 from nsopt.algebra.rank import new_directions, null_space, rank
 from nsopt.algebra.scalars import Scalars, evaluated
 from nsopt.algebra.se3 import Ad, ad, bracket, cross, exp
@@ -34,6 +35,7 @@ __all__ = [
     "cross",
     "evaluated",
     "exp",
+    "find_quantile",
     "from_rotation",
     "left_null_arrays",
     "left_null_vectors",

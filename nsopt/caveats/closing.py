@@ -12,14 +12,12 @@ from nsopt.caveats.impacts import find_late_impacts
 from nsopt.caveats.motion import LEAST, OFF, measure_way
 from nsopt.caveats.sizes import (
     TINY,
-    find_changes,
-    find_open,
     is_optimum,
     smaller,
     whole_steps,
 )
 from nsopt.caveats.steps import EXACT
-from nsopt.contact_modes import FREE
+from nsopt.contact_modes import FREE, find_changes, find_open
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from nsopt.blocks import blocks
 from nsopt.caveats.sizes import (
     BLIND,
-    find_changes,
     is_optimum,
     measure_exchange,
     smaller,
     suggest_following,
 )
+from nsopt.contact_modes import find_changes
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.algebra import find_quantile
 from nsopt.caveats.sizes import ROUND_OFF, TINY, measure_exchange, smaller
 from nsopt.contact_modes import SETTLES
 from nsopt.stored import ERROR
@@ -23,6 +23,9 @@ SURE = 0.95
 
 LASTS = 0.1
 """Part of the time in lasting contact, below which its force is no figure of the motion."""
+
+FORCES = ("largest_force", "peak_force", "rms_force")
+"""Figures of forces that last."""
 
 SMALL = 0.01
 """Of the largest force of a joint, one that does not matter."""
@@ -81,7 +84,7 @@ def find_error_of_figure(data: xr.Dataset, name: str) -> LargestError | None:
         return None
     error, values = data[ERROR + name], np.abs(data[name].values)
     counts = values + error.values > SMALL * (values + error.values).max()
-    if name.endswith("force"):
+    if name in FORCES:
         counts &= data["lasting_share"].values + data[ERROR + "lasting_share"].values > LASTS
         if not error.attrs["unique"]:
             return None
@@ -108,18 +111,11 @@ def find_error_of_force(data: xr.Dataset) -> LargestError | None:
     largest = find_error_of_figure(data, "largest_force")
     if largest is None:
         return None
-    t, error, h = (data[x].values for x in ("time", ERROR + "force", "h"))
+    t, error, h = (np.nan_to_num(data[x].values) for x in ("time", ERROR + "force", "h"))
     later = t >= t[0] + SETTLES * (t[-1] - t[0])
-    value = max(_find_quantile(x[later], h[later]) for x in error.T)
+    value = max(find_quantile(x[later], h[later], MOSTLY) for x in error.T)
     whole = float(data["largest_force"].max())
     return LargestError(value, value / max(whole, value, TINY))
-
-
-def _find_quantile(error: NDArray[np.float64], h: NDArray[np.float64]) -> float:
-    """Return what errors (n,) of steps h (n,) are below in `MOSTLY` of the time."""
-    order = np.argsort(np.nan_to_num(error))
-    passed = np.cumsum(np.nan_to_num(h[order]))
-    return float(np.nan_to_num(error)[order[np.searchsorted(passed, MOSTLY * passed[-1])]])
 
 
 def find_predictable_time(data: xr.Dataset) -> float:
@@ -135,7 +131,7 @@ def _tell_error_of_motion(data: xr.Dataset) -> Iterator[str]:
     if found.matters:
         yield (
             f"bodies are off by up to {found.value:.2g} m, {100 * found.part:.2g} % of the motion "
-            f"(up to {100 * PREDICTABLE:.2g} % until {find_predictable_time(data):.4g} s): "
+            f"({100 * PREDICTABLE:.2g} % are passed at {find_predictable_time(data):.4g} s): "
             f"{_suggest(data, found)}"
         )
 

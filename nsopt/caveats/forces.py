@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.caveats.sizes import find_open, is_optimum, smaller, whole_steps
-from nsopt.contact_modes import LASTING, least_force
+from nsopt.caveats.sizes import is_optimum, smaller, whole_steps
+from nsopt.contact_modes import LASTING, find_open, least_force
 
 if TYPE_CHECKING:
     import xarray as xr

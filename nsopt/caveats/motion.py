@@ -12,9 +12,9 @@ from nsopt.blocks import blocks
 from nsopt.caveats.energy import forces_dissipate, steps_loss
 from nsopt.caveats.impacts import carry_delays, find_late_impacts
 from nsopt.caveats.one_way import carry_errors
-from nsopt.caveats.sizes import TINY, find_changes, is_optimum, smaller, whole_steps
+from nsopt.caveats.sizes import TINY, is_optimum, smaller, whole_steps
 from nsopt.caveats.steps import EXACT, ahead_by_phase, by_phase
-from nsopt.contact_modes import FREE, IMPACT
+from nsopt.contact_modes import FREE, IMPACT, find_changes
 
 if TYPE_CHECKING:
     import xarray as xr

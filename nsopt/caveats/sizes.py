@@ -6,10 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nsopt.blocks import largest
-from nsopt.contact_modes import IMPACT, OPEN
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -64,28 +62,6 @@ def travel(data: xr.Dataset) -> float:
     if "body_position" not in data or not data.sizes["body"]:
         return 0.0
     return float(np.linalg.norm(np.ptp(data["body_position"].values, axis=0), axis=-1).max())
-
-
-def find_changes(data: xr.Dataset) -> NDArray[np.bool_]:
-    """Return the steps in which contacts open, close or strike, (time,).
-
-    Those of short flights that count as part of a lasting contact are among them.
-    """
-    changes = np.zeros(data.sizes["time"], dtype=bool)
-    if data.sizes["contact"] and "contact_mode" in data:
-        mode = np.nan_to_num(data["contact_mode"].values)
-        changes[1:] = np.any((mode[1:] == IMPACT) | (np.diff(mode, axis=0) != 0), axis=1)
-        changes[1:] |= np.any(np.diff(find_open(data), axis=0), axis=1)
-    return changes
-
-
-def find_open(data: xr.Dataset) -> NDArray[np.bool_]:
-    """Return when contacts are open, (time, contact); never where no gaps are on record."""
-    if "gap" not in data:
-        return np.zeros((data.sizes["time"], data.sizes["contact"]), dtype=bool)
-    gap = data["gap"].values
-    is_open: NDArray[np.bool_] = gap > OPEN * gap.max(axis=0)
-    return is_open
 
 
 def whole_steps(data: xr.Dataset) -> bool:

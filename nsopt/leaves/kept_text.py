@@ -78,14 +78,14 @@ def _recall(structure: Structure, lanes: int) -> _Kept | None:
         stated = json.loads(zlib.decompress(content))
         labels = np.array(stated["labels"], dtype=np.int64)
         names, modules, indices = (tuple(stated[x]) for x in ("names", "modules", "indices"))
-        _hold(at, (labels, LeafText(names, modules, stated["kept"], (), indices)))
+        _store(at, (labels, LeafText(names, modules, stated["kept"], (), indices)))
     _texts.move_to_end(at)
     return _texts[at]
 
 
 def _keep(structure: Structure, lanes: int, labels: Integers, text: LeafText) -> None:
     at = structure.key, lanes
-    _hold(at, (labels, text._replace(numbers=())))
+    _store(at, (labels, text._replace(numbers=())))
     stated = {
         "labels": labels.tolist(),
         "names": text.names,
@@ -97,7 +97,7 @@ def _keep(structure: Structure, lanes: int, labels: Integers, text: LeafText) ->
     _entry(*at).write(content, cache_folder())
 
 
-def _hold(at: tuple[str, int], kept: _Kept) -> None:
+def _store(at: tuple[str, int], kept: _Kept) -> None:
     _texts[at] = kept
     while len(_texts) > MOST:
         _texts.popitem(last=False)

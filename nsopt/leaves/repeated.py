@@ -75,7 +75,7 @@ class Repeated:
         memory, modules = Memory(self._lanes, {}), _Modules()
         for share, schedule in zip(self._shares, self._schedules, strict=True):
             memory = memory.go_on({**numbers, **kept, **share.given})
-            wanted = share.wanted
+            wanted = share.targets
             if share.outputs:
                 memory.share(schedule, SHARED, find_uneven(schedule, wanted))
             else:

@@ -72,7 +72,7 @@ class Share(NamedTuple):
     kept: list[int]
 
     @property
-    def wanted(self) -> dict[int, list[Single]]:
+    def targets(self) -> dict[int, list[Single]]:
         """Where in y values go."""
         y: dict[int, list[Single]] = {}
         for entry, value in enumerate(self.outputs):
@@ -89,7 +89,7 @@ def divide_values(instructions: Instructions, turns: InTurn) -> list[Share]:
     shares: list[Share] = []
     given = _find_inputs(instructions, "p", dict(enumerate(turns.first)))
     for k, outputs in enumerate(turns.outputs, X):
-        needed = _find_needed(instructions, outputs, done)
+        needed = _find_values(instructions, outputs, done)
         once = [value for value in needed if instructions.stage[value] < k]
         always = [value for value in needed if instructions.stage[value] >= k]
         own = _find_inputs(instructions, "x", {k: 0})
@@ -103,7 +103,7 @@ def divide_values(instructions: Instructions, turns: InTurn) -> list[Share]:
         done.update(once)
         copied.update(copies)
     if turns.last:
-        needed = _find_needed(instructions, turns.last, done)
+        needed = _find_values(instructions, turns.last, done)
         shares.append(Share(names[-1], ("p", "kept", "y"), needed, given, turns.last, []))
     later = set[int]()
     for share in reversed(shares):
@@ -113,7 +113,7 @@ def divide_values(instructions: Instructions, turns: InTurn) -> list[Share]:
     return shares
 
 
-def _find_needed(instructions: Instructions, outputs: Sequence[int], done: set[int]) -> list[int]:
+def _find_values(instructions: Instructions, outputs: Sequence[int], done: set[int]) -> list[int]:
     """Return the values that outputs are computed from, in order, without those that are done."""
     found, left = set[int](), [*outputs]
     while left:
@@ -159,7 +159,7 @@ def divide(instructions: Instructions, turns: InTurn) -> tuple[list[Routine], in
     """Return the routines, in turn, and how many numbers they keep for each other."""
     routines, kept = [], dict[int, Place]()
     for share in divide_values(instructions, turns):
-        wanted: dict[int, Sequence[Place]] = {**share.wanted}
+        wanted: dict[int, Sequence[Place]] = {**share.targets}
         new = {value: Single("kept", entry) for entry, value in enumerate(share.kept, len(kept))}
         wanted |= {value: [place] for value, place in new.items()}
         given = {**kept, **share.given}

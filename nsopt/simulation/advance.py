@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,26 @@ from nsopt.simulation.record.history import History
 from nsopt.simulation.step_error import StepError
 
 
+class Stop(NamedTuple):
+    """Why a run ended early: an empty reason if it did not.
+
+    Attributes
+    ----------
+    reason : str
+        The lines after the first are attempts at the last step.
+    interrupted : bool
+        Whether Ctrl-C or SIGTERM ended it.
+    """
+
+    reason: str = ""
+    interrupted: bool = False
+
+    @property
+    def first_line(self) -> str:
+        """The reason without the attempts."""
+        return self.reason.partition("\n")[0]
+
+
 def advance_to_end(
     driver: Driver,
     history: History,
@@ -22,10 +43,19 @@ def advance_to_end(
     progress: bool,
     repeats: str = "",
     most: float = np.inf,
-) -> str:
-    """Add steps to ``history`` to the end; return why the run ended early, or nothing.
+) -> Stop:
+    """Add steps to the record of a run until its end, or until something stops it.
 
-    ``repeats`` as for `ProgressBar`; ``most`` is the time that it may take [s].
+    Parameters
+    ----------
+    driver, history
+        Of the run.
+    writer : CheckpointWriter or None
+    progress : bool
+    repeats : str
+        As for `ProgressBar`.
+    most : float [s]
+        Wall time that it may take.
     """
     run = driver.run
     with (
@@ -41,19 +71,19 @@ def advance_to_end(
                 if driver.done:
                     break
                 if perf_counter() - begin > most:
-                    return f"more than {most:.2g} s were needed, {_at(driver)}"
+                    return Stop(f"more than {most:.2g} s were needed, {_at(driver)}")
                 if interrupted():
-                    return _interrupted(driver, history, writer)
+                    return Stop(_write_last(driver, history, writer), interrupted=True)
                 if writer is not None:
                     writer.write_if_due(history, driver)
         except KeyboardInterrupt:
             remember()
-            return f"interrupted {_at(driver)}"
+            return Stop(f"interrupted {_at(driver)}", interrupted=True)
         except CheckpointError as error:
-            return f"stopped {_at(driver)}: {error}"
+            return Stop(f"stopped {_at(driver)}: {error}")
         except StepError as error:
-            return _with_posture(str(error), history.dynamics, driver)
-    return ""
+            return Stop(_with_posture(str(error), history.dynamics, driver))
+    return Stop()
 
 
 def _with_posture(reason: str, dynamics: Dynamics, driver: Driver) -> str:
@@ -64,7 +94,7 @@ def _with_posture(reason: str, dynamics: Dynamics, driver: Driver) -> str:
     return f"{head}{newline}{attempts}"
 
 
-def _interrupted(driver: Driver, history: History, writer: CheckpointWriter | None) -> str:
+def _write_last(driver: Driver, history: History, writer: CheckpointWriter | None) -> str:
     """Write the last checkpoint of a run that is interrupted; return the reason of its stop."""
     reason = f"interrupted {_at(driver)}"
     if writer is not None:

@@ -23,7 +23,7 @@ from nsopt.simulation.acceptance import Acceptance
 from nsopt.simulation.advance import advance_to_end
 from nsopt.simulation.bounds import StepBounds
 from nsopt.simulation.chain import Compiled
-from nsopt.simulation.check import Accuracy, Check, CheckedRun, leave_unknown
+from nsopt.simulation.check import Accuracy, Check, CheckedRun, explain_missing
 from nsopt.simulation.checkpoint import Checkpoint, checkpoint_writer
 from nsopt.simulation.control import StepControl
 from nsopt.simulation.driver import Driver
@@ -203,7 +203,7 @@ def simulate(
         history.restore(saved.kept, saved.pending, saved.count)
     took = perf_counter() - begin
     begin, reached = perf_counter(), driver.start.t
-    stop_reason = advance_to_end(driver, history, writer, progress)
+    stop = advance_to_end(driver, history, writer, progress)
     seconds = perf_counter() - begin
     result = history.result(
         {
@@ -213,8 +213,8 @@ def simulate(
             "h_max": steps.h_max,
             "h_part": steps.part,
             "duration": duration,
-            "completed": int(not stop_reason),
-            "stop_reason": stop_reason,
+            "completed": int(not stop.reason),
+            "stop_reason": stop.reason,
             "steps_below_h_min": driver.counts.below_h_min,
             "steps_by_other_schemes": driver.counts.by_other_schemes,
             "time_by_other_schemes": driver.counts.time_by_other_schemes,
@@ -227,7 +227,7 @@ def simulate(
         wanted=wanted,
     )
     if check is None:
-        return Result(leave_unknown(result.data, "not asked for"))
+        return Result(explain_missing(result.data, "not asked for"))
     # Of a run that went on from a checkpoint the part before took as long a step.
     whole = (driver.start.t - run.start.t) / max(driver.start.t - reached, TINY)
     repeated = CheckedRun(dynamics, run, method, history, whole * seconds, took)
@@ -237,15 +237,15 @@ def simulate(
 def _measure_errors(check: Check, of: CheckedRun, result: Result, progress: bool) -> Result:
     """Return a result with its errors; one that was interrupted ends without."""
     if result.interrupted:
-        return Result(leave_unknown(result.data, "the run was interrupted"))
+        return Result(explain_missing(result.data, "the run was interrupted"))
     try:
         return Result(check.measure(of, result.data, progress))
     except KeyboardInterrupt:
         remember()
-        return Result(leave_unknown(result.data, "its repetition was interrupted"))
+        return Result(explain_missing(result.data, "its repetition was interrupted"))
     except Exception as error:  # what tells its error must not lose the run
         reason = " ".join(f"{type(error).__name__}: {error}".split())
-        return Result(leave_unknown(result.data, f"its repetition failed, {reason}"))
+        return Result(explain_missing(result.data, f"its repetition failed, {reason}"))
 
 
 def _tell_of_redundancy(dynamics: Dynamics, run: Run) -> None:

@@ -69,11 +69,11 @@ class StepCode:
         if programs and all(values is None for _, values in stated):
             together = LeavesInTurn([squares[id(of)].values for of, _ in stated], last)
             kept = together.code.kept
-            solved = [_solved(x, squares[id(x)].square, None, kept) for x in programs]
+            solved = [_state_solve(x, squares[id(x)].square, None, kept) for x in programs]
             return cls(tuple(solved), together)
         leaves = {key: Leaf(square.values) for key, square in squares.items()}
         solved = [
-            _solved(x, squares[id(of)].square, values, leaves[id(of)].code.kept)
+            _state_solve(x, squares[id(of)].square, values, leaves[id(of)].code.kept)
             for x, (of, values) in zip(programs, stated, strict=True)
         ]
         return cls(tuple(solved), (*(leaves[id(of)] for of, _ in stated), Leaf(last)))
@@ -105,7 +105,7 @@ class StepCode:
         return StepAddresses([*chain.from_iterable(programs)], last)
 
 
-def _solved(program: Mpcc, square: Square, values: ca.SX | None, kept: int) -> Solved:
+def _state_solve(program: Mpcc, square: Square, values: ca.SX | None, kept: int) -> Solved:
     p, old, name = program.p, ca.SX.sym("old", program.x.numel()), program.name
     known = ca.vertcat(p, old)
     guess, next_guess = _leaf(f"{name}_guess", known, warm_guess(program)(p, old)), None

@@ -12,6 +12,7 @@ From the outside in::
 """
 
 from nsopt.simulation.check.accuracy import Accuracy
-from nsopt.simulation.check.check import Check, CheckedRun, leave_unknown
+from nsopt.simulation.check.check import Check, explain_missing
+from nsopt.simulation.check.repetition import CheckedRun
 
-__all__ = ["Accuracy", "Check", "CheckedRun", "leave_unknown"]
+__all__ = ["Accuracy", "Check", "CheckedRun", "explain_missing"]

@@ -31,7 +31,7 @@ def compare_states(
     radii: Array,
     finer: bool,
     rows: int,
-    changes: Array,
+    changes: NDArray[np.bool_],
     step: float,
 ) -> dict[str, Variable]:
     """Return the errors of the first of three runs over time, NaN where one of them did not come.

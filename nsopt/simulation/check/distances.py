@@ -59,7 +59,9 @@ def measure_size(data: xr.Dataset, radii: Array) -> float:
     return float(max(far.max(initial=0.0), LEAST * extent, np.finfo(float).tiny))
 
 
-def measure_energy_distance(t: Array, a: Array, b: Array, changes: Array, step: float) -> Array:
+def measure_energy_distance(
+    t: Array, a: Array, b: Array, changes: NDArray[np.bool_], step: float
+) -> Array:
     """Return how far energies (time,) [J] are from those of another run, (time,) [J].
 
     What changes where contacts do, a little earlier or later, is the same. Nothing else is: an

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.contact_modes import IMPACT, LASTING, SETTLES, contacts_of_joints
+from nsopt.algebra import find_quantile
+from nsopt.contact_modes import LASTING, SETTLES, contacts_of_joints
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -17,10 +18,10 @@ Array = NDArray[np.float64]
 NEEDED = frozenset(
     {
         *("h", "lasting_force", "contact_mode", "contact_slip"),
-        *("impact_impulse", "contact_loss", "impulse"),
+        *("impact_impulse", "contact_loss", "gap"),
     }
 )
-"""Variables that figures are made of."""
+"""Variables that figures and changes of contacts are made of."""
 
 STICKS = 1e-6
 """Of the largest slip, one that is none."""
@@ -58,15 +59,6 @@ def are_forces_unique(data: xr.Dataset, slips: Array, slow: float) -> bool:
     return bool(np.sum(h[many & sticks.any(axis=1)]) <= RARE * np.sum(h))
 
 
-def find_changes(data: xr.Dataset) -> NDArray[np.bool_]:
-    """Return where contacts strike, close or open between the row before and a row, (time,)."""
-    mode, impulse = (np.nan_to_num(data[x].values) for x in ("contact_mode", "impact_impulse"))
-    changes = np.zeros(len(mode), dtype=bool)
-    changed = (mode[1:] == IMPACT) | (np.diff(mode, axis=0) != 0) | (impulse[1:] > 0)
-    changes[1:] = np.any(changed, axis=1)
-    return changes
-
-
 def find_figures(data: xr.Dataset) -> dict[str, Array]:
     """Return the figures of a run, by names of `ERRORS`, each over its joints with contacts."""
     joints = contacts_of_joints(data).values()
@@ -84,24 +76,15 @@ def find_forces(data: xr.Dataset) -> Array:
 
 def _find_figures_of_joint(data: xr.Dataset, contacts: list[int]) -> dict[str, float]:
     h = data["h"].values[1:]
-    force = np.nansum(data["lasting_force"].values[1:, contacts], axis=1)
-    size, mode = np.linalg.norm(force, axis=1), data["contact_mode"].values[1:, contacts]
+    size = np.linalg.norm(np.nansum(data["lasting_force"].values[1:, contacts], axis=1), axis=1)
+    mode = data["contact_mode"].values[1:, contacts]
     t = data["time"].values
     later = t[1:] >= t[0] + SETTLES * (t[-1] - t[0])
     return {
         "largest_force": float(size[later].max(initial=0.0)),
-        "peak_force": _find_peak(size, h),
+        "peak_force": find_quantile(size, h * (size > 0), PEAK),
         "rms_force": float(np.sqrt(np.sum(h * size**2) / np.sum(h))),
         "impact_impulse_sum": float(np.nansum(data["impact_impulse"].values[:, contacts])),
         "contact_loss_sum": float(np.nansum(data["contact_loss"].values[:, contacts])),
         "lasting_share": float(np.sum(h * np.any(mode == LASTING, axis=1)) / np.sum(h)),
     }
-
-
-def _find_peak(force: Array, h: Array) -> float:
-    """Return the force (n,) that is below it for `PEAK` of the time in which there is any."""
-    order = np.argsort(force)
-    lasts = np.cumsum(h[order] * (force[order] > 0))
-    if not lasts.size or not lasts[-1]:
-        return 0.0
-    return float(force[order[np.searchsorted(lasts, PEAK * lasts[-1])]])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
-from nsopt.simulation.advance import advance_to_end
+from nsopt.simulation.advance import Stop, advance_to_end
 from nsopt.simulation.check.figures import NEEDED, find_figures
 from nsopt.simulation.driver import Driver
 from nsopt.simulation.method import Method
@@ -37,6 +37,17 @@ def name_steps(part: float) -> str:
     return f"{part:g} h" if part > 1 else f"h/{1 / part:g}"
 
 
+class CheckedRun(NamedTuple):
+    """What a check has to know of a run: what it was, what is on record, what it took [s]."""
+
+    dynamics: Dynamics
+    run: Run
+    method: Method
+    history: History
+    seconds: float  # of its steps alone
+    start_seconds: float  # before the first of them
+
+
 @dataclass(frozen=True, eq=False)
 class Repetition:
     """A run in other steps.
@@ -47,55 +58,40 @@ class Repetition:
         `STATES` at the start and at the times asked for, as far as it came.
     figures : dict of name to (joint,)
         Of all of its steps.
-    stop_reason : str
-        Why it did not come to the last of the times, empty if it did.
+    stop : Stop
+        Why it did not come to the last of the times.
     """
 
     states: xr.Dataset
     figures: dict[str, Array]
-    stop_reason: str
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C or SIGTERM ended it."""
-        return self.stop_reason.startswith("interrupted")
+    stop: Stop
 
 
-def repeat(
-    dynamics: Dynamics,
-    run: Run,
-    method: Method,
-    part: float,
-    times: Array,
-    progress: bool,
-    most: float,
-    whole: bool,
-) -> Repetition:
-    """Return the run again, with a part of its h, up to the last of some times.
+def repeat(of: CheckedRun, part: float, times: Array, progress: bool, most: float) -> Repetition:
+    """Return a run again, with a part of its h, up to the last of some times.
+
+    All of its steps are kept, for figures and for energies between them, where those of the run
+    are: then there is room for them.
 
     Parameters
     ----------
+    of : CheckedRun
     part : float
     times : (n,) [s]
     progress : bool
     most : float [s]
-        That it may take; it ends there.
-    whole : bool
-        Whether all of its steps are kept, for figures and for energies between them.
+        Wall time that it may take; it ends there.
     """
-    again = run.repeat(part, float(times[-1]))
-    driver = Driver(dynamics, again, method)
-    gains = method.scheme.gains
+    dynamics, run, whole = of.dynamics, of.run, of.history.keeps_all
+    driver = Driver(dynamics, run.repeat(part, float(times[-1])), of.method)
+    gains = of.method.scheme.gains
     history = History(dynamics, run.start, run.p, gains=gains, times=None if whole else times)
-    stop_reason = advance_to_end(driver, history, None, progress, name_steps(part), most)
-    figures: dict[str, Array] = {}
+    stop = advance_to_end(driver, history, None, progress, name_steps(part), most)
     wanted = STATES | {"lasting_force"} if has_contacts(dynamics) and whole else STATES
     if not (whole and len(steps := history.steps())):
-        return Repetition(history.result({}, wanted=wanted).data, figures, stop_reason)
+        return Repetition(history.result({}, wanted=wanted).data, {}, stop)
     needed = NEEDED if has_contacts(dynamics) else frozenset[str]()
     every = history.result({}, wanted={*needed, "total_energy"}).data
-    if needed:
-        figures = find_figures(every)
     rows, _ = OutputTimes(dynamics, times).rows(run.start, AcceptedSteps.none(dynamics), steps)
     kept = [rows] if len(rows) else []
     record = History(dynamics, run.start, run.p, gains=gains, times=times, kept=kept)
@@ -103,7 +99,7 @@ def repeat(
     # That of states between steps would be off by as much as steps are: v is no derivative of q.
     energy = interpolate(states["time"].values, every["time"].values, every["total_energy"].values)
     states = states.assign(total_energy=("time", energy))
-    return Repetition(states, figures, stop_reason)
+    return Repetition(states, find_figures(every) if needed else {}, stop)
 
 
 def interpolate(t: Array, nodes: Array, values: Array) -> Array:

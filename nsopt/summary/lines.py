@@ -11,9 +11,9 @@ import numpy as np
 from nsopt.blocks import largest
 from nsopt.caveats import by_other_schemes, caveats, has_errors, tell_slip
 from nsopt.contact_modes import statistics_of_modes
-from nsopt.contact_rows import contacts, tell_thinning
-from nsopt.energy_rows import Row, energy
-from nsopt.error_rows import tell_errors
+from nsopt.summary.contact_rows import contacts, tell_thinning
+from nsopt.summary.energy_rows import Row, energy
+from nsopt.summary.error_rows import tell_errors
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -19,7 +19,7 @@ from nsopt.contact_modes import (
     rise_above_steps_beside,
     statistics_of_modes,
 )
-from nsopt.energy_rows import Row
+from nsopt.summary.energy_rows import Row
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -17,7 +17,7 @@ from nsopt.caveats import (
     find_predictable_time,
     has_errors,
 )
-from nsopt.energy_rows import Row
+from nsopt.summary.energy_rows import Row
 
 if TYPE_CHECKING:
     import xarray as xr
