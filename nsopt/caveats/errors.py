@@ -129,10 +129,12 @@ def find_predictable_time(data: xr.Dataset) -> float:
 def _tell_error_of_motion(data: xr.Dataset) -> Iterator[str]:
     found = find_error_of_motion(data)
     if found.matters:
+        until, passed = find_predictable_time(data), ""
+        if until < data["time"].values[-1]:
+            passed = f" (at most {100 * PREDICTABLE:.2g} % until {until:.4g} s)"
         yield (
-            f"bodies are off by up to {found.value:.2g} m, {100 * found.part:.2g} % of the motion "
-            f"({100 * PREDICTABLE:.2g} % are passed at {find_predictable_time(data):.4g} s): "
-            f"{_suggest(data, found)}"
+            f"bodies are off by up to {found.value:.2g} m, {100 * found.part:.2g} % of the motion"
+            f"{passed}: {_suggest(data, found)}"
         )
 
 

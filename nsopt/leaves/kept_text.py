@@ -4,7 +4,7 @@ That depends on its `Structure`, and on which of its numbers are equal: a text t
 at two places is of mechanisms alone where both are equal, to the bit; one that reads two, of all.
 So a text serves mechanisms of other lengths and masses. Where it does not, as lengths that were
 equal differ by round-off, the next one reads a number at each use where it was read at several that
-are not equal. Few mechanisms later none of a kind needs another text.
+are not equal. After a few mechanisms of a kind no other text is needed.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ ROUNDING = 1e-12
 
 
 class Distances(NamedTuple):
-    """How far three runs are from each other, in the order of the sizes of their steps.
+    """How far a run and its two repetitions are from each other.
 
     The first axis is time, where there is one.
     """
@@ -42,7 +42,8 @@ def estimate_error(distances: Distances, finer: bool, size: float) -> Estimate:
 
     Where differences fall with an order p, by Richardson: of steps h, h/2, h/4 the run is off by
     its distance from the last over 1 - 4^-p, of steps h, 2 h, 4 h by that from the first over
-    2^p - 1. Otherwise by what both halvings change, for the next ones may change as much.
+    2^p - 1. Otherwise by what both halvings change, for the next ones may change as much; of longer
+    steps by the distance from the first.
 
     Parameters
     ----------
