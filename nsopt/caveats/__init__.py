@@ -21,6 +21,7 @@ from nsopt.caveats.closing_speed import find_unresolved_closing, tell_unresolved
 from nsopt.caveats.contacts import tell_slip
 from nsopt.caveats.energy import dissipates, forces_dissipate, turns_directions
 from nsopt.caveats.errors import (
+    FORCES,
     LargestError,
     cover_all,
     find_error_of_energy,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 __all__ = [
+    "FORCES",
     "LargestError",
     "by_other_schemes",
     "caveats",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from nsopt.simulation.check.distances import (
     measure_energy_distance,
     measure_size,
 )
-from nsopt.simulation.check.estimate import Distances, Estimate, estimate_error
+from nsopt.simulation.check.estimate import Estimate, estimate_error
 from nsopt.stored import ERROR, ERRORS
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ Variable = tuple[tuple[str, ...], Array, dict[str, Any]]
 ENTRIES = ("q", "v", "body_position", "kinetic_energy", "potential_energy")
 """Variables whose entries are compared one by one."""
 
+EXTREMES = ("largest_force", "peak_force")
+"""Figures of single instants, which differ from run to run where a force rattles."""
+
 
 def compare_states(
     runs: Sequence[xr.Dataset],
@@ -34,16 +38,16 @@ def compare_states(
     changes: NDArray[np.bool_],
     step: float,
 ) -> dict[str, Variable]:
-    """Return the errors of the first of three runs over time, NaN where one of them did not come.
+    """Return the errors of the first of some runs over time, NaN where one of them did not come.
 
     Parameters
     ----------
     runs : sequence of xarray.Dataset
-        States at the same times: of the run and of its two repetitions.
+        States at the same times: of the run and of its repetitions.
     radii : (body,) [m]
         Of gyration.
     finer : bool
-        Whether the repetitions have h/2 and h/4, not 2 h and 4 h.
+        Whether the repetitions have h/2, h/4, ..., not 2 h and 4 h.
     rows : int
         Of the errors.
     changes, step
@@ -52,18 +56,17 @@ def compare_states(
     known = min(x.sizes["time"] for x in runs)
     runs = [x.isel(time=slice(known)) for x in runs]
     size = measure_size(runs[-1 if finer else 0], radii)
-    apart = _measure(lambda a, b: measure_distance(a, b, radii), runs)
-    moved = estimate_error(apart, finer, size)
+    moved = estimate_error(runs, lambda a, b: measure_distance(a, b, radii), finer, size)
     farthest = Estimate(moved.error.max(axis=1, initial=0.0), moved.order)
     errors = {ERROR + "motion": _state("motion", farthest, rows, size=size)}
     for name in ENTRIES:
         values = [x[name].values for x in runs]
-        apart = _measure(lambda a, b: np.abs(a - b), values)
-        errors[ERROR + name] = _state(name, estimate_error(apart, finer, _extent(values)), rows)
+        found = estimate_error(values, _subtract, finer, _extent(values))
+        errors[ERROR + name] = _state(name, found, rows)
     energies = [x["total_energy"].values for x in runs]
     t = runs[0]["time"].values
-    apart = _measure(lambda a, b: measure_energy_distance(t, a, b, changes[:known], step), energies)
-    lost = estimate_error(apart, finer, _extent(energies))
+    apart = partial(measure_energy_distance, t, changes=changes[:known], step=step)
+    lost = estimate_error(energies, apart, finer, _extent(energies))
     return errors | {ERROR + "total_energy": _state("total_energy", lost, rows)}
 
 
@@ -73,32 +76,35 @@ def compare_forces(runs: Sequence[Array], finer: bool, rows: int) -> dict[str, V
     Parameters
     ----------
     runs : sequence of (time, joint, 3)
-        Forces of the run and of its two repetitions at the same times.
+        Forces of the run and of its repetitions at the same times.
     """
     known = min(map(len, runs))
     runs = [x[:known] for x in runs]
-    apart = _measure(lambda a, b: np.linalg.norm(a - b, axis=-1), runs)
-    return {ERROR + "force": _state("force", estimate_error(apart, finer, _extent(runs)), rows)}
+    off = estimate_error(runs, lambda a, b: np.linalg.norm(a - b, axis=-1), finer, _extent(runs))
+    return {ERROR + "force": _state("force", off, rows)}
 
 
 def compare_figures(
-    runs: Sequence[Mapping[str, Array]], finer: bool, unique: bool
+    runs: Sequence[Mapping[str, Array]], finer: bool, unique: bool, resolved: bool
 ) -> dict[str, Variable]:
-    """Return the errors of the figures of contacts, each by itself, of the first of three runs.
+    """Return the errors of the figures of contacts, each by itself, of the first of some runs.
 
     Parameters
     ----------
     runs : sequence of mapping
-        Figures (joint,) by name, of the run and of its two repetitions.
+        Figures (joint,) by name, of the run and of its repetitions.
     finer : bool
     unique : bool
         Whether forces of contacts follow from the motion.
+    resolved : bool
+        Whether forces over time show an order: otherwise that of their extremes is chance.
     """
     errors = {}
     for name in runs[0]:
+        trusted = resolved or name not in EXTREMES
         values = [x[name][:, None] for x in runs]  # (joint, 1)
         found = [
-            estimate_error(_measure(lambda a, b: np.abs(a - b), each), finer, _extent(each))
+            estimate_error(each, _subtract, finer, _extent(each), trusted)
             for each in zip(*values, strict=True)
         ]
         error = np.array([x.error[0] for x in found])
@@ -115,9 +121,8 @@ def tell_figure(name: str, values: Array) -> Variable:
     return dims, values, {"units": unit, "long_name": text}
 
 
-def _measure(distance: Callable[[Any, Any], Array], runs: Sequence[Any]) -> Distances:
-    own, first, second = runs
-    return Distances(distance(own, first), distance(first, second), distance(own, second))
+def _subtract(a: Array, b: Array) -> Array:
+    return np.abs(a - b)
 
 
 def _extent(values: Sequence[Array]) -> float:

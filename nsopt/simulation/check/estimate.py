@@ -1,13 +1,16 @@
-"""Estimates of errors from the same run in steps of three sizes, each half of the next."""
+"""Estimates of errors from the same run in steps of some sizes, each half of the next."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
 
 SEEN = (0.7, 4.5)
 """Orders between which differences fall as those of a scheme do; others are chance."""
@@ -19,17 +22,6 @@ ROUNDING = 1e-12
 """Of the largest size of what is compared, differences that tell nothing of steps."""
 
 
-class Distances(NamedTuple):
-    """How far a run and its two repetitions are from each other.
-
-    The first axis is time, where there is one.
-    """
-
-    first: Array  # between the run and the first repetition
-    second: Array  # between the repetitions
-    both: Array  # between the run and the second repetition
-
-
 class Estimate(NamedTuple):
     """An error, and the order that was seen: NaN where the error is the difference itself."""
 
@@ -37,31 +29,54 @@ class Estimate(NamedTuple):
     order: float
 
 
-def estimate_error(distances: Distances, finer: bool, size: float) -> Estimate:
-    """Return the error of a run by how far it is from two others.
+def estimate_error(
+    runs: Sequence[T],
+    distance: Callable[[T, T], Array],
+    finer: bool,
+    size: float,
+    trusted: bool = True,
+) -> Estimate:
+    """Return the error of the first of some runs by how far they are from each other.
 
-    Where differences fall with an order p, by Richardson: of steps h, h/2, h/4 the run is off by
-    its distance from the last over 1 - 4^-p, of steps h, 2 h, 4 h by that from the first over
-    2^p - 1. Otherwise by what both halvings change, for the next ones may change as much; of longer
-    steps by the distance from the first.
+    Where differences fall with an order p, by Richardson: of steps h, h/2, ..., h/n the run is off
+    by its distance from the last over 1 - n^-p, of steps h, 2 h, 4 h by that from the first over
+    2^p - 1. Where only the last three fall so, by the distance from the last and what that is off
+    by. Otherwise by what all halvings change, for the next ones may change as much; of longer steps
+    by the distance from the first.
 
     Parameters
     ----------
-    distances : Distances
+    runs : sequence
+        In steps of h, h/2, h/4 and maybe h/8, or of h, 2 h, 4 h.
+    distance : callable
+        Of two runs, over time or (1,).
     finer : bool
-        Whether the others have h/2 and h/4, not 2 h and 4 h.
+        Whether the others have shorter steps.
     size : float
         Of what is compared, from which rounding is told.
+    trusted : bool
+        Whether an order that three runs show is one, not chance.
     """
-    smaller, larger = (distances.second, distances.first)[:: 1 if finer else -1]
-    order = observe_order(smaller, larger, ROUNDING * size)
-    seen = SEEN[0] <= order <= SEEN[1]
-    if finer:
-        apart = distances.first + distances.second
-        error = distances.both / (1 - 4**-order) if seen else apart
-    else:
-        error = distances.first / (2 ** min(order, HIGHEST) - 1 if seen else 1)
-    return Estimate(error, order if seen else np.nan)
+    apart = [distance(a, b) for a, b in pairwise(runs)]
+    orders = [
+        _see_order(*(pair[::-1] if finer else pair), ROUNDING * size) if trusted else np.nan
+        for pair in pairwise(apart)
+    ]
+    if not finer:
+        seen = np.isfinite(orders[0])
+        return Estimate(apart[0] / (2 ** min(orders[0], HIGHEST) - 1 if seen else 1), orders[0])
+    whole = distance(runs[0], runs[-1])
+    if np.isfinite(orders[0]):
+        return Estimate(whole / (1 - 2 ** (-orders[0] * len(apart))), orders[0])
+    if np.isfinite(orders[-1]):
+        return Estimate(whole + apart[-1] / (2 ** orders[-1] - 1), orders[-1])
+    return Estimate(np.sum(apart, axis=0), np.nan)
+
+
+def _see_order(smaller: Array, larger: Array, rounding: float) -> float:
+    """Return the order by which differences fall, NaN where it is chance."""
+    order = observe_order(smaller, larger, rounding)
+    return order if SEEN[0] <= order <= SEEN[1] else np.nan
 
 
 def observe_order(smaller: Array, larger: Array, rounding: float) -> float:
