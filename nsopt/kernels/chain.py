@@ -16,18 +16,23 @@ from nsopt.kernels.views import workspace_of
 RUNNING = 0
 """Status of a chain that goes on."""
 
-JUDGED = 10
+JUDGED = 14
 """How many numbers the judgement of a step is: whether it is good, the time reached, whether Newton
-converged, the failed check, its value and limit; h to try and the status, if good and if not."""
+converged, the failed check, its value and limit; h to try, the status and what is remembered, if
+good and if not."""
 
-FIGURES = 4
+MEMORY = 2
+"""How many numbers a chain remembers beside h to try: h to go back to, and credit."""
+
+FIGURES = 5
 """How many of the last recorded numbers the control of h looks at."""
 
 BOUNDS = 4
 """How many numbers bound the steps of a run: h_min, h_max, its end, and the part of h."""
 
-RESIDUALS = 2 + BOUNDS
-"""Place of Newton's residuals in what is judged, after t, h to try and the bounds of the run."""
+RESIDUALS = 2 + BOUNDS + MEMORY
+"""Place of Newton's residuals in what is judged, after t, h to try, the bounds of the run and what
+is remembered."""
 
 EXTRA = 4
 """How many of the last numbers that are judged are recorded: residual of the motion, iterations, h
@@ -48,7 +53,7 @@ class Attempt(NamedTuple):
     end : (k,)
         What is recorded, residual of the motion, kinetic energy, values and limits of checks.
     given : (k,)
-        What is judged: t, h to try, bounds of the run; residuals; the failed check, its value and
+        What is judged: t, h to try, bounds of the run, memory; residuals; the failed check, its value and
         limit, h, figures; residual of the motion, iterations, h, kinetic energy.
     """
 
@@ -69,7 +74,8 @@ def run_chains(chain: Any, tables: Any, options: Any, z: Any, parameters: Any, r
     ----------
     chain, tables, options : ChainCode, PackedPrograms, NewtonNumbers
     z : (chains, nz)
-        State of each chain: t, q, v, h to try, unknowns of the last step, status. It is changed.
+        State of each chain: t, q, v, h to try, memory, unknowns of the last step, status. It is
+        changed.
     parameters : (chains, np)
         Of each: of the mechanism; h_min, h_max, end of the run; scales.
     records : (most, record) or (most, record + nz)
@@ -117,14 +123,18 @@ def attempt(
     for k in range(chain.recorded):
         record[7 + EXTRA + k] = w.end[k]
     moving = 1 + chain.nq + chain.nv
+    next_one = 6
     if judged[0] != 0.0:
-        z[0], z[moving], z[-1] = judged[1], judged[6], judged[7]
+        z[0] = judged[1]
         for k in range(1, moving):
             z[k] = w.end[k]
         for k in range(chain.unknowns):
-            z[moving + 1 + k] = w.step[len(w.step) - chain.unknowns + k]
+            z[moving + 1 + MEMORY + k] = w.step[len(w.step) - chain.unknowns + k]
     else:
-        z[moving], z[-1] = judged[8], judged[9]
+        next_one += 2 + MEMORY
+    z[moving], z[-1] = judged[next_one], judged[next_one + 1]
+    for k in range(MEMORY):
+        z[moving + 1 + k] = judged[next_one + 2 + k]
     first = 7 + EXTRA + chain.recorded
     for k in range(len(record) - first):
         record[first + k] = z[k]
@@ -144,11 +154,13 @@ def solve_step(
     w.given[0], w.given[1] = z[0], z[moving]
     for k in range(BOUNDS):
         w.given[2 + k] = parameters[bounds + k]
+    for k in range(MEMORY):
+        w.given[2 + BOUNDS + k] = z[moving + 1 + k]
     call(chain.size, w.given, w.guess, w.step)
     h = w.step[0]
     state_step(chain, w, z, parameters, h)
     last = h <= parameters[bounds] * chain.at_h_min
-    old = view(z, moving + 1, len(z) - 1)
+    old = view(z, moving + 1 + MEMORY, len(z) - 1)
     residuals = view(w.given, RESIDUALS, RESIDUALS + len(tables.at) - 1)
     iterations, failed = 0, -1
     for most in (1.0, chain.strictest):

@@ -75,7 +75,15 @@ class Friction:
             for k, column in enumerate(columns):
                 self._unknowns[int(column)] = unknowns[k]
 
-    def impulse(self, node: Node, v: ca.SX, lam: ca.SX, closed: ca.SX, h: ca.SX) -> ca.SX:
+    def impulse(
+        self,
+        node: Node,
+        v: ca.SX,
+        lam: ca.SX,
+        closed: ca.SX,
+        h: ca.SX,
+        slip: ca.SX | None = None,
+    ) -> ca.SX:
         """Return the tangential impulses (ns,) [N s], to be followed by `state`.
 
         Parameters
@@ -90,13 +98,15 @@ class Friction:
             Where the viscous part acts.
         h : SX scalar [s]
             Over which it acts.
+        slip : SX (ns,) [m/s], optional
+            By default that at the node with v.
         """
         owners = [int(i) for i in self._owners]
         if not owners:
             return ca.SX(0, 1)
         d, at, p = self._d, node.at, node.p
         T = d.slip_matrix(*at)
-        u = T.T @ v + node.slip_drift
+        u = T.T @ v + node.slip_drift if slip is None else slip
         limit = _each(d.friction(p) * d.slope(*at) * lam, owners)
         self._law = (u, limit, _resistance(T, metric(d.mass(*at[1:]))))
         return self._unknowns - h * _each(d.viscous(p) * closed, owners) * u

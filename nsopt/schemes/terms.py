@@ -125,6 +125,20 @@ def rolling_over(d: Dynamics, node: Node, h: ca.SX, v: ca.SX) -> ca.SX:
     return rolling(d, (node.t + h / 2, d.retract(node.q, h / 2 * v), node.p), v)
 
 
+def slip_over(d: Dynamics, node: Node, h: ca.SX, v: ca.SX) -> ca.SX:
+    """Return the mean slip of contacts over a move of h at velocity v from a node, (ns,) [m/s].
+
+    By Simpson's rule along the move: times h it is by how far a contact moves over the surface that
+    carries it, however that turns. The slip at one place would let what sticks creep.
+    """
+    t, q, p = node.at
+    means = ca.SX.zeros(len(d.slip_contacts))
+    for part, weight in ((0, 1 / 6), (1 / 2, 4 / 6), (1, 1 / 6)):
+        at = (t + part * h, d.retract(q, part * h * v) if part else q, p)
+        means += weight * (d.slip_matrix(*at).T @ v + d.slip_drift(*at))
+    return means
+
+
 def walls_over(d: Dynamics, node: Node, h: ca.SX) -> Node:
     """Return a node with the mean velocities of its walls over h [s] from it, Simpson's.
 

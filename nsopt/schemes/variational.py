@@ -33,14 +33,25 @@ from nsopt.schemes.terms import (
     mean_joint_friction,
     rolling,
     rolling_over,
+    slip_over,
     walls_over,
 )
-from nsopt.schemes.walls import Approach, WallFigures, depth, met_at, unplaced_impact
+from nsopt.schemes.walls import (
+    Approach,
+    WallFigures,
+    depth,
+    find_end_of_slip,
+    met_at,
+    unplaced_impact,
+)
 
 Array = NDArray[np.float64]
 
 PRESSED = 1e-9
 """Of the typical impulse, what a contact takes at least to count as touching."""
+
+SLOW = 1e-3
+"""Of the speed that a typical impulse gives in a step, a slip that is none."""
 
 DAMPS = 0.5
 """Normal implicitness from which nothing rattles, see `Scheme.normal_implicitness`."""
@@ -142,7 +153,8 @@ class Variational(Scheme):
         friction.add()
         lasting = lam * contacts.lasting
         moving = walls_over(d, node, h)
-        slip = friction.impulse(moving, v, lasting, contacts.lasting, h / 2)
+        moved = slip_over(d, node, h, v)
+        slip = friction.impulse(moving, v, lasting, contacts.lasting, h / 2, moved)
         loads = ReactionLoads(h / 2, v - start.v, mu, lasting, slip)
         twists = d.twists(start.q, v, h, start.p)
         half = Balance.of(
@@ -239,12 +251,17 @@ class Variational(Scheme):
         whole = Step.of(Transition((first, second), replace(end, v=v)), h, errors)
         new = impact * closed * (1 - contacts.lasting)
         late, unplaced = unplaced_impact(half, second, push, new, h, contacts.closed)
+        opened = new * (1 - contacts.closed) * (late > 0)
+        closing = ca.if_else(opened, late if met.late is None else met.late, 0)
+        slow, slid = SLOW * ca.SX(scales.impulse / scales.mass), slip_over(d, node, h, step.v)
+        stops = find_end_of_slip(half, slid, replace(end, v=v), contacts.lasting, h, slow)
+        overdue = ca.fmax(_largest(closing), (1 - impact) * stops)
         return replace(
             whole,
             motion_residual=step.motion_residual + second.residual / h,
             motion_size=step.motion_size + second.size / h + ca.fabs(second.K),
             frozen=first.impulses.lam,
-            walls=replace(step.walls, late=late, unplaced=unplaced),
+            walls=replace(step.walls, late=_largest(late), overdue=overdue, unplaced=unplaced),
         )
 
     def _met(self, half: Balance, contacts: StepContacts, step: Step, end: Node) -> Approach:
@@ -369,6 +386,10 @@ class Variational(Scheme):
             # What acts over the step before has acted, what acts over the one after is to come.
             at_node=arrived + before / (before + after) * (v - arrived),
         ), v
+
+
+def _largest(times: ca.SX) -> ca.SX:
+    return ca.mmax(times) if times.numel() else ca.SX(0)
 
 
 def _rebounds(d: Dynamics, p: ca.SX) -> bool:

@@ -8,12 +8,19 @@ import casadi as ca
 
 from nsopt.mechanics import Dynamics
 from nsopt.schemes.balance import Balance
+from nsopt.schemes.friction import by_contact
 from nsopt.schemes.modes import TOUCH
 from nsopt.schemes.node import Node
 from nsopt.schemes.terms import kinetic, metric
 
 MATTERS = 1e-2
 """Of the largest impulse, that from which the time of an impact matters."""
+
+TURNED = 0.9
+"""Cosine between the slip at both ends of a step, from which it turned round, with a minus."""
+
+EARLY = 0.4
+"""Part of a step that is tried again where a slip ends in its first half."""
 
 FLAT = 1e-6
 """Least slope of a gap function whose direction counts."""
@@ -38,6 +45,9 @@ class WallFigures:
         in lasting contact at the relative acceleration a.
     late : SX scalar [s]
         How long before the end of the step the first of its impacts was.
+    overdue : SX scalar [s]
+        How long before the end of the step a contact changed so that the step should have ended: it
+        was open and closed, or its slip turned round. Forces are of other directions since.
     unplaced : SX scalar [J]
         By which the energy is off because that impact is placed at the end, or because directions
         are those at the start (`turned_directions`).
@@ -45,6 +55,7 @@ class WallFigures:
 
     depth: ca.SX = field(default_factory=_zero)
     late: ca.SX = field(default_factory=_zero)
+    overdue: ca.SX = field(default_factory=_zero)
     unplaced: ca.SX = field(default_factory=_zero)
 
 
@@ -71,7 +82,7 @@ def depth(first: Balance, lam: ca.SX, h: ca.SX) -> ca.SX:
 def unplaced_impact(
     first: Balance, second: Balance, placing: ca.SX, new: ca.SX, h: ca.SX, closed: ca.SX
 ) -> tuple[ca.SX, ca.SX]:
-    """Return when an impact was, and the error of its energy: `WallFigures.late`, ``unplaced``.
+    """Return when impacts were (ng,) [s] before the end, and the error of their energy.
 
     Bodies go on for the rest of the step, and are brought back by the impulse of that time; so
     they met their wall as long before the end as that impulse is a part of the whole impact.
@@ -92,15 +103,54 @@ def unplaced_impact(
     """
     d, lam = first.dynamics, second.impulses.lam
     if not lam.numel():
-        return ca.SX(0), ca.SX(0)
+        return lam, ca.SX(0)
     e = d.restitution(first.node.p) * (1 - closed)
     matters = new * (lam > MATTERS * ca.mmax(lam))
     part = ca.fmin(ca.fmax(placing * (1 + e) / ca.if_else(matters, lam, 1), 0), 1)
-    late = ca.mmax(ca.if_else(matters, part, 0))
+    parts = ca.if_else(matters, part, 0)
+    late = ca.mmax(parts)
     turned = (_normals(d, second.node) - _normals(d, first.node)) @ lam
     turned += (second.F - first.F) @ second.impulses.mu
     given = ca.fmax(ca.dot(turned, _response(second.M, second.C, turned)), 0)
-    return h * late, late * ca.sqrt(given * 2 * kinetic(second.M, second.after))
+    return h * parts, late * ca.sqrt(given * 2 * kinetic(second.M, second.after))
+
+
+def find_end_of_slip(
+    first: Balance, moved: ca.SX, end: Node, lasting: ca.SX, h: ca.SX, slow: ca.SX
+) -> ca.SX:
+    """Return how long before the end a slip stopped or turned round, the longest [s].
+
+    Friction turns with it, or is what holds. At a constant deceleration a slip u that is u_m in the
+    mean of the step is zero after h u / 2 (u - u_m).
+
+    Parameters
+    ----------
+    first : Balance
+        At the start of the step.
+    moved : SX (ns,) [m/s]
+        Mean slip over the step.
+    end : Node
+        With the velocity there.
+    lasting : SX (ng,), 0 or 1
+        Contacts that press all the time.
+    h : SX scalar [s]
+    slow : SX scalar [m/s]
+        Slip that counts as none.
+    """
+    d = first.dynamics
+    if not d.slip_contacts:
+        return ca.SX(0)
+    before = first.T.T @ first.before + first.node.slip_drift
+    after = d.slip_matrix(*end.at).T @ end.v + d.slip_drift(*end.at)
+    was, now = (ca.sqrt(by_contact(d, x**2)) for x in (before, after))
+    along = by_contact(d, before * after)
+    ends = ca.logic_or(now < slow, along < -TURNED * was * now)
+    counts = lasting * ends * (was > slow) * (d.friction(end.p) > 0)
+    mean = by_contact(d, before * moved) / ca.fmax(was, slow)
+    slowly = was / ca.fmax(2 * (was - mean), was)  # part of the step, at least a half
+    soon = ca.fmin(was / ca.fmax(was + now, slow), EARLY)
+    part = ca.if_else(mean > 0, 1 - slowly, 1 - soon)
+    return h * ca.fmax(ca.mmax(ca.if_else(counts, part, 0)), 0)
 
 
 def turned_directions(first: Balance, end: Node) -> ca.SX:
@@ -140,10 +190,13 @@ class Approach:
         Where the step has its impact, with the velocities of bodies and walls before it.
     gained : SX (ng,) [m/s]
         By how much the speed of approach grows in a step that nothing stops.
+    late : SX (ng,) [s], optional
+        How long before the end of the step each contact met its wall, if it did.
     """
 
     node: Node
     gained: ca.SX
+    late: ca.SX | None = None
 
     @classmethod
     def at_once(cls, d: Dynamics, node: Node, M: ca.SX, smooth: ca.SX, h: ca.SX) -> Approach:
@@ -188,11 +241,13 @@ def met_at(first: Balance, moved: ca.SX, placing: ca.SX, h: ca.SX, end: Node) ->
     # In units of h: beyond = nearing s - faster s^2 / 2, at the time s before the end.
     root = ca.sqrt(ca.fmax(nearing**2 - 2 * faster * beyond, 0))
     met = ca.logic_and(placing > 0, nearing > 0)
-    late = ca.mmax(ca.if_else(met, 2 * beyond / ca.if_else(met, nearing + root, 1), 0))
-    after = ca.fmin(ca.fmax(late, 0), 1)
+    late = ca.if_else(met, 2 * beyond / ca.if_else(met, nearing + root, 1), 0)
+    late = ca.fmin(ca.fmax(late, 0), 1)
+    after = ca.mmax(late)
     v = first.before + (1 - after) * gained
     node = replace(end, v=v, drift=end.drift - after * h * _of_surfaces(first, end, v))
-    return Approach(node, -(end.W.T @ gained + h * _of_distances(first.dynamics, end, v)))
+    faster = -(end.W.T @ gained + h * _of_distances(first.dynamics, end, v))
+    return Approach(node, faster, h * late)
 
 
 def _of_surfaces(first: Balance, end: Node, v: ca.SX) -> ca.SX:

@@ -70,6 +70,7 @@ class StepEnd(NamedTuple):
     local_error: Any  # (1,) [m] embedded estimate, of the coordinates
     depth: Any  # (1,) `WallFigures`
     late: Any  # (1,) [s]
+    overdue: Any  # (1,) [s]
     unplaced: Any  # (1,) [J]
     event: Any  # (1,) a key of EVENTS, or 0
 
@@ -112,6 +113,7 @@ class StepEnd(NamedTuple):
             step.local_error,
             step.walls.depth,
             step.walls.late,
+            step.walls.overdue,
             step.walls.unplaced,
             step.event,
         )

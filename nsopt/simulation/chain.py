@@ -104,7 +104,7 @@ class Chain:
 
     def size(self, z: Array) -> float:
         """Return the h of the next attempt [s]."""
-        t, _, _, h, _, _ = self._attempt.layout.state(z)
+        t, h = (self._attempt.layout.state(z)[k] for k in (0, 3))
         steps = self._run.steps
         run = [steps.h_min, steps.h_max, self._run.t_end, self._run.steps.part]
         return float(self._attempt.size(t, h, run))

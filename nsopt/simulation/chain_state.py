@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics, Start
+from nsopt.simulation.control import MOST
 
 Array = NDArray[np.float64]
 
@@ -32,6 +33,8 @@ class ChainState(NamedTuple):
     q: Any  # (nq,)
     v: Any  # (nv,)
     h: Any  # (1,) [s] to try next
+    back: Any  # (1,) [s] to go back to after a change of contact, 0 for none
+    credit: Any  # (1,) attempts that may be spent on ending steps where contacts change
     x: Any  # (nx,) scaled unknowns of the last step, from where Newton starts
     status: Any  # (1,) a `ChainStatus`
 
@@ -116,7 +119,7 @@ class ChainLayout:
         known = x is not None and bool(np.all(np.isfinite(x)))
         unknowns = x if x is not None and known else np.zeros(self.unknowns)
         running = [ChainStatus.RUNNING]
-        return ChainState([start.t], start.q, start.v, [h], unknowns, running).vector
+        return ChainState([start.t], start.q, start.v, [h], [0.0], [MOST], unknowns, running).vector
 
     def restarted(self, z: Array) -> Array:
         """Return the state as one that runs on."""
@@ -124,7 +127,7 @@ class ChainLayout:
 
     @property
     def _state(self) -> tuple[int, ...]:
-        return 1, self.nq, self.nv, 1, self.unknowns, 1
+        return 1, self.nq, self.nv, 1, 1, 1, self.unknowns, 1
 
     @property
     def _parameters(self) -> tuple[int, ...]:

@@ -28,6 +28,13 @@ PLACED = 3e-4
 SHORT = 0.03
 """Of the time after an impact, what is left of it when the step is tried again."""
 
+OVERDUE = 1e-5
+"""Part of a step that may be left after a contact changed."""
+
+EARNED, MOST = 0.5, 40.0
+"""Attempts that may be spent on ending steps where contacts change: for each h_max of motion, and
+saved up for changes that follow each other closely. What rattles faster stays in longer steps."""
+
 FREE = 1e3
 """Factor on h where nothing is known of the next step."""
 
@@ -39,8 +46,10 @@ class StepFigures(NamedTuple):
     local_error: ca.SX  # [m]
     depth: ca.SX  # beyond the walls, see `WallFigures`
     late: ca.SX  # [s] time after the first impact
+    overdue: ca.SX  # [s] time after the first change of contact at which it should end
     unplaced: ca.SX  # [J] error of its energy
     kinetic_energy: ca.SX  # [J]
+    credit: ca.SX  # attempts that may be spent on ending steps where contacts change
     smallest: ca.SX  # whether h is h_min
 
     def at_full_size(self, part: ca.SX | float, order: int) -> StepFigures:
@@ -90,13 +99,16 @@ class StepControl(ABC):
 
 @dataclass(frozen=True)
 class FollowContacts:
-    """Steps that contacts in bores can follow, and that end at their impacts.
+    """Steps that contacts in bores can follow, and that end where contacts change.
 
     A contact that presses with the relative acceleration a in a bore of clearance c swings about
     the line of its force at w = sqrt(a / c); without its wall a step would lead
-    (w h)^2 / 2 clearances beyond it. After an impact the directions of walls and joints turn, and
-    the rest of the step is taken along the later ones: an error of first order, unless the step
-    ends there.
+    (w h)^2 / 2 clearances beyond it.
+
+    Where a contact closes that was open, or a slip turns round, other forces act from then on: the
+    step is tried again so that it ends there. The rest of h would be an error of first order. So it
+    is where a contact that was closed leaves its wall and strikes it again within a step, if the
+    directions of walls and joints turn meanwhile; otherwise such a contact comes to rest.
 
     Parameters
     ----------
@@ -105,10 +117,13 @@ class FollowContacts:
     placed : float
         Error of the energy of an impact that is placed at the end of its step, over the kinetic
         energy; with a larger one the step is tried again so that it ends at the impact.
+    overdue : float
+        Part of a step that may be left after a contact changed.
     """
 
     depth: float = DEEPEST
     placed: float = PLACED
+    overdue: float = OVERDUE
 
     def __post_init__(self) -> None:
         for name, limit in vars(self).items():
@@ -116,21 +131,29 @@ class FollowContacts:
                 raise ValueError(f"{name} of FollowContacts must be positive, got {limit}")
 
     def keeps(self, step: StepFigures) -> ca.SX:
-        """Return whether contacts can follow a step, and its impacts are at its end."""
-        return ca.logic_and(step.depth <= self.depth, ca.logic_not(self._misplaced(step)))
+        """Return whether contacts can follow a step, and where they change is its end."""
+        follows = step.depth <= self.depth
+        return ca.logic_and(follows, ca.logic_not(self.goes_beyond_change(step)))
 
     def factor(self, step: StepFigures) -> ca.SX:
         """Return the largest factor on h with which contacts can follow the next step."""
         follow = 0.9 * ca.sqrt(self.depth / ca.fmax(step.depth, 1e-6 * self.depth))
-        impact = 1 - (1 - SHORT) * step.late / step.h
-        met = ca.logic_and(step.late > 0, step.depth <= self.depth)
-        return ca.if_else(self._misplaced(step), impact, ca.if_else(met, FREE, follow))
+        part = ca.if_else(self._is_overdue(step), step.overdue, step.late) / step.h
+        # A little later, so that the change is in the step; less so the closer it is already.
+        change = 1 - part + ca.fmax(SHORT * part**2, self.overdue / 3)
+        met = ca.logic_and(ca.fmax(step.late, step.overdue) > 0, step.depth <= self.depth)
+        return ca.if_else(self.goes_beyond_change(step), change, ca.if_else(met, FREE, follow))
 
-    def _misplaced(self, step: StepFigures) -> ca.SX:
+    def goes_beyond_change(self, step: StepFigures) -> ca.SX:
+        """Return whether a step is to be tried again so that it ends where a contact changes."""
         off = step.unplaced > self.placed * step.kinetic_energy
         # Only where it is known when the impact was can a step end there.
-        ends = ca.logic_and(step.late > 0, ca.logic_not(step.smallest))
-        return ca.logic_and(off, ends)
+        turns = ca.logic_and(off, step.late > 0)
+        overdue = ca.logic_and(self._is_overdue(step), step.credit >= 1)
+        return ca.logic_and(ca.logic_or(turns, overdue), ca.logic_not(step.smallest))
+
+    def _is_overdue(self, step: StepFigures) -> ca.SX:
+        return step.overdue > self.overdue * step.h
 
 
 @dataclass(frozen=True)
@@ -200,9 +223,12 @@ class ErrorControl(StepControl):
         return factor if self.contacts is None else ca.fmin(factor, self.contacts.factor(step))
 
 
-def refused(local_error: float, depth: float, late: float, unplaced: float) -> str:
+def refused(
+    local_error: float, depth: float, late: float, overdue: float, unplaced: float
+) -> str:
     """Return the figures in words by which a control refused a step."""
     return (
         f"the step control: off by {local_error:.2g} m, {depth:.2g} clearances beyond walls, an "
-        f"impact {late:.2g} s before the end and {unplaced:.2g} J off"
+        f"impact {late:.2g} s before the end and {unplaced:.2g} J off, {overdue:.2g} s after a "
+        "contact changed"
     )

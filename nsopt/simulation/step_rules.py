@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 from nsopt.mpcc import Mpcc, Newton
 from nsopt.simulation.bounds import LONGER, ROUND_OFF, until_end
 from nsopt.simulation.chain_state import ChainLayout, ChainStatus
-from nsopt.simulation.control import HALF, LEAST_CHANGE, StepControl, StepFigures, refused
+from nsopt.simulation.control import (
+    EARNED,
+    HALF,
+    LEAST_CHANGE,
+    MOST,
+    StepControl,
+    StepFigures,
+    refused,
+)
 from nsopt.simulation.program import StepProgram
 
 Array = NDArray[np.float64]
@@ -42,7 +50,7 @@ OUTCOME = (
 )
 """Columns of a record, one number each: whether an attempt was made and accepted, the time
 reached, whether Newton converged, the first failed check with its value and limit, and so on."""
-WALLS = ("depth", "late", "unplaced")
+WALLS = ("depth", "late", "overdue", "unplaced")
 RECORDED = (
     "h",
     "q",
@@ -116,18 +124,19 @@ class StepRules:
         """The function that says whether a step is good, and what follows.
 
         It is given the first failed check, -1 for none, with its value and limit. Its results are
-        `OUTCOME` from "good" to "limit", then h to try and the status after it, where the step is
-        good and where it is not.
+        `OUTCOME` from "good" to "limit", then h to try, the status, h to go back to and the credit
+        after it, where the step is good and where it is not.
         """
         t, trial, run = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 4)
+        memory = back, credit = ca.SX.sym("back"), ca.SX.sym("credit")
         residuals, extra = ca.SX.sym("r", len(self._program.sizes)), ca.SX.sym("extra", 4)
         failed, *judged = first = [ca.SX.sym(name) for name in ("failed", "value", "limit")]
         h, walls = ca.SX.sym("h"), ca.SX.sym("walls", 1 + len(WALLS))
         tried, kinetic = extra[2], extra[3]
         smallest = _at_h_min(tried, run)
-        error, depth, late, unplaced = ca.vertsplit(walls)
+        error, depth, late, overdue, unplaced = ca.vertsplit(walls)
         order = self._program.scheme.error_order
-        figures = StepFigures(h, error, depth, late, unplaced, kinetic, smallest)
+        figures = StepFigures(h, error, depth, late, overdue, unplaced, kinetic, credit, smallest)
         figures = figures.at_full_size(run[3], order)
         solved = ca.sum1(residuals <= self._newton.rough) == residuals.numel()
         sound = ca.logic_and(solved, failed < 0)
@@ -136,14 +145,21 @@ class StepRules:
         factor = self._control.factor(figures, order)
         shorter = tried * ca.if_else(sound, ca.fmin(factor, LEAST_CHANGE), HALF)
         running = ChainStatus.RUNNING
+        # After a step that was made shorter to end at a change of contact, h is as before.
+        following = ca.if_else(factor >= 1, ca.fmax(trial * factor, back), trial * factor)
+        changed = ca.logic_and(sound, overdue > 0)
         results = [
             *(good, end, solved, failed, *judged),
-            _within(trial * factor, run),
+            _within(following, run),
             ca.if_else(end >= run[2], ChainStatus.DONE, running),
+            0,
+            ca.fmin(credit + EARNED * h / run[1], MOST),
             ca.fmax(shorter, run[0]),
             ca.if_else(smallest, ChainStatus.STUCK, running),
+            ca.if_else(changed, ca.fmax(back, trial), back),
+            ca.fmax(credit - changed, 0),
         ]
-        given = [t, trial, run, residuals, *first, h, walls, extra]
+        given = [t, trial, run, *memory, residuals, *first, h, walls, extra]
         return ca.Function("judge", given, results, {"cse": True})
 
 

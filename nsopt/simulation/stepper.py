@@ -14,7 +14,15 @@ from nsopt.mpcc import STEP, Evaluator, Point, Program, Solution
 from nsopt.schemes import Scales
 from nsopt.simulation.acceptance import CONTACT_WORK, EVENTS, Fault, StepEnd
 from nsopt.simulation.bounds import StepBounds, reasons
-from nsopt.simulation.control import HALF, LEAST_CHANGE, StepControl, StepFigures, refused
+from nsopt.simulation.control import (
+    EARNED,
+    HALF,
+    LEAST_CHANGE,
+    MOST,
+    StepControl,
+    StepFigures,
+    refused,
+)
 from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps, objects, significant_impulses
 from nsopt.simulation.retry import Retry, RetryLevel, RetryPolicy
@@ -35,10 +43,13 @@ class StepperState:
     points : tuple of Point
         The solution of the last step, part by part, to start the next one from; empty for a cold
         start.
+    credit : float
+        Attempts that may be spent on ending steps where contacts change.
     """
 
     trial: float
     points: tuple[Point, ...] = ()
+    credit: float = MOST
 
 
 class Stepper:
@@ -121,11 +132,12 @@ class Stepper:
             tried += [f"{label}: {RESTARTED} {a.solver_status}" for a in failed]
             if fault is None:
                 points = tuple(s.point for s in solutions)
-                self.state = StepperState(self._next_trial(end, bounds), points)
+                credit = min(self.state.credit + EARNED * end.h[0] / self._steps.h_max, MOST)
+                self.state = StepperState(self._next_trial(end, bounds), points, credit)
                 return self._accepted(start, end, tuple(tried), iterations, seconds, t_end, label)
             tried.append(f"{label}: {fault.text}")
             unphysical = fault.unphysical
-        self.state = StepperState(self.trial)
+        self.state = replace(self.state, points=())
         raise StepError(start.t, tried, self._remedy(tried))
 
     def _remedy(self, tried: list[str]) -> str:
@@ -198,14 +210,16 @@ class Stepper:
         if keeps or self._program.scheme.chooses_h or end.h[0] <= self._steps.h_min + self._slack:
             return None
         self._shorter = min(factor, LEAST_CHANGE)
-        figures = end.local_error, end.depth, end.late, end.unplaced
+        if end.overdue[0] > 0:
+            self.state = replace(self.state, credit=max(self.state.credit - 1, 0))
+        figures = end.local_error, end.depth, end.late, end.overdue, end.unplaced
         return Fault(refused(*(float(x[0]) for x in figures)), unphysical=True)
 
     def _judge(self, end: StepEnd) -> list[Array]:
         """Return whether the control keeps a step, and its factor on h."""
         smallest = end.h <= self._steps.h_min + self._slack
-        figures = (getattr(end, name) for name in StepFigures._fields[:-1])
-        return self._rule(np.concatenate([*figures, smallest]))
+        figures = (getattr(end, name) for name in StepFigures._fields[:-2])
+        return self._rule(np.concatenate([*figures, [self.state.credit], smallest]))
 
     def _solver(self, retry: Retry, part: int) -> Program:
         key = (id(retry.solver), part)
