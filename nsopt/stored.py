@@ -195,6 +195,7 @@ OF_SOME: dict[str, type] = {
     **dict.fromkeys(("acceptance", "step_control", "checkpoint", "stationarity", "modes"), str),
     **dict.fromkeys(("impact", "exact_cost", "guess_exact_cost", "hold"), str),
     **dict.fromkeys(("duration", "modes_gap", "modes_slip", "closing_speed"), Real),
+    "time_past_changes": Real,
     **dict.fromkeys(("resimulated_defect", "resimulated_until", "limits_exceeded"), Real),
     **dict.fromkeys(("stationarity_kind", "phase_bodies", "numpy_version"), str),
     **dict.fromkeys(("generalized_coordinates", "friction_without_axial"), str),

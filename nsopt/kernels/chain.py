@@ -53,8 +53,8 @@ class Attempt(NamedTuple):
     end : (k,)
         What is recorded, residual of the motion, kinetic energy, values and limits of checks.
     given : (k,)
-        What is judged: t, h to try, bounds of the run, memory; residuals; the failed check, its value and
-        limit, h, figures; residual of the motion, iterations, h, kinetic energy.
+        What is judged: t, h to try, bounds of the run, memory; residuals; the failed check, its
+        value and limit, h, figures; residual of the motion, iterations, h, kinetic energy.
     """
 
     space: Any

@@ -38,6 +38,7 @@ EVENTS = {
     1: "contact event: closing",
     2: "contact event: opening",
     3: "contact event: grazing",
+    4: "contact event: end of slip",
 }
 
 

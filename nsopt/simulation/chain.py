@@ -15,7 +15,7 @@ from nsopt.schemes import Scales, Scheme
 from nsopt.simulation.acceptance import EVENTS, Acceptance
 from nsopt.simulation.bounds import reasons
 from nsopt.simulation.chain_state import ChainParameters, ChainStatus
-from nsopt.simulation.control import StepControl
+from nsopt.simulation.control import LATE, StepControl
 from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps, objects, significant_impulses
 from nsopt.simulation.run import Run
@@ -168,6 +168,9 @@ class Chain:
         for key, text in EVENTS.items():
             why[of["event"][:, 0] == key] = text
         retried = np.array([bool(texts) for texts in tried[:n]], dtype=bool)
+        late, overdue = of["late"][:, 0], of["overdue"][:, 0]
+        shortened = retried & (overdue > 0) & (overdue <= LATE * h)
+        why[shortened & (late > 0)], why[shortened & (late == 0)] = EVENTS[1], EVENTS[4]
         why[retried] = [f"{text}; smaller h" for text in why[retried]]
         accepted = AcceptedSteps(
             t,
@@ -189,8 +192,9 @@ class Chain:
             why,
             tried[:n],
             np.full(n, self._at_end),
-            of["depth"][:, 0] * (of["late"][:, 0] == 0),
+            of["depth"][:, 0] * (late == 0),
             of["unplaced"][:, 0],
+            overdue,
         )
         solved = bool(np.all(end["solved"][-1:] > 0))
         return ChainRun(state, accepted, tried[n], solved)

@@ -31,6 +31,9 @@ SHORT = 0.03
 OVERDUE = 1e-5
 """Part of a step that may be left after a contact changed."""
 
+LATE = 1e-2
+"""Part of a step that it goes on past a change of contact, from which on it counts as such."""
+
 EARNED, MOST = 0.5, 40.0
 """Attempts that may be spent on ending steps where contacts change: for each h_max of motion, and
 saved up for changes that follow each other closely. What rattles faster stays in longer steps."""
@@ -49,6 +52,7 @@ class StepFigures(NamedTuple):
     overdue: ca.SX  # [s] time after the first change of contact at which it should end
     unplaced: ca.SX  # [J] error of its energy
     kinetic_energy: ca.SX  # [J]
+    usual: ca.SX  # [s] h, or what it was before the step was made shorter to end at a change
     credit: ca.SX  # attempts that may be spent on ending steps where contacts change
     smallest: ca.SX  # whether h is h_min
 
@@ -105,10 +109,11 @@ class FollowContacts:
     the line of its force at w = sqrt(a / c); without its wall a step would lead
     (w h)^2 / 2 clearances beyond it.
 
-    Where a contact closes that was open, or a slip turns round, other forces act from then on: the
-    step is tried again so that it ends there. The rest of h would be an error of first order. So it
-    is where a contact that was closed leaves its wall and strikes it again within a step, if the
-    directions of walls and joints turn meanwhile; otherwise such a contact comes to rest.
+    Where a contact closes that was open, or a slip stops or turns round, other forces act from then
+    on, and the rest of the step would be off by an error of first order: it is tried again so that
+    it ends there. Attempts at that are limited, see `EARNED`. A contact that leaves its wall and
+    strikes it again within one step comes to rest instead, unless directions of walls and joints
+    turn meanwhile (``placed``).
 
     Parameters
     ----------
@@ -118,7 +123,7 @@ class FollowContacts:
         Error of the energy of an impact that is placed at the end of its step, over the kinetic
         energy; with a larger one the step is tried again so that it ends at the impact.
     overdue : float
-        Part of a step that may be left after a contact changed.
+        Part of the usual h that a step may go on after a contact changed.
     """
 
     depth: float = DEEPEST
@@ -140,7 +145,8 @@ class FollowContacts:
         follow = 0.9 * ca.sqrt(self.depth / ca.fmax(step.depth, 1e-6 * self.depth))
         part = ca.if_else(self._is_overdue(step), step.overdue, step.late) / step.h
         # A little later, so that the change is in the step; less so the closer it is already.
-        change = 1 - part + ca.fmax(SHORT * part**2, self.overdue / 3)
+        within = ca.fmax(SHORT * part**2, self.overdue / 3 * step.usual / step.h)
+        change = 1 - part + ca.fmin(within, SHORT * part)
         met = ca.logic_and(ca.fmax(step.late, step.overdue) > 0, step.depth <= self.depth)
         return ca.if_else(self.goes_beyond_change(step), change, ca.if_else(met, FREE, follow))
 
@@ -153,7 +159,7 @@ class FollowContacts:
         return ca.logic_and(ca.logic_or(turns, overdue), ca.logic_not(step.smallest))
 
     def _is_overdue(self, step: StepFigures) -> ca.SX:
-        return step.overdue > self.overdue * step.h
+        return step.overdue > self.overdue * step.usual
 
 
 @dataclass(frozen=True)
@@ -223,9 +229,7 @@ class ErrorControl(StepControl):
         return factor if self.contacts is None else ca.fmin(factor, self.contacts.factor(step))
 
 
-def refused(
-    local_error: float, depth: float, late: float, overdue: float, unplaced: float
-) -> str:
+def refused(local_error: float, depth: float, late: float, overdue: float, unplaced: float) -> str:
     """Return the figures in words by which a control refused a step."""
     return (
         f"the step control: off by {local_error:.2g} m, {depth:.2g} clearances beyond walls, an "

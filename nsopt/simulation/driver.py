@@ -16,7 +16,7 @@ from nsopt.schemes import Scales, Scheme
 from nsopt.simulation.acceptance import CONTACT_WORK
 from nsopt.simulation.bounds import AT_BOUND
 from nsopt.simulation.chain import Chain, Compiled
-from nsopt.simulation.control import FOLLOWED
+from nsopt.simulation.control import FOLLOWED, LATE
 from nsopt.simulation.fallback import FallbackStepper
 from nsopt.simulation.fallback_chain import Backoff, Fallback, FallbackChains, FallbackSteps
 from nsopt.simulation.method import Method
@@ -49,6 +49,9 @@ class StepCounts(NamedTuple):
         Those that contacts in bores could not follow.
     unplaced : float [J]
         Energy by which steps are off: `WallFigures.unplaced`, summed.
+    time_past_changes : float [s]
+        Sum of the h of steps that go on past a change of contact, as too many follow each other, or
+        as h is fixed.
     time_by_other_schemes : float [s]
         Sum of their h, which are often longer than those of the scheme.
     """
@@ -58,6 +61,7 @@ class StepCounts(NamedTuple):
     by_other_laws: int = 0
     unfollowed: int = 0
     unplaced: float = 0.0
+    time_past_changes: float = 0.0
     time_by_other_schemes: float = 0.0
 
     def with_steps(self, accepted: AcceptedSteps, h_min: float) -> StepCounts:
@@ -65,6 +69,7 @@ class StepCounts(NamedTuple):
         small = accepted.reason[accepted.h < h_min * (1 - AT_BOUND)]
         below = sum(text.startswith("below h_min") for text in small)
         how = [text.rpartition("; ")[2] for text in accepted.reason]
+        past = accepted.overdue > LATE * accepted.h
         by_others = np.array([text.startswith(BY) for text in how], dtype=bool)
         return StepCounts(
             self.below_h_min + below,
@@ -72,6 +77,7 @@ class StepCounts(NamedTuple):
             self.by_other_laws + sum(LAW in text for text in how),
             self.unfollowed + int(np.sum(accepted.depth > FOLLOWED)),
             self.unplaced + float(np.sum(accepted.unplaced)),
+            self.time_past_changes + float(np.sum(accepted.h[past])),
             self.time_by_other_schemes + float(np.sum(accepted.h[by_others])),
         )
 

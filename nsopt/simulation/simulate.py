@@ -221,6 +221,7 @@ def simulate(
             "steps_by_other_laws": driver.counts.by_other_laws,
             "steps_unfollowed": driver.counts.unfollowed,
             "unplaced_energy": driver.counts.unplaced,
+            "time_past_changes": driver.counts.time_past_changes,
             "compile_time": driver.compile_time,
             "checkpoint": writer.written_to if writer else "",
         },

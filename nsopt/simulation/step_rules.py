@@ -136,7 +136,10 @@ class StepRules:
         smallest = _at_h_min(tried, run)
         error, depth, late, overdue, unplaced = ca.vertsplit(walls)
         order = self._program.scheme.error_order
-        figures = StepFigures(h, error, depth, late, overdue, unplaced, kinetic, credit, smallest)
+        usual = ca.fmax(h, back)
+        figures = StepFigures(
+            h, error, depth, late, overdue, unplaced, kinetic, usual, credit, smallest
+        )
         figures = figures.at_full_size(run[3], order)
         solved = ca.sum1(residuals <= self._newton.rough) == residuals.numel()
         sound = ca.logic_and(solved, failed < 0)

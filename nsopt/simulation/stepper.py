@@ -218,8 +218,9 @@ class Stepper:
     def _judge(self, end: StepEnd) -> list[Array]:
         """Return whether the control keeps a step, and its factor on h."""
         smallest = end.h <= self._steps.h_min + self._slack
-        figures = (getattr(end, name) for name in StepFigures._fields[:-2])
-        return self._rule(np.concatenate([*figures, [self.state.credit], smallest]))
+        figures = (getattr(end, name) for name in StepFigures._fields[:-3])
+        memory = max(end.h[0], self.trial), self.state.credit
+        return self._rule(np.concatenate([*figures, memory, smallest]))
 
     def _solver(self, retry: Retry, part: int) -> Program:
         key = (id(retry.solver), part)
@@ -283,4 +284,5 @@ class Stepper:
             np.array([self._program.scheme.forces_at_end]),
             end.depth * (end.late == 0),
             end.unplaced,
+            end.overdue,
         )

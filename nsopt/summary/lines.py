@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 MOST_WARNINGS = 3
 """Lines of warnings in a short summary."""
 
+NOTABLE = 0.01
+"""Part of the time in steps that go on past a change of contact, from which on it is told."""
+
 EVEN = 1e-9
 """By how much steps of one size differ at most, over their mean."""
 
@@ -72,6 +75,8 @@ def short_steps(data: xr.Dataset) -> list[Row]:
         more += f", {retried} retried"
     if attrs["steps_by_other_schemes"]:
         more += f", {attrs['steps_by_other_schemes']} by other schemes"
+    if (past := attrs.get("time_past_changes", 0.0)) > NOTABLE * float(np.nansum(data["h"])):
+        more += f", {past:.3g} s in steps past a change of contact"
     return [(size[0], size[1] + more), solver]
 
 

@@ -68,7 +68,9 @@ def run(dynamics, duration, h, scheme, solver=None, **options):
         **options,
     )
     assert result.completed, result.stop_reason
-    assert solver or np.nansum(result.data["retries"]) == 0
+    # No attempt fails; those that go on where slip ends are tried again.
+    ends = result["step_reason"].str.contains("end of slip")
+    assert solver or np.nansum(result.data["retries"].where(~ends)) == 0
     return result.data
 
 

@@ -94,7 +94,7 @@ def test_error_control_sees_impacts():
 
 @pytest.mark.slow
 def test_the_error_of_an_impact_is_within_what_was_asked():
-    result = flown(4e-3, control=LargestStep(contacts=FollowContacts(placed=1e-3)))[2]
+    result = flown(4e-3, control=LargestStep(contacts=FollowContacts(placed=1e-3, overdue=1.0)))[2]
     assert 3e-5 < result.data.attrs["unplaced_energy"] < 1e-3
     assert not result.warnings
 

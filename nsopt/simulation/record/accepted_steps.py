@@ -65,6 +65,7 @@ class AcceptedSteps:
     at_end: NDArray[np.bool_]  # (n,) whether directions of impulses are those at the end
     depth: Array  # (n,) beyond the walls of bores, `WallFigures`; 0 in impacts
     unplaced: Array  # (n,) [J] `WallFigures.unplaced`
+    overdue: Array  # (n,) [s] `WallFigures.overdue`
 
     def __len__(self) -> int:
         """Return the number of steps."""

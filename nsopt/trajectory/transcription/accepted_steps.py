@@ -49,4 +49,5 @@ def accepted_steps(
         at_end=np.ones(n, dtype=bool),
         depth=np.zeros(n),
         unplaced=np.zeros(n),
+        overdue=np.zeros(n),
     )

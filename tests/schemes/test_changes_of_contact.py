@@ -1,0 +1,205 @@
+"""Steps that end where contacts close, and where slip stops or turns round: closed forms."""
+
+from functools import cache
+from itertools import pairwise
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from nsopt import (
+    GROUND,
+    Body,
+    ContactLaw,
+    Driven,
+    Frame,
+    JointDrives,
+    Mechanism,
+    PlaneContact,
+    Prismatic,
+    Revolute,
+    Slide,
+    SphereContact,
+    SpringDamper,
+    StepBounds,
+    assemble,
+    simulate,
+)
+
+G = 9.81  # m/s^2
+ALONG_X = (1.0, 0, 0)
+
+
+def run(dynamics, duration, h, h_min=None, **options):
+    steps = StepBounds(1e-6 * h if h_min is None else h_min, h)
+    result = simulate(dynamics, duration=duration, steps=steps, progress=False, **options)
+    assert result.completed, result.stop_reason
+    return result
+
+
+def on_floor(friction, *forces, mass=1.0, position=(0, 0, 0), velocity=(0, 0, 0)):
+    """A particle that lies on a floor."""
+    block = Body("block", mass, point_mass=True, position=position, velocity=velocity)
+    floor = PlaneContact("floor", Frame(GROUND), Frame(block), law=ContactLaw(friction=friction))
+    springs = [SpringDamper("spring", Frame(GROUND), Frame(block), k) for k in forces]
+    return assemble(Mechanism([block]), [floor, *springs], (0, 0, -G))
+
+
+def rails(*bodies):
+    return [
+        Prismatic(f"rail {b.name}", Frame(GROUND, (0, 0, 0), ALONG_X), Frame(b, (0, 0, 0), ALONG_X))
+        for b in bodies
+    ]
+
+
+@cache
+def oscillator():
+    """A mass on a spring, driven, that strikes a stop at 0.1 m once a period with e = 0.6."""
+    w, s, phase, v = 2.2, 0.1, 2.713175414699495, -0.714023071494247
+    body = Body("mass", 1.0, (1.0,) * 3, position=(s - 1e-9, 0, 0), velocity=(1.02 * v, 0, 0))
+    (rail,) = rails(body)
+    drive = JointDrives(
+        "drive", [Slide(rail.a, rail.b)], lambda t, q, _: ca.cos(w * t + phase) - q[0]
+    )
+    wall = Frame(GROUND, (s, 0, 0), (-1.0, 0, 0))
+    stop = PlaneContact("stop", wall, Frame(body), law=ContactLaw(restitution=0.6))
+    dynamics = assemble(Mechanism([body], [rail], "relative"), [stop, drive])
+    return dynamics, 80 * 2 * np.pi / w, v
+
+
+def test_driven_impacts_are_of_second_order():
+    dynamics, duration, exact = oscillator()
+    errors = []
+    for h in (2e-2, 1e-2, 5e-3):
+        result = run(dynamics, duration, h)
+        hits = np.flatnonzero(result["impulse"].values[:, 0] > 1e-3)[-30:]
+        errors.append(np.abs(result["v"].values[hits, 0] - exact).max())
+    assert errors[1] < 1e-4
+    assert errors[2] < errors[0] / 12, errors
+
+
+@pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-6])
+def test_a_small_ball_on_a_large_one_leaves_with_twice_the_speed(gap):
+    large, small, fall = 0.1, 0.05, 0.5
+    big = Body("big", 3.0, (0.01,) * 3, position=(0, 0, large + fall))
+    top = Body("top", 1.0, (1e-3,) * 3, position=(0, 0, 2 * large + small + fall + gap))
+    joints = [Prismatic(f"rail {b.name}", Frame(GROUND, b.position), Frame(b)) for b in (big, top)]
+    law = ContactLaw(restitution=1.0)
+    floor = PlaneContact("floor", Frame(GROUND), Frame(big), radius=large, law=law)
+    balls = SphereContact("balls", Frame(big), Frame(top), large, radius=small, law=law)
+    mechanism = Mechanism([big, top], joints, "relative")
+    dynamics = assemble(mechanism, [floor, balls], (0, 0, -G))
+    after = 5e-3
+    result = run(dynamics, np.sqrt(2 * fall / G) + after, 5e-4)
+    speed = np.sqrt(2 * G * fall)
+    # The large one is at rest and lies on the floor, but for what it rose in the gap.
+    assert result["v"].values[-1, 1] + G * after == pytest.approx(2 * speed, rel=2 * gap + 1e-6)
+    assert abs(result["v"].values[-1, 0]) < 3 * G * after
+
+
+@pytest.mark.parametrize("count", [3, 5, 10])
+@pytest.mark.parametrize("gap", [1e-3, 1e-5, 1e-7])
+def test_the_last_ball_of_a_row_takes_all_of_the_speed(count, gap):
+    radius, way = 0.1, 0.01
+    bodies = [
+        Body(
+            f"ball {i}",
+            0.3,
+            (1e-3,) * 3,
+            position=(i * (2 * radius + gap) - way * (i == 0), 0, 0),
+            velocity=(float(i == 0), 0, 0),
+        )
+        for i in range(count)
+    ]
+    law = ContactLaw(restitution=1.0)
+    contacts = [
+        SphereContact(f"pair {i}", Frame(a), Frame(b), radius, radius=radius, law=law)
+        for i, (a, b) in enumerate(pairwise(bodies))
+    ]
+    dynamics = assemble(Mechanism(bodies, rails(*bodies), "relative"), contacts)
+    result = run(dynamics, 0.04, 1e-3, h_min=1e-11)
+    assert result["v"].values[-1] == pytest.approx([0.0] * (count - 1) + [1.0], abs=1e-9)
+
+
+@pytest.mark.parametrize("h", [4e-3, 1e-3])
+def test_a_block_that_sticks_on_a_turntable_does_not_creep(h):
+    radius, w = 0.4, 2.0
+    plate = Body("plate", 5.0, (1, 1, 1.0), angular_velocity=(0, 0, w))
+    block = Body(
+        "block", 0.5, point_mass=True, position=(radius, 0, 0), velocity=(0, w * radius, 0)
+    )
+    hub = Revolute("hub", Frame(GROUND), Frame(plate))
+    top = PlaneContact("top", Frame(plate), Frame(block), law=ContactLaw(friction=0.5))
+    mechanism = Mechanism([plate, block], [hub, Driven("motor", hub, w)], "relative")
+    result = run(assemble(mechanism, [top], (0, 0, -G)), 10.0, h)
+    place = result["body_position"].sel(body="block").values[-1]
+    right = radius * np.array([np.cos(10 * w), np.sin(10 * w)])
+    assert np.linalg.norm(place[:2] - right) < 1e-9
+
+
+def sway(t, amplitude, w, shift):
+    """Where a mass on a spring is under dry friction, let go at rest; shift = mu g / w^2."""
+    while amplitude > shift and t > np.pi / w:
+        t, amplitude = t - np.pi / w, -(amplitude - 2 * shift)
+        if amplitude > 0:
+            return amplitude
+        return -sway(t, -amplitude, w, shift)
+    return amplitude if amplitude <= shift else shift + (amplitude - shift) * np.cos(w * t)
+
+
+def test_slip_that_turns_round_and_sticks_is_of_second_order():
+    stiffness, mu, start, duration = 100.0, 0.25, 0.31, 1.1
+    dynamics = on_floor(mu, stiffness, position=(start, 0, 0))
+    exact = sway(duration, start, np.sqrt(stiffness), mu * G / stiffness)
+    errors = [
+        abs(run(dynamics, duration, h)["body_position"].values[-1, 0, 0] - exact)
+        for h in (8e-3, 4e-3, 2e-3)
+    ]
+    orders = -np.diff(np.log2(errors))
+    assert np.all(orders > 1.8), errors
+    # To its end: 6 times it turns round, then it sticks.
+    rest = run(dynamics, 3.0, 2e-3)
+    stays = sway(3.0, start, np.sqrt(stiffness), mu * G / stiffness)
+    assert rest["body_position"].values[-1, 0, 0] == pytest.approx(stays, abs=2e-4)
+    assert np.abs(rest["v"].values[-1]).max() < 1e-12
+
+
+def test_a_block_slides_to_rest_in_its_way():
+    mu, v = 0.3, np.array([1.0, 0.3])
+    dynamics = on_floor(mu, velocity=(*v, 0))
+    way = v * np.linalg.norm(v) / (2 * mu * G)
+    for h in (8e-3, 3e-3):
+        place = run(dynamics, 0.5, h)["body_position"].values[-1, 0, :2]
+        assert place == pytest.approx(way, abs=1e-10)
+
+
+def test_a_bowling_ball_rolls_from_where_its_slip_ends():
+    radius, mu, v, duration = 0.1, 0.2, 3.0, 1.0
+    ball = Body("ball", 1.0, (0.4 * radius**2,) * 3, position=(0, 0, radius), velocity=(v, 0, 0))
+    floor = PlaneContact(
+        "floor", Frame(GROUND), Frame(ball), radius=radius, law=ContactLaw(friction=mu)
+    )
+    dynamics = assemble(Mechanism([ball]), [floor], (0, 0, -G))
+    rolls = 2 * v / (7 * mu * G)
+    way = v * rolls - mu * G * rolls**2 / 2 + 5 / 7 * v * (duration - rolls)
+    result = run(dynamics, duration, 7e-3)
+    assert result["body_position"].values[-1, 0, 0] == pytest.approx(way, abs=1e-9)
+
+
+def test_what_changes_too_often_stays_in_longer_steps():
+    """Twelve balls that bounce for ten steps each: more impacts than steps."""
+    h, law = 1e-3, ContactLaw(restitution=1.0)
+    falls = G * (h * np.linspace(4, 6, 12)) ** 2 / 2
+    balls = [
+        Body(f"ball {i}", 1.0, point_mass=True, position=(0, 0, fall))
+        for i, fall in enumerate(falls)
+    ]
+    floors = [PlaneContact(f"floor of {b.name}", Frame(GROUND), Frame(b), law=law) for b in balls]
+    joints = [Prismatic(f"rail {b.name}", Frame(GROUND, b.position), Frame(b)) for b in balls]
+    result = run(assemble(Mechanism(balls, joints, "relative"), floors, (0, 0, -G)), 0.3, h)
+    data = result.data
+    impacts = int(np.sum(data["impulse"].values[1:] > 0))
+    assert impacts > 250
+    assert data.attrs["steps"] + data["retries"].sum() < 2 * 300 + 40
+    assert data.attrs["time_past_changes"] > 0.1
+    assert np.all(np.diff(data["total_energy"].values) < 1e-12)
