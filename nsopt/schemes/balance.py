@@ -10,9 +10,8 @@ from typing import NamedTuple, Self
 import casadi as ca
 
 from nsopt.mechanics import Dynamics
-from nsopt.schemes.friction import by_contact
 from nsopt.schemes.node import Node
-from nsopt.schemes.terms import momentum_size
+from nsopt.schemes.terms import by_contact, momentum_size
 
 
 class Impulses(NamedTuple):

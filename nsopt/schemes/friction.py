@@ -10,7 +10,10 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.node import Node
 from nsopt.schemes.scales import Scales
-from nsopt.schemes.terms import metric
+from nsopt.schemes.terms import by_contact, metric
+
+NEXT_TO_NONE = 1e-14
+"""Slip [m/s] by which the size of one is smoothed."""
 
 LIGHT = 1e-12
 """Mobility [1/kg] of a slip that nothing with a mass takes part in."""
@@ -83,6 +86,7 @@ class Friction:
         closed: ca.SX,
         h: ca.SX,
         slip: ca.SX | None = None,
+        turn: ca.SX | None = None,
     ) -> ca.SX:
         """Return the tangential impulses (ns,) [N s], to be followed by `state`.
 
@@ -100,6 +104,8 @@ class Friction:
             Over which it acts.
         slip : SX (ns,) [m/s], optional
             By default that at the node with v.
+        turn : SX (ns,), optional
+            Of the direction against which friction acts in space, from that of the slip.
         """
         owners = [int(i) for i in self._owners]
         if not owners:
@@ -107,6 +113,8 @@ class Friction:
         d, at, p = self._d, node.at, node.p
         T = d.slip_matrix(*at)
         u = T.T @ v + node.slip_drift if slip is None else slip
+        if turn is not None and self._space.size:
+            u += _each(ca.sqrt(by_contact(d, u**2) + NEXT_TO_NONE**2), owners) * turn
         limit = _each(d.friction(p) * d.slope(*at) * lam, owners)
         self._law = (u, limit, _resistance(T, metric(d.mass(*at[1:]))))
         return self._unknowns - h * _each(d.viscous(p) * closed, owners) * u
@@ -146,14 +154,6 @@ class Friction:
                 rho=ca.fmin(_each(mass, first), _each(mass, space[1::2])),
                 labels=[self._d.contact_names[owners[k]] for k in first],
             )
-
-
-def by_contact(d: Dynamics, values: ca.SX) -> ca.SX:
-    """Return sums over the slips (ns,) of each contact, (ng,)."""
-    sums = ca.SX.zeros(len(d.contact_names))
-    for k, i in enumerate(d.slip_contacts):
-        sums[int(i)] += values[k]
-    return sums
 
 
 def _resistance(T: ca.SX, M: ca.SX) -> ca.SX:

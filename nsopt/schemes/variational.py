@@ -33,7 +33,9 @@ from nsopt.schemes.terms import (
     mean_joint_friction,
     rolling,
     rolling_over,
+    slip_at,
     slip_over,
+    turn_slip,
     walls_over,
 )
 from nsopt.schemes.walls import (
@@ -153,8 +155,11 @@ class Variational(Scheme):
         friction.add()
         lasting = lam * contacts.lasting
         moving = walls_over(d, node, h)
-        moved = slip_over(d, node, h, v)
-        slip = friction.impulse(moving, v, lasting, contacts.lasting, h / 2, moved)
+        # Zero where the contact does not move over what carries it; against the direction from the
+        # start, as the second half is from the end, both at the velocity of the move.
+        moved, slow = slip_over(d, node, h, v), SLOW * ca.SX(scales.impulse / scales.mass)
+        turn = turn_slip(d, slip_at(d, node, start.v), slip_over(d, node, h, start.v), slow)
+        slip = friction.impulse(moving, v, lasting, contacts.lasting, h / 2, moved, turn)
         loads = ReactionLoads(h / 2, v - start.v, mu, lasting, slip)
         twists = d.twists(start.q, v, h, start.p)
         half = Balance.of(
@@ -215,7 +220,11 @@ class Variational(Scheme):
         e = self.impact.coefficients(stated, closes) * (1 - closes * met.rests(stated))
         rebound = self.impact.state(meeting, met.node, e)
         late = rebound.given + more
-        last = friction.impulse(end, v, late, closed, h * ca.if_else(impact, 1, 0.5))
+        slow = SLOW * ca.SX(scales.impulse / scales.mass)
+        slips = [slip_at(d, end, x) for x in (step.v, 2 * step.v - start.v)]
+        turn = (1 - impact) * turn_slip(d, *slips, slow)
+        acts = h * ca.if_else(impact, 1, 0.5)
+        last = friction.impulse(end, v, late, closed, acts, turn=turn)
         lam, slip = rebound.spent.lam + late, rebound.spent.slip + last
         part = h / 2 * (1 + impact)  # of the step that the impulses are of
         # Loads work on what `Balance.loss` is of: the mean, or what is known of the impact itself.
@@ -253,7 +262,7 @@ class Variational(Scheme):
         late, unplaced = unplaced_impact(half, second, push, new, h, contacts.closed)
         opened = new * (1 - contacts.closed) * (late > 0)
         closing = ca.if_else(opened, late if met.late is None else met.late, 0)
-        slow, slid = SLOW * ca.SX(scales.impulse / scales.mass), slip_over(d, node, h, step.v)
+        slid = slip_over(d, node, h, step.v)
         stops = find_end_of_slip(half, slid, replace(end, v=v), contacts.lasting, h, slow)
         overdue = ca.fmax(_largest(closing), (1 - impact) * stops)
         return replace(

@@ -8,10 +8,9 @@ import casadi as ca
 
 from nsopt.mechanics import Dynamics
 from nsopt.schemes.balance import Balance
-from nsopt.schemes.friction import by_contact
 from nsopt.schemes.modes import TOUCH
 from nsopt.schemes.node import Node
-from nsopt.schemes.terms import kinetic, metric
+from nsopt.schemes.terms import by_contact, kinetic, metric, slip_at
 
 MATTERS = 1e-2
 """Of the largest impulse, that from which the time of an impact matters."""
@@ -140,8 +139,7 @@ def find_end_of_slip(
     d = first.dynamics
     if not d.slip_contacts:
         return ca.SX(0)
-    before = first.T.T @ first.before + first.node.slip_drift
-    after = d.slip_matrix(*end.at).T @ end.v + d.slip_drift(*end.at)
+    before, after = slip_at(d, first.node, first.before), slip_at(d, end, end.v)
     was, now = (ca.sqrt(by_contact(d, x**2)) for x in (before, after))
     along = by_contact(d, before * after)
     ends = ca.logic_or(now < slow, along < -TURNED * was * now)
