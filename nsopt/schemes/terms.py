@@ -11,7 +11,6 @@ import numpy as np
 from nsopt.mechanics import Dynamics
 from nsopt.schemes.node import At, Node, StepStart
 
-
 LARGEST_TURN = 0.5
 """Difference of two directions of slip, up to which one is told from the other."""
 
@@ -129,23 +128,25 @@ def rolling_over(d: Dynamics, node: Node, h: ca.SX, v: ca.SX) -> ca.SX:
     return rolling(d, (node.t + h / 2, d.retract(node.q, h / 2 * v), node.p), v)
 
 
-def slip_at(d: Dynamics, node: Node, v: ca.SX) -> ca.SX:
-    """Return the slip of contacts at a node at a velocity (nv,), (ns,) [m/s]."""
-    return d.slip_matrix(*node.at).T @ v + node.slip_drift
+def slip_at(d: Dynamics, at: At, v: ca.SX) -> ca.SX:
+    """Return the slip of contacts at a velocity (nv,), (ns,) [m/s]."""
+    return d.slip_matrix(*at).T @ v + d.slip_drift(*at)
 
 
-def slip_over(d: Dynamics, node: Node, h: ca.SX, v: ca.SX) -> ca.SX:
+def slip_over(d: Dynamics, node: Node, h: ca.SX, v: ca.SX, q_end: ca.SX) -> ca.SX:
     """Return the mean slip of contacts over a move of h at velocity v from a node, (ns,) [m/s].
 
-    By Simpson's rule along the move: times h it is by how far a contact moves over the surface that
-    carries it, however that turns. The slip at one place would let what sticks creep.
+    By Simpson's rule along the move to ``q_end``: times h it is by how far a contact moves over the
+    surface that carries it, however that turns. The slip at one place would let what sticks creep.
     """
     t, q, p = node.at
-    means = ca.SX.zeros(len(d.slip_contacts))
-    for part, weight in ((0, 1 / 6), (1 / 2, 4 / 6), (1, 1 / 6)):
-        at = (t + part * h, d.retract(q, part * h * v) if part else q, p)
-        means += weight * (d.slip_matrix(*at).T @ v + d.slip_drift(*at))
-    return means
+    # Of Euler parameters the mean of both ends is in the middle, but for its size.
+    at = ((q, 0, 1 / 6), ((q + q_end) / 2, 1 / 2, 4 / 6), (q_end, 1, 1 / 6))
+    T, drift = ca.SX(d.nv, len(d.slip_contacts)), ca.SX.zeros(len(d.slip_contacts))
+    for place, part, weight in at:
+        now = (t + part * h, place, p)
+        T, drift = T + weight * d.slip_matrix(*now), drift + weight * d.slip_drift(*now)
+    return T.T @ v + drift
 
 
 def turn_slip(d: Dynamics, to: ca.SX, since: ca.SX, slow: ca.SX) -> ca.SX:

@@ -157,8 +157,10 @@ class Variational(Scheme):
         moving = walls_over(d, node, h)
         # Zero where the contact does not move over what carries it; against the direction from the
         # start, as the second half is from the end, both at the velocity of the move.
-        moved, slow = slip_over(d, node, h, v), SLOW * ca.SX(scales.impulse / scales.mass)
-        turn = turn_slip(d, slip_at(d, node, start.v), slip_over(d, node, h, start.v), slow)
+        q, slow = coordinates_after(d, start, h, v), SLOW * ca.SX(scales.impulse / scales.mass)
+        moved, later = slip_over(d, node, h, v, q), d.retract(start.q, h * start.v)
+        as_now = slip_over(d, node, h, start.v, later)
+        turn = turn_slip(d, slip_at(d, node.at, start.v), as_now, slow)
         slip = friction.impulse(moving, v, lasting, contacts.lasting, h / 2, moved, turn)
         loads = ReactionLoads(h / 2, v - start.v, mu, lasting, slip)
         twists = d.twists(start.q, v, h, start.p)
@@ -174,7 +176,7 @@ class Variational(Scheme):
             joint_friction=h / 2 * mean_joint_friction(d, start, node.at, v, h, loads),
             momenta=(M @ start.v, d.momentum(start.q, twists, h, start.p)),
         )
-        end = one.end(coordinates_after(d, start, h, v), v)
+        end = one.end(q, v)
         mpcc.equal("motion", half.residual, scale=scales.impulse)
         turned = h * d.retract_matrix(h * v)  # displacements at the end by changes of v
         slopes = {"v_half": d.closure_matrix(*end.at) @ turned}
@@ -221,7 +223,7 @@ class Variational(Scheme):
         rebound = self.impact.state(meeting, met.node, e)
         late = rebound.given + more
         slow = SLOW * ca.SX(scales.impulse / scales.mass)
-        slips = [slip_at(d, end, x) for x in (step.v, 2 * step.v - start.v)]
+        slips = (slip_at(d, end.at, x) for x in (step.v, 2 * step.v - start.v))
         turn = (1 - impact) * turn_slip(d, *slips, slow)
         acts = h * ca.if_else(impact, 1, 0.5)
         last = friction.impulse(end, v, late, closed, acts, turn=turn)
@@ -262,7 +264,7 @@ class Variational(Scheme):
         late, unplaced = unplaced_impact(half, second, push, new, h, contacts.closed)
         opened = new * (1 - contacts.closed) * (late > 0)
         closing = ca.if_else(opened, late if met.late is None else met.late, 0)
-        slid = slip_over(d, node, h, step.v)
+        slid = slip_over(d, node, h, step.v, step.q)
         stops = find_end_of_slip(half, slid, replace(end, v=v), contacts.lasting, h, slow)
         overdue = ca.fmax(_largest(closing), (1 - impact) * stops)
         return replace(

@@ -139,7 +139,7 @@ def find_end_of_slip(
     d = first.dynamics
     if not d.slip_contacts:
         return ca.SX(0)
-    before, after = slip_at(d, first.node, first.before), slip_at(d, end, end.v)
+    before, after = slip_at(d, first.node.at, first.before), slip_at(d, end.at, end.v)
     was, now = (ca.sqrt(by_contact(d, x**2)) for x in (before, after))
     along = by_contact(d, before * after)
     ends = ca.logic_or(now < slow, along < -TURNED * was * now)
