@@ -57,9 +57,12 @@ CREEPS = 2e-3
 STICKS = 1e-6
 """Slip over the speed of the wall, up to which a contact sticks."""
 
-CREEP = 0.75
-"""Slip over what the wall turns its velocity by in a step, up to which a contact creeps, by a half
-of that, and does not slide."""
+CREEPING = ("MoreauJean",)
+"""Schemes by which what sticks on what turns creeps."""
+
+CREEP = 1.5
+"""Slip over what the wall turns its velocity by in a step, up to which a contact creeps, by that,
+and does not slide."""
 
 
 def _tell_held_slip(data: xr.Dataset) -> Iterator[str]:
@@ -186,14 +189,15 @@ def _turns_of(x: Array) -> Array:
 
 
 def _tell_creep(data: xr.Dataset) -> Iterator[str]:
-    """Contacts that stick on a wall that turns."""
+    """Contacts that stick on a wall that turns, where slip is zero at one end of steps alone."""
     needed = {"contact_slip", "contact_mode", "contact_point", "body_velocity", "body_position"}
     if not data.sizes["contact"] or is_optimum(data) or not needed <= {*data.data_vars}:
+        return
+    if data.attrs["scheme_name"] not in CREEPING:
         return
     rigid = data.sizes["contact"] - int(data.attrs["pressed"])
     bores, h = np.isfinite(np.atleast_1d(data.attrs["clearances"])), np.nan_to_num(data["h"].values)
     walls, worst = _walls(data), (0.0, "", 0.0)
-    twice = 2 if data.attrs["scheme_name"] == "MoreauJean" else 1
     for k, name in enumerate(data["contact"].values[:rigid]):
         wall = walls.get(joint_of(str(name)))
         if wall is None or wall["body"] < 0 or bores[k]:
@@ -208,16 +212,16 @@ def _tell_creep(data: xr.Dataset) -> Iterator[str]:
         slip = np.linalg.norm(data["contact_slip"].values[:, k], axis=1)
         sticks = data["contact_mode"].values[:, k] == LASTING
         turn = np.linalg.norm(along, axis=1)
-        creep = twice * CREEP * turn * h
+        creep = CREEP * turn * h
         sticks &= slip <= np.maximum(STICKS * np.linalg.norm(speed, axis=1), creep)
-        way = float(np.sum(np.where(sticks, turn * h**2 / 2, 0)))
+        way = float(np.sum(np.where(sticks, turn * h**2, 0)))
         if way > worst[0]:
             worst = way, str(name), float(np.linalg.norm(w[sticks], axis=1).max())
     way, name, w_most = worst
-    if (way := twice * way) > max(TELLS, CREEPS * travel(data)):
+    if way > max(TELLS, CREEPS * travel(data)):
         yield (
             f"contact {name!r} sticks on what turns at up to {w_most:.2g} rad/s, and creeps there "
-            f"by some {way:.2g} m in all, in proportion to h (R w^2 h / 2): {smaller(data)}, or "
+            f"by some {way:.2g} m in all, in proportion to h (R w^2 h): {smaller(data)}, or "
             "join the bodies while they stick"
         )
 

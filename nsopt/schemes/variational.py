@@ -223,8 +223,8 @@ class Variational(Scheme):
         rebound = self.impact.state(meeting, met.node, e)
         late = rebound.given + more
         slow = SLOW * ca.SX(scales.impulse / scales.mass)
-        slips = (slip_at(d, end.at, x) for x in (step.v, 2 * step.v - start.v))
-        turn = (1 - impact) * turn_slip(d, *slips, slow)
+        now, later = (slip_at(d, end.at, x) for x in (step.v, 2 * step.v - start.v))
+        turn = (1 - impact) * turn_slip(d, now, later, slow)
         acts = h * ca.if_else(impact, 1, 0.5)
         last = friction.impulse(end, v, late, closed, acts, turn=turn)
         lam, slip = rebound.spent.lam + late, rebound.spent.slip + last
