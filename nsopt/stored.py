@@ -198,7 +198,7 @@ OF_SOME: dict[str, type] = {
     "time_past_changes": Real,
     **dict.fromkeys(("resimulated_defect", "resimulated_until", "limits_exceeded"), Real),
     **dict.fromkeys(("stationarity_kind", "phase_bodies", "numpy_version"), str),
-    **dict.fromkeys(("generalized_coordinates", "friction_without_axial"), str),
+    **dict.fromkeys(("generalized_coordinates",), str),
     **dict.fromkeys(("internal_states", "limits_tightened", "degrees_of_freedom"), Integral),
     **dict.fromkeys(("dissipates", "forces_dissipate"), Integral),
     **dict.fromkeys(("accuracy", "h_part"), Real),

@@ -29,8 +29,6 @@ from nsopt import (
     SphereContact,
     SpringDamper,
     StepBounds,
-    StribeckLaw,
-    TurnFriction,
     Variational,
     assemble,
     simulate,
@@ -269,20 +267,6 @@ def test_a_compliant_contact_between_the_ends_of_steps_is_told():
     assert not np.any(result["contact_force"].values)
     assert any("is over within" in text for text in result.warnings)
     assert "of up to" not in result.summary()
-
-
-def test_friction_that_leaves_out_axial_load_is_told():
-    wheel = Body("wheel", 10.0, (0.1, 0.1, 0.2), angular_velocity=(0, 0, 10.0))
-
-    def warnings(**load):
-        axle = Revolute("axle", Frame(GROUND), Frame(wheel))
-        rub = TurnFriction("rub", *axle.frames, StribeckLaw(kinetic=0.1), radius=0.02, **load)
-        return run(assemble(Mechanism([wheel], [axle], "relative"), [rub], G), 0.05, 1e-3).warnings
-
-    (text,) = warnings()
-    assert "joint 'axle' leaves out the force along its axis, 98.1 N" in text
-    assert "load=" in text
-    assert not warnings(load=98.1)
 
 
 def test_a_spring_at_rest_is_no_warning():

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.algebra import rotate
 from nsopt.blocks import blocks
 from nsopt.caveats.sizes import FEW, is_optimum, names_in, smaller
 
@@ -23,9 +21,6 @@ NOTABLE_TURN = 0.1
 
 PHASE = 0.01
 """... angle [rad] by which it may be ahead at the end."""
-
-AXIAL = 0.2
-"""Of the mean force across the axis of a joint, that along it which friction may leave out."""
 
 EXACT = ("RungeKutta", "Composition")
 """Schemes whose error of phase is of a higher order."""
@@ -150,32 +145,5 @@ def by_phase(data: xr.Dataset, found: dict[str, float]) -> str:
     )
 
 
-def _tell_axial_friction(data: xr.Dataset) -> Iterator[str]:
-    """Friction of joints under forces along their axes, which it leaves out."""
-    names = names_in(data, "friction_without_axial")
-    if not names or not {"joint_reaction", "body_quaternion"} <= {*data.data_vars}:
-        return
-    frames: dict[str, Any] = {}
-    for frame in json.loads(data.attrs["frames"]):
-        frames.setdefault(frame["element"], frame)
-    worst, least = None, 0.0
-    for k, name in enumerate(map(str, data["joint"].values)):
-        if name not in names or name not in frames:
-            continue
-        z, body = np.asarray(frames[name]["z"]), frames[name]["body"]
-        axis = z if body < 0 else rotate(data["body_quaternion"].values[:, body], z)
-        force = np.nan_to_num(data["joint_reaction"].values[:, k])
-        axial = np.abs(np.sum(force * axis, axis=1))
-        across = np.sqrt(np.maximum(np.sum(force**2, axis=1) - axial**2, 0)).mean()
-        if axial.mean() - AXIAL * across > max(least, 1e-9):
-            least, worst = float(axial.mean() - AXIAL * across), (name, axial.mean(), across)
-    if worst:
-        yield (
-            f"friction of joint {worst[0]!r} leaves out the force along its axis, "
-            f"{worst[1]:.3g} N on average beside {worst[2]:.3g} N across it: give the friction its "
-            "load (load=), or a second one with the radius of the collar"
-        )
-
-
-CHECKS = (_tell_other_laws, _tell_large_turns, _tell_axial_friction, _tell_ranges)
+CHECKS = (_tell_other_laws, _tell_large_turns, _tell_ranges)
 RULES = (_tell_other_schemes, _tell_below_h_min)

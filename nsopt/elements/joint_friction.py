@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import casadi as ca
 
@@ -24,8 +24,11 @@ class _ReactionFriction(JointFriction):
     ----------
     law : FrictionLaw
     load : float or Parameter [N], optional
-        Normal force; by default that of the joint's reaction, the part perpendicular to z
-        [CoPCoD 2023, eq. 21].
+        Normal force; by default by the joint's reaction: its part perpendicular to z
+        [CoPCoD 2023, eq. 21], and what ``length`` and a collar add.
+    length : float or Parameter [m], optional
+        Between the ends of the bearing, by keyword: with the moment M across z they carry
+        F/2 + z x M/length and F/2 - z x M/length. By default moments are left out.
 
     Raises
     ------
@@ -37,6 +40,7 @@ class _ReactionFriction(JointFriction):
 
     law: FrictionLaw
     load: Scalar | None = None
+    length: Scalar | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -48,6 +52,8 @@ class _ReactionFriction(JointFriction):
         self.law.check(of_element)
         if self.load is not None:
             not_negative(f"load {of_element}", self.load)
+        if self.length is not None:
+            positive(f"length {of_element}", self.length)
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -73,30 +79,45 @@ class _ReactionFriction(JointFriction):
     def _normal(self, s: State, over: FrictionStep) -> ca.SX:
         if self.load is not None:
             return s.value(self.load)
-        across = (s.motion(self.a).A.T @ over.reaction[:3])[:2]
-        return ca.sqrt(ca.sumsqr(across) + TINY**2)
+        A, reaction = s.motion(self.a).A, over.reaction
+        force, moment = A.T @ reaction[:3], A.T @ reaction[3:]
+        along = self._along(s) * _size(force[2])
+        if self.length is None:
+            return _size(force[:2]) + along
+        couple = ca.vertcat(-moment[1], moment[0]) / s.value(self.length)  # z x M / length
+        return _size(force[:2] / 2 + couple) + _size(force[:2] / 2 - couple) + along
+
+    def _along(self, s: State) -> ca.SX:
+        """Return how much the force along z counts, over one across it."""
+        del s
+        return ca.SX(0)
 
 
 @dataclass(frozen=True, eq=False)
 class TurnFriction(_ReactionFriction):
-    """Friction of a journal about z: torque radius x force, over the angular velocity.
+    """Friction of a journal about z and of its collar: torque over the angular velocity.
+
+    The force across z acts at ``radius``, that along z at the mean radius of the collar.
 
     Parameters
     ----------
     radius : float or Parameter [m]
         Of the journal, by keyword.
+    collar : float or Parameter [m], optional
+        By keyword, by default the radius; 0 leaves out the force along z.
     """
 
     radius: Scalar = 0.01
+    collar: Scalar | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         positive(f"radius of TurnFriction {self.name!r}", self.radius)
+        if self.collar is not None:
+            not_negative(f"collar of TurnFriction {self.name!r}", self.collar)
 
-    @property
-    def leaves_axial(self) -> bool:
-        """Whether it leaves out the force of the joint along z."""
-        return self.load is None
+    def _along(self, s: State) -> ca.SX:
+        return ca.SX(1) if self.collar is None else s.value(self.collar) / s.value(self.radius)
 
     def _speed(self, s: State) -> ca.SX:
         return s.seen(self.a, self.b).w[2]
@@ -110,3 +131,7 @@ class SlideFriction(_ReactionFriction):
 
     def _speed(self, s: State) -> ca.SX:
         return s.seen(self.a, self.b).v[2]
+
+
+def _size(force: ca.SX) -> ca.SX:
+    return ca.sqrt(ca.sumsqr(force) + TINY**2)

@@ -78,13 +78,17 @@ def support(block: Body, half: float, height: float, bottom: float = 0.0) -> lis
 
 
 def friction(joints: Iterable[Constraint]) -> list[Element]:
-    """Return LuGre friction in joints under their reactions [CoPCoD 2023, eqs. 19-22]."""
+    """Return LuGre friction in joints under their reactions [CoPCoD 2023, eqs. 19-22].
+
+    Forces along the axes of hinges are left out, as there.
+    """
     law = LuGreLaw(**BRISTLES, kinetic=KINETIC, static=STATIC, stribeck=STRIBECK)
     found: list[Element] = []
     for joint in joints:
         name, (a, b) = f"friction_{joint.name}", joint.frames
         if isinstance(joint, Revolute):
-            found.append(TurnFriction(name, a, b, law, radius=JOURNAL, joint=joint.name))
+            journal = {"radius": JOURNAL, "collar": 0.0}
+            found.append(TurnFriction(name, a, b, law, **journal, joint=joint.name))
         elif isinstance(joint, Prismatic):
             found.append(SlideFriction(name, a, b, law, joint=joint.name))
     return found

@@ -9,8 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from nsopt.elements import TurnFriction
-from nsopt.mechanics import Dynamics, JointFriction
+from nsopt.mechanics import Dynamics
 from nsopt.parameter import number
 
 
@@ -20,21 +19,13 @@ def limits_of_figures(d: Dynamics) -> dict[str, Any]:
 
     Whether contacts, friction or forces may take energy, and whether anything but rigid contacts
     may; bodies that ideal joints turn about points off their centres in absolute coordinates, whose
-    phase is off; joints whose friction leaves out axial forces.
+    phase is off.
     """
     losing = forces_dissipate(d)
-    rubbing = [e for e in d.elements if isinstance(e, JointFriction)]
     return {
         "dissipates": int(losing or bool(d.contact_names)),
         "forces_dissipate": int(losing),
         "phase_bodies": json.dumps(_turned_by_joints(d)),
-        "friction_without_axial": json.dumps(
-            [
-                d.joint_names[joint]
-                for e, joint in zip(rubbing, d.friction_joints, strict=True)
-                if isinstance(e, TurnFriction) and e.leaves_axial
-            ]
-        ),
     }
 
 
