@@ -6,6 +6,7 @@ from itertools import pairwise
 import casadi as ca
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from nsopt import (
     GROUND,
@@ -15,6 +16,8 @@ from nsopt import (
     Frame,
     JointDrives,
     Mechanism,
+    Planar,
+    PlanarRevoluteClearance,
     PlaneContact,
     Prismatic,
     Revolute,
@@ -184,6 +187,48 @@ def test_a_bowling_ball_rolls_from_where_its_slip_ends():
     way = v * rolls - mu * G * rolls**2 / 2 + 5 / 7 * v * (duration - rolls)
     result = run(dynamics, duration, 7e-3)
     assert result["body_position"].values[-1, 0, 0] == pytest.approx(way, abs=1e-9)
+
+
+def check_second_order(dynamics, duration, right, sizes=(8e-3, 4e-3, 2e-3)):
+    errors = [
+        np.linalg.norm(run(dynamics, duration, h)["body_position"].values[-1, 0, :2] - right)
+        for h in sizes
+    ]
+    orders = -np.diff(np.log2(errors))
+    assert np.all(orders > 1.8), errors
+
+
+def test_slip_whose_direction_turns_is_of_second_order():
+    """A block on a spring, thrown across it: it slides all the time."""
+    stiffness, mu = 100.0, 0.1
+
+    def rates(_, x):
+        return [*x[2:], *(-stiffness * x[:2] - mu * G * x[2:] / np.linalg.norm(x[2:]))]
+
+    exact = solve_ivp(rates, (0, 0.5), [0.3, 0, 0, 2.0], rtol=1e-12, atol=1e-13).y[:2, -1]
+    thrown = on_floor(mu, stiffness, position=(0.3, 0, 0), velocity=(0, 2.0, 0))
+    check_second_order(thrown, 0.5, exact)
+
+
+def test_a_disc_that_rolls_in_a_bore_is_of_second_order():
+    """Without slip: 3/2 of its mass counts, as it turns."""
+    hole, radius, angle, duration = 0.1, 0.05, 0.8, 0.7
+    arm = hole - radius
+    start = arm * np.array([np.sin(angle), -np.cos(angle), 0])
+    disc = Body("disc", 1.0, (1.0, 1.0, 0.5 * radius**2), position=tuple(start))
+    frames = Frame(disc), Frame(GROUND)
+    law = ContactLaw(friction=0.5)
+    bore = PlanarRevoluteClearance("bore", *frames, clearance=arm, radius=radius, law=law)
+    mechanism = Mechanism([disc], [Planar("plane", *frames[::-1])], "relative")
+    rolls = solve_ivp(
+        lambda _, x: [x[1], -2 * G / (3 * arm) * np.sin(x[0])],
+        *((0, duration), [angle, 0.0]),
+        rtol=1e-12,
+        atol=1e-13,
+    )
+    end = rolls.y[0, -1]
+    right = arm * np.array([np.sin(end), -np.cos(end)])
+    check_second_order(assemble(mechanism, [bore], (0, -G, 0)), duration, right)
 
 
 def test_what_changes_too_often_stays_in_longer_steps():
