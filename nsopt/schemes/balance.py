@@ -11,7 +11,8 @@ import casadi as ca
 
 from nsopt.mechanics import Dynamics
 from nsopt.schemes.node import Node
-from nsopt.schemes.terms import by_contact, momentum_size
+from nsopt.schemes.slips import by_contact
+from nsopt.schemes.terms import momentum_size
 
 
 class Impulses(NamedTuple):

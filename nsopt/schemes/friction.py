@@ -10,7 +10,8 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.node import Node
 from nsopt.schemes.scales import Scales
-from nsopt.schemes.terms import by_contact, metric
+from nsopt.schemes.slips import by_contact
+from nsopt.schemes.terms import metric
 
 NEXT_TO_NONE = 1e-14
 """Slip [m/s] by which the size of one is smoothed."""

@@ -11,9 +11,6 @@ import numpy as np
 from nsopt.mechanics import Dynamics
 from nsopt.schemes.node import At, Node, StepStart
 
-LARGEST_TURN = 0.5
-"""Difference of two directions of slip, up to which one is told from the other."""
-
 
 def smooth_forces(d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:
     """Return K = Q_A - S (eq. 26 of [NLP-clearance 2024]), (nv,)."""
@@ -126,59 +123,6 @@ def rolling_over(d: Dynamics, node: Node, h: ca.SX, v: ca.SX) -> ca.SX:
     Seen from both ends alike, which keeps a step of two halves symmetric.
     """
     return rolling(d, (node.t + h / 2, d.retract(node.q, h / 2 * v), node.p), v)
-
-
-def slip_at(d: Dynamics, at: At, v: ca.SX) -> ca.SX:
-    """Return the slip of contacts at a velocity (nv,), (ns,) [m/s]."""
-    return d.slip_matrix(*at).T @ v + d.slip_drift(*at)
-
-
-def slip_over(d: Dynamics, node: Node, h: ca.SX, v: ca.SX, q_end: ca.SX) -> ca.SX:
-    """Return the mean slip of contacts over a move of h at velocity v from a node, (ns,) [m/s].
-
-    By Simpson's rule along the move to ``q_end``: times h it is by how far a contact moves over the
-    surface that carries it, however that turns. The slip at one place would let what sticks creep.
-    """
-    t, q, p = node.at
-    # Of Euler parameters the mean of both ends is in the middle, but for its size.
-    at = ((q, 0, 1 / 6), ((q + q_end) / 2, 1 / 2, 4 / 6), (q_end, 1, 1 / 6))
-    T, drift = ca.SX(d.nv, len(d.slip_contacts)), ca.SX.zeros(len(d.slip_contacts))
-    for place, part, weight in at:
-        now = (t + part * h, place, p)
-        T, drift = T + weight * d.slip_matrix(*now), drift + weight * d.slip_drift(*now)
-    return T.T @ v + drift
-
-
-def turn_slip(d: Dynamics, to: ca.SX, since: ca.SX, slow: ca.SX) -> ca.SX:
-    """Return the difference of the directions of two slips of each contact in space, (ns,).
-
-    None where one of them is slow, of contacts in the plane, and where they are far from each
-    other: as long as it is below 1, what adds that part of a slip to it is zero where the slip is.
-
-    Parameters
-    ----------
-    to, since : SX (ns,) [m/s]
-        Slips.
-    slow : SX scalar [m/s]
-    """
-    owners = [int(i) for i in d.slip_contacts]
-    alone = [float(owners.count(i) == 1) for i in owners]
-    sizes = [ca.sqrt(by_contact(d, u**2)) for u in (to, since)]
-    units = [
-        u / ca.vertcat(ca.SX(0, 1), *(ca.fmax(size, slow)[i] for i in owners))
-        for u, size in zip((to, since), sizes, strict=True)
-    ]
-    turn = units[0] - units[1]
-    small = ca.logic_and(ca.fmin(*sizes) > slow, by_contact(d, turn**2) < LARGEST_TURN**2)
-    return turn * ca.vertcat(ca.SX(0, 1), *(small[i] for i in owners)) * (1 - ca.DM(alone))
-
-
-def by_contact(d: Dynamics, values: ca.SX) -> ca.SX:
-    """Return sums over the slips (ns,) of each contact, (ng,)."""
-    sums = ca.SX.zeros(len(d.contact_names))
-    for k, i in enumerate(d.slip_contacts):
-        sums[int(i)] += values[k]
-    return sums
 
 
 def walls_over(d: Dynamics, node: Node, h: ca.SX) -> Node:

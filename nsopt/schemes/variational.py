@@ -24,6 +24,13 @@ from nsopt.schemes.node import Node, StepStart
 from nsopt.schemes.one_step import HorizonStep, SimulatedStep
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import Scheme
+from nsopt.schemes.slips import (
+    SLOW,
+    find_end_of_slip,
+    slip_over,
+    turn_from_end,
+    turn_from_start,
+)
 from nsopt.schemes.step import Interval, Step, Transition
 from nsopt.schemes.terms import (
     ReactionLoads,
@@ -33,27 +40,14 @@ from nsopt.schemes.terms import (
     mean_joint_friction,
     rolling,
     rolling_over,
-    slip_at,
-    slip_over,
-    turn_slip,
     walls_over,
 )
-from nsopt.schemes.walls import (
-    Approach,
-    WallFigures,
-    depth,
-    find_end_of_slip,
-    met_at,
-    unplaced_impact,
-)
+from nsopt.schemes.walls import Approach, WallFigures, depth, met_at, unplaced_impact
 
 Array = NDArray[np.float64]
 
 PRESSED = 1e-9
 """Of the typical impulse, what a contact takes at least to count as touching."""
-
-SLOW = 1e-3
-"""Of the speed that a typical impulse gives in a step, a slip that is none."""
 
 DAMPS = 0.5
 """Normal implicitness from which nothing rattles, see `Scheme.normal_implicitness`."""
@@ -158,9 +152,7 @@ class Variational(Scheme):
         # Zero where the contact does not move over what carries it; against the direction from the
         # start, as the second half is from the end, both at the velocity of the move.
         q, slow = coordinates_after(d, start, h, v), SLOW * ca.SX(scales.impulse / scales.mass)
-        moved, later = slip_over(d, node, h, v, q), d.retract(start.q, h * start.v)
-        as_now = slip_over(d, node, h, start.v, later)
-        turn = turn_slip(d, slip_at(d, node.at, start.v), as_now, slow)
+        moved, turn = slip_over(d, node, h, v, q), turn_from_start(d, node, h, slow)
         slip = friction.impulse(moving, v, lasting, contacts.lasting, h / 2, moved, turn)
         loads = ReactionLoads(h / 2, v - start.v, mu, lasting, slip)
         twists = d.twists(start.q, v, h, start.p)
@@ -223,8 +215,7 @@ class Variational(Scheme):
         rebound = self.impact.state(meeting, met.node, e)
         late = rebound.given + more
         slow = SLOW * ca.SX(scales.impulse / scales.mass)
-        now, later = (slip_at(d, end.at, x) for x in (step.v, 2 * step.v - start.v))
-        turn = (1 - impact) * turn_slip(d, now, later, slow)
+        turn = (1 - impact) * turn_from_end(d, end, step.v, 2 * step.v - start.v, slow)
         acts = h * ca.if_else(impact, 1, 0.5)
         last = friction.impulse(end, v, late, closed, acts, turn=turn)
         lam, slip = rebound.spent.lam + late, rebound.spent.slip + last
@@ -264,8 +255,8 @@ class Variational(Scheme):
         late, unplaced = unplaced_impact(half, second, push, new, h, contacts.closed)
         opened = new * (1 - contacts.closed) * (late > 0)
         closing = ca.if_else(opened, late if met.late is None else met.late, 0)
-        slid = slip_over(d, node, h, step.v, step.q)
-        stops = find_end_of_slip(half, slid, replace(end, v=v), contacts.lasting, h, slow)
+        slid, ends = slip_over(d, node, h, step.v, step.q), (node, replace(end, v=v))
+        stops = find_end_of_slip(d, ends, slid, contacts.lasting, h, slow)
         overdue = ca.fmax(_largest(closing), (1 - impact) * stops)
         return replace(
             whole,

@@ -10,16 +10,10 @@ from nsopt.mechanics import Dynamics
 from nsopt.schemes.balance import Balance
 from nsopt.schemes.modes import TOUCH
 from nsopt.schemes.node import Node
-from nsopt.schemes.terms import by_contact, kinetic, metric, slip_at
+from nsopt.schemes.terms import kinetic, metric
 
 MATTERS = 1e-2
 """Of the largest impulse, that from which the time of an impact matters."""
-
-TURNED = 0.9
-"""Cosine between the slip at both ends of a step, from which it turned round, with a minus."""
-
-EARLY = 0.4
-"""Part of a step that is tried again where a slip ends in its first half."""
 
 FLAT = 1e-6
 """Least slope of a gap function whose direction counts."""
@@ -112,43 +106,6 @@ def unplaced_impact(
     turned += (second.F - first.F) @ second.impulses.mu
     given = ca.fmax(ca.dot(turned, _response(second.M, second.C, turned)), 0)
     return h * parts, late * ca.sqrt(given * 2 * kinetic(second.M, second.after))
-
-
-def find_end_of_slip(
-    first: Balance, moved: ca.SX, end: Node, lasting: ca.SX, h: ca.SX, slow: ca.SX
-) -> ca.SX:
-    """Return how long before the end a slip stopped or turned round, the longest [s].
-
-    Friction turns with it, or is what holds. At a constant deceleration a slip u that is u_m in the
-    mean of the step is zero after h u / 2 (u - u_m).
-
-    Parameters
-    ----------
-    first : Balance
-        At the start of the step.
-    moved : SX (ns,) [m/s]
-        Mean slip over the step.
-    end : Node
-        With the velocity there.
-    lasting : SX (ng,), 0 or 1
-        Contacts that press all the time.
-    h : SX scalar [s]
-    slow : SX scalar [m/s]
-        Slip that counts as none.
-    """
-    d = first.dynamics
-    if not d.slip_contacts:
-        return ca.SX(0)
-    before, after = slip_at(d, first.node.at, first.before), slip_at(d, end.at, end.v)
-    was, now = (ca.sqrt(by_contact(d, x**2)) for x in (before, after))
-    along = by_contact(d, before * after)
-    ends = ca.logic_or(now < slow, along < -TURNED * was * now)
-    counts = lasting * ends * (was > slow) * (d.friction(end.p) > 0)
-    mean = by_contact(d, before * moved) / ca.fmax(was, slow)
-    slowly = was / ca.fmax(2 * (was - mean), was)  # part of the step, at least a half
-    soon = ca.fmin(was / ca.fmax(was + now, slow), EARLY)
-    part = ca.if_else(mean > 0, 1 - slowly, 1 - soon)
-    return h * ca.fmax(ca.mmax(ca.if_else(counts, part, 0)), 0)
 
 
 def turned_directions(first: Balance, end: Node) -> ca.SX:

@@ -159,7 +159,7 @@ class StepRules:
             ca.fmin(credit + EARNED * h / run[1], MOST),
             ca.fmax(shorter, run[0]),
             ca.if_else(smallest, ChainStatus.STUCK, running),
-            ca.if_else(changed, ca.fmax(back, trial), back),
+            ca.if_else(changed, ca.fmax(back, trial), ca.if_else(sound, 0, back)),
             ca.fmax(credit - changed, 0),
         ]
         given = [t, trial, run, *memory, residuals, *first, h, walls, extra]
