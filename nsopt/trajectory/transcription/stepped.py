@@ -346,9 +346,7 @@ class Stepped(Transcription):
             reason=objects(["optimum"] * n),
             tried=objects([()] * n),
             at_end=np.full(n, self.scheme.horizon_at_end),
-            depth=np.zeros(n),
-            unplaced=np.zeros(n),
-            overdue=np.zeros(n),
+            **dict.fromkeys(("depth", "unplaced", "overdue"), np.zeros(n)),
         )
         if self.scheme.holds_inputs:  # no step follows the last node
             drive[-1], u[-1] = drive[-2], u[-2]
