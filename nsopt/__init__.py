@@ -146,6 +146,7 @@ from nsopt.schemes import (
     PaperStep,
     PoissonImpact,
     RungeKutta,
+    SequentialImpact,
     TrueClosure,
     Variational,
 )
@@ -270,6 +271,7 @@ __all__ = [
     "Scholtes",
     "ScholtesAggregated",
     "Screw",
+    "SequentialImpact",
     "ShortBearing",
     "Slide",
     "SlideFriction",

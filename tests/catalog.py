@@ -366,6 +366,7 @@ SCHEMES = [
     ns.MoreauJean(theta=1.0),
     ns.ContactAligned(),
     ns.ContactAligned(impact=PoissonImpact()),
+    ns.ContactAligned(impact=ns.SequentialImpact()),
 ]
 
 

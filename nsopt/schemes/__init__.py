@@ -11,6 +11,7 @@ from nsopt.schemes.paper import Closure, LinearisedClosure, PaperStep, TrueClosu
 from nsopt.schemes.runge_kutta import RungeKutta
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import Scheme, UnifiedScheme
+from nsopt.schemes.sequential_impact import SequentialImpact
 from nsopt.schemes.step import Interval, Step, Transition
 from nsopt.schemes.terms import internal, smooth_forces
 from nsopt.schemes.variational import Variational
@@ -33,6 +34,7 @@ __all__ = [
     "RungeKutta",
     "Scales",
     "Scheme",
+    "SequentialImpact",
     "Step",
     "StepStart",
     "Transition",

@@ -73,7 +73,7 @@ class ContactAligned(Scheme):
     closed : float
         A contact counts as closed up to this part of its typical opening, `Gap.scale`.
     impact : Impact
-        `NewtonImpact` or `PoissonImpact`.
+        `NewtonImpact`, `PoissonImpact` or `SequentialImpact`.
     """
 
     ends_early: ClassVar[bool] = True
@@ -212,18 +212,19 @@ class ContactAligned(Scheme):
         touching = step.gap <= self.closed * d.gap_scale(p)
         fast = (node.gap_rate(step.v) < -self.v_rest) * (1 - start.modes)
         met = touching * (1 - start.modes) * (step.event > 0)
-        closing = ca.if_else(
-            ca.sum1(met * fast) > 0, 1, ca.if_else(ca.sum1(met) > 0, 3, step.event)
-        )
+        strikes = ca.sum1(met * fast) > 0
+        closing = ca.if_else(strikes, 1, ca.if_else(ca.sum1(met) > 0, 3, step.event))
         modes = KnownModes(mpcc, d, scales, touching)
-        jump = self.impact.jump(modes, node, d.restitution(p) * fast)
+        rebounds = ca.sum1(touching * fast) > 0
+        e = rebounds * self.impact.coefficients(d.restitution(p), fast)
+        jump = self.impact.jump(modes, node, e)
         end = replace(node, v=jump.after)
         x = Transition((*step.transition.balances, jump), end)
         whole = Step.of(x, step.h, Errors(step.energy_error, step.local_error))
         energy = contact_energy(x, step.v)
         return replace(
             whole,
-            impact_impulse=jump.impulses.lam * (ca.sum1(met * fast) > 0),
+            impact_impulse=jump.impulses.lam * strikes,
             frozen=step.frozen,
             contact_energy=energy,
             event=closing,

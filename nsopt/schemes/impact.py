@@ -66,7 +66,7 @@ class Rebound:
 
     def judged(self, rate: ca.SX, more: ca.SX) -> ca.SX:
         """Return the rate (ng,) [m/s] that the whole impulse complements, not ``more`` alone."""
-        if self.given.is_zero():
+        if self.given.is_zero() and self.spent.lam.is_zero():
             return rate + self.rate
         whole = self.spent.lam + self.given + more
         part = ca.if_else(whole > 0, more / whole, 1)

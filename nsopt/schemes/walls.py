@@ -68,7 +68,7 @@ def depth(first: Balance, lam: ca.SX, h: ca.SX) -> ca.SX:
     d, D = first.dynamics, first.node.W
     if not (bores := list(d.bores)):
         return ca.SX(0)
-    beyond = h * D[:, bores].T @ _response(first.M, first.C, D @ lam)
+    beyond = h * D[:, bores].T @ respond(first.M, first.C, D @ lam)
     return ca.fmax(ca.mmax(beyond / d.clearance(first.node.p)[bores]), 0)
 
 
@@ -104,7 +104,7 @@ def unplaced_impact(
     late = ca.mmax(parts)
     turned = (_normals(d, second.node) - _normals(d, first.node)) @ lam
     turned += (second.F - first.F) @ second.impulses.mu
-    given = ca.fmax(ca.dot(turned, _response(second.M, second.C, turned)), 0)
+    given = ca.fmax(ca.dot(turned, respond(second.M, second.C, turned)), 0)
     return h * parts, late * ca.sqrt(given * 2 * kinetic(second.M, second.after))
 
 
@@ -127,7 +127,7 @@ def turned_directions(first: Balance, end: Node) -> ca.SX:
     opened = first.node.gap > TOUCH * d.gap_scale(first.node.p)
     struck = opened * (lam > MATTERS * ca.mmax(lam)) * lam
     turned = (_normals(d, end) - _normals(d, first.node)) @ struck
-    given = ca.fmax(ca.dot(turned, _response(first.M, first.C, turned)), 0)
+    given = ca.fmax(ca.dot(turned, respond(first.M, first.C, turned)), 0)
     # By no more than directions turn, in this step or one like it: an impact that begins at its
     # wall meets it faster, and is not off.
     turns = 2 * ca.fabs((_normals(d, end) - _normals(d, first.node)).T @ first.before)
@@ -157,7 +157,7 @@ class Approach:
     def at_once(cls, d: Dynamics, node: Node, M: ca.SX, smooth: ca.SX, h: ca.SX) -> Approach:
         """Return the approach at a node, where smooth forces (nv,) act over a step of h."""
         t, q, p = node.at
-        free = _response(M, d.closure_matrix(t, q, p), h * smooth)
+        free = respond(M, d.closure_matrix(t, q, p), h * smooth)
         return cls(node, -(node.W.T @ free + h * _of_distances(d, node, node.v)))
 
     def rests(self, e: ca.SX) -> ca.SX:
@@ -188,7 +188,7 @@ def met_at(first: Balance, moved: ca.SX, placing: ca.SX, h: ca.SX, end: Node) ->
     h : SX scalar [s]
     end : Node
     """
-    back = _response(first.M, first.C, first.node.W @ placing)
+    back = respond(first.M, first.C, first.node.W @ placing)
     gained = 2 * (moved - back - first.before)
     fast = first.before + gained
     faster = -(end.W.T @ gained + h * _of_distances(first.dynamics, end, fast))
@@ -229,8 +229,8 @@ def _of_distances(d: Dynamics, node: Node, v: ca.SX) -> ca.SX:
     return d.gap_bias(*known) - steeper * node.gap_rate(v)
 
 
-def _response(M: ca.SX, C: ca.SX, impulse: ca.SX) -> ca.SX:
-    """Return by how much an impulse changes the velocity of bodies held by ideal joints, (nv,)."""
+def respond(M: ca.SX, C: ca.SX, impulse: ca.SX) -> ca.SX:
+    """Return by how much impulses (nv, n) change the velocity of bodies held by ideal joints."""
     M = metric(M)
     free = ca.solve(M, impulse)
     if not C.size1():
