@@ -26,6 +26,7 @@ def left_null_vectors(C: ca.SX, count: int) -> ca.SX:
     m = C.size1()
     gram = C @ C.T
     size = ca.trace(gram) / m
+    size += size == 0  # of rows that are all zero each combination is
     factor = _Factor(gram + SHIFT * size * ca.SX.eye(m))
     start = np.random.default_rng(0).normal(size=(m, count))
     vectors = [ca.SX(column) for column in start.T]
@@ -41,6 +42,7 @@ def left_null_arrays(C: NDArray[np.float64], count: int) -> NDArray[np.float64]:
     n, m, _ = C.shape
     gram = C @ C.transpose(0, 2, 1)
     size = np.trace(gram, axis1=1, axis2=2)[:, None, None] / m
+    size += size == 0  # of rows that are all zero each combination is
     shifted = gram + SHIFT * size * np.eye(m)
     U = np.broadcast_to(np.random.default_rng(0).normal(size=(m, count)), (n, m, count))
     for _ in range(ITERATIONS):

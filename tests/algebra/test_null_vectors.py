@@ -26,3 +26,11 @@ def test_symbols_give_the_same_vectors():
     U = np.array(ca.Function("U", [x], [left_null_vectors(x, 2)])(C))
     (found,) = left_null_arrays(C[None], 2)
     assert found @ found.T == pytest.approx(U @ U.T, abs=1e-7)
+
+
+def test_of_rows_that_are_all_zero_each_combination_is():
+    x = ca.SX.sym("C", 5, 1)
+    U = np.array(ca.Function("U", [x], [left_null_vectors(x, 5)])(np.zeros((5, 1))))
+    (found,) = left_null_arrays(np.zeros((1, 5, 1)), 5)
+    for vectors in (U, found):
+        assert vectors @ vectors.T == pytest.approx(np.eye(5))
