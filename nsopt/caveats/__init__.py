@@ -28,6 +28,7 @@ from nsopt.caveats.errors import (
     find_error_of_figure,
     find_error_of_force,
     find_error_of_motion,
+    find_error_of_reactions,
     find_predictable_time,
     has_errors,
 )
@@ -48,6 +49,7 @@ __all__ = [
     "find_error_of_figure",
     "find_error_of_force",
     "find_error_of_motion",
+    "find_error_of_reactions",
     "find_predictable_time",
     "find_unresolved_closing",
     "forces_dissipate",

@@ -118,6 +118,28 @@ def find_error_of_force(data: xr.Dataset) -> LargestError | None:
     return LargestError(value, value / max(whole, value, TINY))
 
 
+def find_error_of_reactions(data: xr.Dataset) -> LargestError | None:
+    """Return by how much forces of ideal joints are off over time [N], over the largest of them.
+
+    As `find_error_of_force`; None where no error of them is known, or nothing is carried.
+    """
+    if ERROR + "joint_reaction" not in data.variables:
+        return None
+    ideal = slice(data.attrs["ideal_joints"])
+    error, force = (data[x].isel(joint=ideal) for x in (ERROR + "joint_reaction", "joint_reaction"))
+    off, size = (np.linalg.norm(x.values, axis=-1) for x in (error, force))
+    t, h = data["time"].values, np.nan_to_num(data["h"].values)
+    later = t >= t[0] + SETTLES * (t[-1] - t[0])
+    known = np.isfinite(off) & later[:, None]
+    largest = float(size[known].max(initial=0.0))
+    if not largest:
+        return None
+    values = [find_quantile(x[k], h[k], MOSTLY) for x, k in zip(off.T, known.T, strict=True)]
+    k = int(np.argmax(values))
+    names = data["joint"].values
+    return LargestError(values[k], values[k] / largest, error.attrs["order"], str(names[k]))
+
+
 def find_predictable_time(data: xr.Dataset) -> float:
     """Return until when the motion is known to a part of its size [s]."""
     error = data[ERROR + "motion"]

@@ -14,6 +14,7 @@ from nsopt.caveats import (
     find_error_of_figure,
     find_error_of_force,
     find_error_of_motion,
+    find_error_of_reactions,
     find_predictable_time,
     has_errors,
 )
@@ -63,6 +64,9 @@ def _find_last_time(data: xr.Dataset) -> float:
 
 
 def _tell_figures(data: xr.Dataset) -> Iterator[str]:
+    if joints := find_error_of_reactions(data):
+        shared = "" if data["error_joint_reaction"].attrs["unique"] else ", of least norm"
+        yield f"reactions {_percent(joints.part)}{shared}"
     told = {name: found for name in FIGURES if (found := find_error_of_figure(data, name))}
     parts = {name: f"{FIGURES[name]} {_size(data, name, x)}" for name, x in told.items()}
     if force := find_error_of_force(data):

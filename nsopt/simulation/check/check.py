@@ -29,6 +29,7 @@ from nsopt.simulation.check.repetition import (
     CheckedRun,
     Repetition,
     has_contacts,
+    name_recorded,
     name_steps,
     repeat,
 )
@@ -83,8 +84,9 @@ class Check:
         # Where longer steps fail, what takes their place may take much longer than the run did.
         most = SLOWER * max(self.seconds, of.start_seconds, of.seconds)
         again: list[Repetition] = []
+        recorded = name_recorded(data)
         for part in parts:
-            again.append(repeat(of, part, times, progress, most))
+            again.append(repeat(of, part, times, recorded, progress, most))
             stop = again[-1].stop
             if stop.interrupted:
                 return explain_missing(data, "its repetition was interrupted")
@@ -94,7 +96,7 @@ class Check:
         found = _add_errors(of, data, again, parts)
         once_more = cost + RECORDED * of.seconds / FINEST <= max(self.seconds, of.start_seconds)
         if parts == FINER and once_more and _may_agree_by_chance(found):
-            last = repeat(of, FINEST, times, progress, most)
+            last = repeat(of, FINEST, times, recorded, progress, most)
             if not last.stop.reason:
                 return _add_errors(of, data, [*again, last], (*parts, FINEST))
         return found
@@ -122,6 +124,7 @@ def _add_errors(
     """Return the dataset of a run with its errors, by repetitions with parts of its h."""
     finer, rows = parts[0] < 1, data.sizes["time"]
     needed = STATES | NEEDED if has_contacts(of.dynamics) else STATES
+    needed |= name_recorded(data)
     own = data
     if not needed <= {*data.variables}:  # what the user did not want is needed all the same
         own = of.history.result({}, wanted=needed).data

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.contact_modes import IMPACT
 from nsopt.simulation.check.distances import (
     measure_distance,
     measure_energy_distance,
@@ -24,7 +25,11 @@ Array = NDArray[np.float64]
 Variable = tuple[tuple[str, ...], Array, dict[str, Any]]
 
 ENTRIES = ("q", "v", "body_position", "kinetic_energy", "potential_energy")
-"""Variables whose entries are compared one by one."""
+"""Variables whose entries are compared one by one, and ..."""
+
+RECORDED = ("body_velocity", "joint_coordinate", "gap")
+REACTIONS = ("joint_reaction", "joint_reaction_torque")
+"""... those where they are on record."""
 
 EXTREMES = ("largest_force", "peak_force")
 """Figures of single instants, which differ from run to run where a force rattles."""
@@ -61,8 +66,13 @@ def compare_states(
     errors = {ERROR + "motion": _state("motion", farthest, rows, size=size)}
     for name in ENTRIES:
         values = [x[name].values for x in runs]
-        found = estimate_error(values, _subtract, finer, _extent(values))
-        errors[ERROR + name] = _state(name, found, rows)
+        errors[ERROR + name] = _state(name, _compare(values, finer), rows)
+    for name in (x for x in RECORDED if all(x in run and run[x].size for run in runs)):
+        values = [x[name].values for x in runs]
+        errors[ERROR + name] = _state(name, _compare(values, finer), rows)
+    ideal = runs[0].attrs["ideal_joints"]
+    for name in (x for x in REACTIONS if ideal and all(x in run for run in runs)):
+        errors[ERROR + name] = _compare_reactions(name, runs, finer, rows)
     energies = [x["total_energy"].values for x in runs]
     t = runs[0]["time"].values
     apart = partial(measure_energy_distance, t, changes=changes[:known], step=step)
@@ -103,10 +113,7 @@ def compare_figures(
     for name in runs[0]:
         trusted = resolved or name not in EXTREMES
         values = [x[name][:, None] for x in runs]  # (joint, 1)
-        found = [
-            estimate_error(each, _subtract, finer, _extent(each), trusted)
-            for each in zip(*values, strict=True)
-        ]
+        found = [_compare(each, finer, trusted) for each in zip(*values, strict=True)]
         error = np.array([x.error[0] for x in found])
         orders = np.array([x.order for x in found])
         errors[ERROR + name] = _variable(
@@ -121,12 +128,34 @@ def tell_figure(name: str, values: Array) -> Variable:
     return dims, values, {"units": unit, "long_name": text}
 
 
+def _compare_reactions(name: str, runs: Sequence[xr.Dataset], finer: bool, rows: int) -> Variable:
+    """Return the error of what ideal joints carry, NaN of others.
+
+    And of steps with an impact, in whichever of the runs: what they carry there is an impulse.
+    """
+    ideal, values = runs[0].attrs["ideal_joints"], [x[name].values for x in runs]
+    struck = np.zeros(len(values[0]), dtype=bool)
+    for run in runs:
+        if "contact_mode" in run and run.sizes["contact"]:
+            struck |= np.any(run["contact_mode"].values == IMPACT, axis=1)
+    parts = [np.where(struck[:, None, None], np.nan, x[:, :ideal]) for x in values]
+    found, error = _compare(parts, finer), np.full_like(values[0], np.nan)
+    error[:, :ideal] = found.error
+    unique = int(not runs[0].attrs["redundant_joint_rows"])
+    return _state(name, Estimate(error, found.order), rows, unique=unique)
+
+
+def _compare(values: Sequence[Array], finer: bool, trusted: bool = True) -> Estimate:
+    """Return the errors of the entries of arrays, one by one."""
+    return estimate_error(values, _subtract, finer, _extent(values), trusted)
+
+
 def _subtract(a: Array, b: Array) -> Array:
     return np.abs(a - b)
 
 
 def _extent(values: Sequence[Array]) -> float:
-    return float(max(np.abs(x).max(initial=0.0) for x in values))
+    return float(max(np.fmax.reduce(np.abs(x), axis=None, initial=0.0) for x in values))
 
 
 def _state(name: str, found: Estimate, rows: int, **attrs: float) -> Variable:

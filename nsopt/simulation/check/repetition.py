@@ -32,6 +32,20 @@ STATES = frozenset(
 """Variables that are compared at the times of a run, beside forces of contacts."""
 
 
+RECORDED = frozenset(
+    {
+        *("body_velocity", "joint_coordinate", "gap", "contact_mode"),
+        *("joint_reaction", "joint_reaction_torque"),
+    }
+)
+"""Variables that are compared too, where they are on record."""
+
+
+def name_recorded(data: xr.Dataset) -> frozenset[str]:
+    """Return the variables that a result has and that are compared, beside `STATES`."""
+    return RECORDED & {*map(str, data.variables)}
+
+
 def name_steps(part: float) -> str:
     """Return the steps of a repetition in words: h/2, or 2 h."""
     return f"{part:g} h" if part > 1 else f"h/{1 / part:g}"
@@ -67,7 +81,14 @@ class Repetition:
     stop: Stop
 
 
-def repeat(of: CheckedRun, part: float, times: Array, progress: bool, most: float) -> Repetition:
+def repeat(
+    of: CheckedRun,
+    part: float,
+    times: Array,
+    recorded: frozenset[str],
+    progress: bool,
+    most: float,
+) -> Repetition:
     """Return a run again, with a part of its h, up to the last of some times.
 
     All of its steps are kept, for figures and for energies between them, where those of the run
@@ -78,6 +99,8 @@ def repeat(of: CheckedRun, part: float, times: Array, progress: bool, most: floa
     of : CheckedRun
     part : float
     times : (n,) [s]
+    recorded : frozenset of str
+        What is compared beside `STATES`.
     progress : bool
     most : float [s]
         Wall time that it may take; it ends there.
@@ -87,7 +110,9 @@ def repeat(of: CheckedRun, part: float, times: Array, progress: bool, most: floa
     gains = of.method.scheme.gains
     history = History(dynamics, run.start, run.p, gains=gains, times=None if whole else times)
     stop = advance_to_end(driver, history, None, progress, name_steps(part), most)
-    wanted = STATES | {"lasting_force"} if has_contacts(dynamics) and whole else STATES
+    wanted = STATES | recorded
+    if has_contacts(dynamics) and whole:
+        wanted |= {"lasting_force"}
     if not (whole and len(steps := history.steps())):
         return Repetition(history.result({}, wanted=wanted).data, {}, stop)
     needed = NEEDED if has_contacts(dynamics) else frozenset[str]()

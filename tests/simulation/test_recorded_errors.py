@@ -1,0 +1,110 @@
+"""The errors of forces, angles and gaps over time are those by which they are off."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from nsopt import (
+    GROUND,
+    Body,
+    ContactLaw,
+    Frame,
+    Mechanism,
+    PlaneContact,
+    Revolute,
+    assemble,
+)
+from tests.schemes.models import G, ball
+from tests.simulation.test_check import COARSER, FINER, LENGTH, LIKE, RATE, pendulum, run
+
+DOWN, UP = (0, -G, 0), (0.0, 1.0, 0.0)
+
+
+def swing(times):
+    """Return the angle of the bob and its rate, (2, n) [rad, rad/s]."""
+    return solve_ivp(
+        lambda t, y: (y[1], -G / LENGTH * np.sin(y[0])),
+        *((0, times[-1]), (0.0, RATE)),
+        t_eval=times,
+        method="DOP853",
+        rtol=1e-12,
+        atol=1e-12,
+    ).y
+
+
+@pytest.mark.parametrize("coordinates", ["relative", "absolute"])
+def test_a_reaction_is_off_by_what_it_tells(coordinates):
+    """The rod of a pendulum of 1 kg pulls by g cos a + L w^2."""
+    result = run(pendulum(coordinates), 5e-3, FINER)
+    a, w = swing(result["time"].values)
+    tension = G * np.cos(a) + LENGTH * w**2
+    force = tension * np.stack([-np.sin(a), np.cos(a), 0 * a])
+    true = np.abs(result["joint_reaction"].values[:, 0] - force.T).max(axis=0)
+    told = result.error["joint_reaction"]
+    assert told.attrs["order"] == pytest.approx(2, abs=0.2)
+    assert told.dims == ("time", "joint", "axis")
+    assert told.values[:, 0, :2].max(axis=0) == pytest.approx(true[:2], rel=LIKE - 1)
+    assert told.values[:, 0, 2].max() < 1e-9
+    assert "reactions 0." in result.summary()
+
+
+def test_by_longer_steps_a_reaction_is_off_by_no_more_than_it_tells():
+    """Between nodes of longer steps it is that of interpolated states."""
+    finer, coarser = (run(pendulum(), 5e-3, check) for check in (FINER, COARSER))
+    most = [x.error["joint_reaction"].values[:, 0, :2].max(axis=0) for x in (finer, coarser)]
+    assert np.all((most[1] > most[0] / LIKE) & (most[1] < 2 * most[0]))
+
+
+def test_an_angle_is_off_by_what_it_tells():
+    result = run(pendulum(), 5e-3, FINER)
+    true = np.abs(result["joint_coordinate"].values[:, 0] - swing(result["time"].values)[0]).max()
+    assert float(result.error["joint_coordinate"].max()) == pytest.approx(true, rel=LIKE - 1)
+
+
+def test_reactions_of_redundant_joints_are_said_to_be_no_more_than_of_least_norm():
+    door = Body("door", 2.0, (0.1, 0.2, 0.1), position=(0.3, 0, 0))
+    hinges = [
+        Revolute(name, Frame(GROUND, (0, 0, z)), Frame.at(door, (0, 0, z)))
+        for name, z in (("lower", -0.5), ("upper", 0.5))
+    ]
+    d = assemble(Mechanism([door], hinges), gravity=DOWN)
+    result = run(d, 2e-3, FINER, duration=0.2)
+    assert not result.error["joint_reaction"].attrs["unique"]
+    assert "of least norm" in result.summary()
+
+
+def test_reactions_have_no_error_while_something_strikes():
+    """A rod on a hinge falls on a floor and rebounds: then the hinge carries an impulse."""
+    rod = Body("rod", 1.0, (0.002, 0.01, 0.01), position=(0.15, 0, 0))
+    hinge = Revolute("hinge", Frame(GROUND), Frame.at(rod, (0, 0, 0)))
+    law = ContactLaw(restitution=0.5)
+    tip = Frame.at(rod, (0.3, 0, 0))
+    floor = PlaneContact("floor", Frame(GROUND, (0, -0.1, 0), UP), tip, law=law)
+    d = assemble(Mechanism([rod], [hinge], "relative"), [floor], DOWN)
+    result = run(d, 2e-3, FINER, duration=0.3, h_min=1e-6)
+    strikes = result["contact_mode"].values[:, 0] == 2
+    error = result.error["joint_reaction"]
+    assert strikes.any()
+    assert np.all(np.isnan(error.values[strikes]))
+    hinged = error.sel(joint="hinge").values[~strikes]
+    assert np.mean(np.isfinite(hinged)) > 0.9
+    assert np.all(np.isnan(error.sel(joint="floor").values))
+
+
+def test_a_gap_is_off_by_what_it_tells():
+    """Of a ball that falls and rebounds once: the steps of first order place the impact."""
+    e, height, duration = 0.6, 0.45, 0.5  # steps of other sizes place the impact elsewhere
+    result = run(ball(e, height), 1e-2, FINER, duration=duration, h_min=1e-2)
+    t = result["time"].values
+    lands = np.sqrt(2 * height / G)
+    after = t - lands
+    true = np.where(after < 0, height - G * t**2 / 2, e * G * lands * after - G * after**2 / 2)
+    off = np.abs(result["gap"].values[:, 0] - true)
+    told = result.error["gap"].values[:, 0]
+    assert off.max() / 3 < told.max() < 3 * off.max()
+
+
+def test_what_is_not_recorded_has_no_error():
+    result = run(pendulum(), 5e-3, FINER, variables=["q"])
+    assert not {"joint_reaction", "body_velocity"} & {*result.error.data_vars}
+    assert "body_position" in result.error
