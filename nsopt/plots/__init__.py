@@ -25,9 +25,10 @@ from nsopt.plots.contact import contact_paths, gaps
 from nsopt.plots.coordinates import coordinates
 from nsopt.plots.curves import Curves, Recorded, Vector, draw_curves, draw_vectors
 from nsopt.plots.deviations import deviations
+from nsopt.plots.energy import energies
 from nsopt.plots.film import Film, Pixels
 from nsopt.plots.mobility import mobility
-from nsopt.plots.motion import contact_forces, energies, positions, velocities
+from nsopt.plots.motion import contact_forces, positions, velocities
 from nsopt.plots.overview import overview
 from nsopt.plots.programmed import link_shapes, programmed_paths
 from nsopt.plots.range_of_motion import range_of_motion

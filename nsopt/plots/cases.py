@@ -13,9 +13,11 @@ from matplotlib.figure import Figure
 from nsopt.loads import joint_loads, loaded_joints, rms_loads
 from nsopt.plots import style
 from nsopt.plots.across import across
+from nsopt.plots.bands import draw_band, error_of_forces, shade_beyond
 from nsopt.plots.coordinates import (
     axes_of_turn,
     bodies_with_parameters,
+    errors_of_coordinates,
     is_length,
     is_parameter,
     is_speed,
@@ -38,6 +40,7 @@ class _Panel(NamedTuple):
     unit: str  # of SI; figures add a prefix
     lines: dict[int, Array]  # by the number of the result, (time,)
     impulses: Mapping[int, Array] = MappingProxyType({})  # of impacts, likewise
+    errors: Mapping[int, Array] = MappingProxyType({})  # likewise
 
 
 def joint_coordinates(
@@ -76,7 +79,12 @@ def joint_coordinates(
         shown = moving
     else:
         shown = [q | z | turned for (q, z), turned in zip(parts, moving, strict=True)]
-    return _overlaid("Coordinates", results, _panels("joint_coordinates", shown, names, unit), over)
+    errors = [errors_of_coordinates(result) for result in results]
+    panels = [
+        panel._replace(errors=_of_results(errors, panel.title))
+        for panel in _panels("joint_coordinates", shown, names, unit)
+    ]
+    return _overlaid("Coordinates", results, panels, over)
 
 
 def _with_shared_angles(columns: Sequence[dict[str, Array]]) -> list[dict[str, Array]]:
@@ -138,17 +146,25 @@ def joint_forces(
     known = [x for result in results for x in loaded_joints(result)]
     chosen = _chosen("joint_forces", "joint", known, joints)
     forces, impulses = list[dict[str, Array]](), list[dict[str, Array]]()
+    errors = list[dict[str, Array]]()
     for result in results:
         own = [joint for joint in loaded_joints(result) if joint in chosen]
         force = joint_loads(result, own)["force"].values if own else np.zeros((0, 0))
         lasting, struck = impulses_apart(result, force) if own else (force, force)
         forces.append(dict(zip(own, lasting.T, strict=True)))
         impulses.append(dict(zip(own, struck.T, strict=True)))
-    panels = [
-        _Panel(joint, "F", "N", _of_results(forces, joint), _of_results(impulses, joint))
-        for joint in chosen
-    ]
+        errors.append(_errors_of_forces(result))
+    parts = (forces, impulses, errors)
+    panels = [_Panel(joint, "F", "N", *(_of_results(x, joint) for x in parts)) for joint in chosen]
     return _overlaid("Forces of joints", results, panels, over)
+
+
+def _errors_of_forces(result: Result) -> dict[str, Array]:
+    """Return the errors of the sizes of what joints carry, by joint, (time,) [N]."""
+    if (error := error_of_forces(result)) is None:
+        return {}
+    sizes = np.linalg.norm(error, axis=-1).T
+    return dict(zip(map(str, result["joint"].values), sizes, strict=True))
 
 
 def joint_rms(*results: Result, joints: Sequence[str] | None = None) -> Figure:
@@ -229,6 +245,7 @@ def _overlaid(
     for ax in axes.flat[max(0, len(panels) - columns) : len(panels)]:
         ax.tick_params(labelbottom=True)
         style.axis_labels(ax, text, None)
+    shade_beyond(axes.flat[: len(panels)], results)
     style.results_legend(figure, results)
     return figure
 
@@ -241,7 +258,11 @@ def _draw(ax: Axes, results: Sequence[Result], panel: _Panel, size: float) -> No
     unit = style.unit_of(panel.unit, *lines) if panel.unit else style.Unit(1.0, "1")
     unit = style.Unit(1.0, panel.unit) if flat and panel.unit else unit
     for k, values in panel.lines.items():
-        ax.plot(results[k]["time"].values, unit.factor * values, **style.look(k)._asdict())
+        time, look = results[k]["time"].values, style.look(k)
+        ax.plot(time, unit.factor * values, **look._asdict())
+        if k in panel.errors:
+            off, least = unit.factor * panel.errors[k], 0.0 if panel.unit == "N" else -np.inf
+            draw_band(ax, time, unit.factor * values, off, look.color, least)
     style.flatten_round_off(ax, unit.factor * largest, size if flat else 1.0)
     ax.locator_params(axis="x", nbins=5)
     style.title(ax, panel.title)

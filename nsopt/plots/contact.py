@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nsopt.plots import style
 from nsopt.plots.across import across
+from nsopt.plots.bands import draw_band, error_of, shade_beyond
 from nsopt.plots.style import Array
 from nsopt.result import Result
 
@@ -202,6 +203,7 @@ def gaps(*results: Result, over: str | None = None) -> Figure:
             gap_map(ax, result, contacts)
         else:
             gaps_of_joint(ax, result, contacts)
+            shade_beyond([ax], [result])
             most = max(most, len(contacts))
         _name(ax, results, result, joint)
     style.axis_labels(axes[-1, 0], text, None)
@@ -226,6 +228,10 @@ def gaps_of_joint(ax: Axes, result: Result, contacts: list[int]) -> None:
             linewidth=0.9,
             label=str(result["contact"].values[contacts[i]]),
         )
+        if (error := error_of(result, "gap")) is not None:
+            off = error[:, contacts[i]] / openings(result)[contacts[i]]
+            least = min(0.0, float(np.nanmin(values[:, i])))
+            draw_band(ax, result["time"].values, values[:, i], off, style.look(i).color, least)
     style.axis_labels(ax, None, _gap_text(result, contacts))
 
 

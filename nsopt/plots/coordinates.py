@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from nsopt.plots import style
 from nsopt.plots.across import across
+from nsopt.plots.bands import error_of, shade_beyond
 from nsopt.plots.curves import Curves, draw_curves
 from nsopt.plots.style import Array
 from nsopt.result import Result
@@ -58,9 +59,28 @@ def coordinates(result: Result, *others: Result, over: str | None = None) -> Fig
         ("Speeds", "m/s", {k: x for k, x in v.items() if is_speed(k)}),
         ("Internal states of friction", "", z),
     )
-    panels = [Curves(title, unit, values) for title, unit, values in kinds if values]
+    errors = errors_of_coordinates(result)
+    panels = [Curves(title, unit, values, errors=errors) for title, unit, values in kinds if values]
     (moved,), text = across((result,), over)
-    return draw_curves(f"Coordinates: {style.label(result)}", moved["time"].values, panels, text)
+    title = f"Coordinates: {style.label(result)}"
+    figure = draw_curves(title, moved["time"].values, panels, text)
+    shade_beyond(figure.axes, [moved])
+    return figure
+
+
+def errors_of_coordinates(result: Result) -> dict[str, Array]:
+    """Return the errors of coordinates, of angles in their place, and of velocities, by name."""
+    errors: dict[str, Array] = {}
+    for name in ("q", "v"):
+        if (error := error_of(result, name)) is not None:
+            labels = map(str, result[f"{name}_name"].values)
+            errors |= dict(zip(labels, error.T, strict=True))
+    if errors:
+        for body, axis in axes_of_turn(split(result)[0]).items():
+            parts = (PARAMETERS[0], PARAMETERS[1 + "xyz".index(axis)])
+            # Of the angle twice the way on the circle of both parameters.
+            errors[f"{body}.angle"] = 2 * np.hypot(*(errors[f"{body}.{x}"] for x in parts))
+    return errors
 
 
 def split(result: Result) -> tuple[dict[str, Array], dict[str, Array]]:

@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 
 from nsopt.plots import style
 from nsopt.plots.across import TIME
+from nsopt.plots.bands import draw_band
 from nsopt.plots.impulses import Stems
 from nsopt.plots.style import Array
 
@@ -31,6 +32,7 @@ class Curves(NamedTuple):
     unit: str  # of SI; figures add a prefix
     values: Mapping[str, Array]  # by label, (time,)
     impulses: Mapping[str, Array] = MappingProxyType({})  # of impacts, by label, (time,)
+    errors: Mapping[str, Array] = MappingProxyType({})  # by label, (time,), drawn as bands
 
 
 class Vector(NamedTuple):
@@ -96,7 +98,10 @@ def draw_panel(ax: Axes, time: Array, panel: Curves) -> None:
     for name in order[MOST_NAMED:]:
         ax.plot(time, unit.factor * panel.values[name], color=style.GREY, lw=0.6, label="_other")
     for k, name in enumerate(order[:MOST_NAMED]):
-        ax.plot(time, unit.factor * panel.values[name], **style.look(k)._asdict(), label=name)
+        values = unit.factor * panel.values[name]
+        ax.plot(time, values, **style.look(k)._asdict(), label=name)
+        if name in panel.errors:
+            draw_band(ax, time, values, unit.factor * panel.errors[name], style.look(k).color)
     largest = max((style.peak(v) for v in panel.values.values()), default=0.0)
     style.flatten_round_off(ax, unit.factor * largest, 1.0)
     if struck := [panel.impulses[x] for x in order[:MOST_NAMED] if x in panel.impulses]:

@@ -1,4 +1,4 @@
-"""Figures over time: forces, velocities, positions, energies."""
+"""Figures over time: forces, velocities, positions."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from matplotlib.figure import Figure
 from nsopt.loads import joint_loads
 from nsopt.plots import style
 from nsopt.plots.across import across
+from nsopt.plots.bands import draw_band, error_of, error_of_forces, shade_beyond
 from nsopt.plots.impulses import Stems, impulses_apart
 from nsopt.plots.style import Array
 from nsopt.result import Result
 
 AXES = ("x", "y", "z")
-SIZE = "size"
-LOADS = MappingProxyType({"axial": "axial", "radial": "normal"})
+SIZE, RADIAL = "size", "radial"
+LOADS = MappingProxyType({"axial": "axial", RADIAL: "normal"})
 
 
 class _Quantity(NamedTuple):
@@ -32,6 +33,7 @@ class _Quantity(NamedTuple):
         {}
     )  # more components, by what `joint_loads` calls them
     impulsive: bool = False  # impulses of impacts are apart
+    error: Callable[[Result], Array | None] = lambda _: None  # of its components, as `of`
 
 
 def contact_forces(
@@ -68,7 +70,7 @@ def contact_forces(
     ValueError
         If no result has a joint, or that joint, or there is no such component or angle.
     """
-    force = _Quantity("Joint forces", "joint", "F", "N", joint_force, LOADS, True)
+    force = _Quantity("Joint forces", "joint", "F", "N", joint_force, LOADS, True, error_of_forces)
     return _components(results, force, joint, component, over)
 
 
@@ -96,7 +98,10 @@ def velocities(
     ValueError
         Without results, for a result that has no step, or for an unknown component or angle.
     """
-    velocity = _Quantity("Velocity of the centres of mass", "body", "v", "m/s", body_velocity)
+    velocity = _Quantity(
+        *("Velocity of the centres of mass", "body", "v", "m/s", body_velocity),
+        error=lambda result: error_of(result, "body_velocity"),
+    )
     return _components(results, velocity, None, component, over)
 
 
@@ -129,6 +134,7 @@ def _components(
     size = (max(7.0, 3.6 * len(names)), 6.6 if len(parts) > 1 else 4.0)
     figure, axes = style.page(title, results, len(parts), len(names), size, sharex=True)
     values = [_values(result, quantity, names, parts) for result in results]
+    errors = [_errors(result, quantity, names, parts) for result in results]
     stems = [np.full_like(value, np.nan) for value in values]
     if quantity.impulsive:
         apart = map(impulses_apart, results, values)
@@ -142,6 +148,9 @@ def _components(
                 if name in result[quantity.coordinate].values:
                     drawn.append(unit.factor * value[:, row, column])
                     ax.plot(result["time"], drawn[-1], **style.look(k)._asdict())
+                    off = unit.factor * errors[k][:, row, column]
+                    least = 0.0 if part in (SIZE, RADIAL) else -np.inf
+                    draw_band(ax, result["time"].values, drawn[-1], off, style.look(k).color, least)
             _flatten_round_off(ax, drawn, unit.factor * scale)
             drawn_apart.draw(ax, row, column)
             symbol = quantity.symbol if part == SIZE else f"{quantity.symbol}$_{{{_roman(part)}}}$"
@@ -152,6 +161,7 @@ def _components(
             )
         alone = len(names) == len(results) == 1 and only is None
         style.title(axes[0, column], "" if alone else name)
+    shade_beyond(axes.flat, results)
     style.results_legend(figure, results)
     return figure
 
@@ -214,6 +224,25 @@ def _values(
     return values
 
 
+def _errors(
+    result: Result, quantity: _Quantity, names: Sequence[str], parts: Sequence[str]
+) -> Array:
+    """Return errors over (time, part, name), NaN where none are known."""
+    own = [str(n) for n in result[quantity.coordinate].values]
+    errors = np.full((result.data.sizes["time"], len(parts), len(names)), np.nan)
+    if (vectors := quantity.error(result)) is None:
+        return errors
+    for column, name in enumerate(names):
+        for row, part in enumerate(parts):
+            if name in own:
+                each = vectors[:, own.index(name)]
+                alone = part in AXES
+                errors[:, row, column] = (
+                    each[:, AXES.index(part)] if alone else np.linalg.norm(each, axis=1)
+                )
+    return errors
+
+
 def _flatten_round_off(ax: Axes, drawn: Sequence[Array], scale: float) -> None:
     style.flatten_round_off(ax, np.concatenate(drawn) if drawn else 0.0, scale)
 
@@ -241,9 +270,10 @@ def positions(*results: Result) -> Figure:
     for (path, height), body in zip(axes, bodies, strict=True):
         paths = {k: _path_of(r, body) for k, r in enumerate(results) if body in r["body"].values}
         _draw_path(path, paths)
-        _draw_height(height, paths, results)
+        _draw_height(height, paths, results, body)
         style.title(path, f"path of {body}")
         style.title(height, f"axial position of {body}")
+    shade_beyond(axes[:, 1], results)
     style.results_legend(figure, results)
     return figure
 
@@ -272,7 +302,7 @@ def _draw_path(ax: Axes, paths: dict[int, Array]) -> None:
     style.axis_labels(ax, f"x [{unit.text}]  (o start)", f"y [{unit.text}]")
 
 
-def _draw_height(ax: Axes, paths: dict[int, Array], results: Sequence[Result]) -> None:
+def _draw_height(ax: Axes, paths: dict[int, Array], results: Sequence[Result], body: str) -> None:
     z = [p[:, 2] for p in paths.values()]
     size = max(style.peak(p) for p in paths.values())
     start = float(z[0][0])
@@ -280,95 +310,10 @@ def _draw_height(ax: Axes, paths: dict[int, Array], results: Sequence[Result]) -
     base, text = (start, f"z − {start:.4g} m") if shifted else (0.0, "z")
     unit = style.unit_of("m", *(part - base for part in z))
     for k, part in zip(paths, z, strict=True):
-        ax.plot(results[k]["time"], unit.factor * (part - base), **style.look(k)._asdict())
+        time, values = results[k]["time"].values, unit.factor * (part - base)
+        ax.plot(time, values, **style.look(k)._asdict())
+        if (error := error_of(results[k], "body_position")) is not None:
+            own = [str(n) for n in results[k]["body"].values].index(body)
+            draw_band(ax, time, values, unit.factor * error[:, own, 2], style.look(k).color)
     _flatten_round_off(ax, [unit.factor * (part - base) for part in z], unit.factor * size)
     style.axis_labels(ax, "time [s]", f"{text} [{unit.text}]")
-
-
-def energies(*results: Result, over: str | None = None) -> Figure:
-    """Draw kinetic, potential, total energy in one scale, the balance enlarged (Figs. 30, 34).
-
-    Potential and total energy are changes since the start. The balance is the change of the total
-    energy minus the work of applied loads.
-
-    Parameters
-    ----------
-    *results : Result
-    over : str, optional
-        A joint whose angle is across, in place of the time.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        Without results, for a result that has no step, or for an unknown angle.
-    """
-    style.require_steps(results, "energies")
-    results, text = across(results, over)
-    figure, axes = style.page("Energies", results, 2, 2, (9.0, 6.4), sharex=True)
-    shared = style.unit_of("J", *(curve(r) for curve in CURVES.values() for r in results))
-    for ax, (name, curve) in zip(axes.flat, CURVES.items(), strict=False):
-        _energy(ax, results, curve, name, shared)
-    balances = [balance(r) for r in results]
-    own = style.unit_of("J", *balances)
-    _energy(axes[1, 1], results, balance, "balance: total − external work − start", own)
-    largest = max(style.peak(energy(r)) for energy in (kinetic, potential) for r in results)
-    _flatten_round_off(axes[1, 1], [own.factor * x for x in balances], own.factor * largest)
-    _same_limits(list(axes.flat[:3]))
-    for ax in axes[-1]:
-        style.axis_labels(ax, text, None)
-    style.results_legend(figure, results)
-    return figure
-
-
-def _energy(
-    ax: Axes,
-    results: Sequence[Result],
-    curve: Callable[[Result], Array],
-    text: str,
-    unit: style.Unit,
-) -> None:
-    for k, result in enumerate(results):
-        ax.plot(result["time"], unit.factor * curve(result), **style.look(k)._asdict())
-    style.axis_labels(ax, None, f"energy [{unit.text}]")
-    style.title(ax, text)
-
-
-def _same_limits(axes: Sequence[Axes]) -> None:
-    limits = np.array([ax.get_ylim() for ax in axes])
-    for ax in axes:
-        ax.set_ylim(limits[:, 0].min(), limits[:, 1].max())
-
-
-def kinetic(result: Result) -> Array:
-    """Return the kinetic energy, (time,) [J]."""
-    energy: Array = result["kinetic_energy"].values
-    return energy
-
-
-def potential(result: Result) -> Array:
-    """Return the potential energy, as a change since the start, (time,) [J]."""
-    return _change(result["potential_energy"].values)
-
-
-def total(result: Result) -> Array:
-    """Return the total energy, as a change since the start, (time,) [J]."""
-    return _change(result["total_energy"].values)
-
-
-def balance(result: Result) -> Array:
-    """Return total energy minus external work, as a change since the start, (time,) [J]."""
-    return _change(result["total_energy"].values - result["external_work"].values)
-
-
-def _change(energy: Array) -> Array:
-    since: Array = energy - energy[0]
-    return since
-
-
-CURVES = MappingProxyType(
-    {"kinetic": kinetic, "potential − start": potential, "total − start": total}
-)

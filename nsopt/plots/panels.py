@@ -10,7 +10,16 @@ from matplotlib.axes import Axes
 from nsopt.contact_modes import contacts_of_joints
 from nsopt.loads import struck
 from nsopt.plots import contact, motion, run, style
-from nsopt.plots.coordinates import axes_of_turn, is_length, is_parameter, split, with_angles
+from nsopt.plots import energy as curves_of_energy
+from nsopt.plots.bands import draw_band, error_of, error_of_forces, shade_beyond
+from nsopt.plots.coordinates import (
+    axes_of_turn,
+    errors_of_coordinates,
+    is_length,
+    is_parameter,
+    split,
+    with_angles,
+)
 from nsopt.plots.impulses import impulses_apart
 from nsopt.result import Result
 
@@ -62,9 +71,13 @@ def coordinates(ax: Axes, result: Result) -> None:
     else:
         shown, unit, factor = (slides, "m", 1.0) if slides else (balls, "1", 1.0)
     most = sorted(shown, key=lambda k: -float(np.ptp(q[:, k])))[: style.MAX_OWN_LEGEND]
+    errors, time = errors_of_coordinates(result), result["time"].values
     for i, k in enumerate(sorted(most)):
         color = style.look(i).color
-        ax.plot(result["time"], factor * q[:, k], color=color, linewidth=0.9, label=names[k])
+        ax.plot(time, factor * q[:, k], color=color, linewidth=0.9, label=names[k])
+        if names[k] in errors:
+            draw_band(ax, time, factor * q[:, k], factor * errors[names[k]], color)
+    shade_beyond([ax], [result])
     style.axis_labels(ax, "time [s]", f"coordinate [{unit}]")
     style.title(ax, "Coordinates")
     style.own_legend(ax)
@@ -94,6 +107,7 @@ def joint_forces(ax: Axes, result: Result) -> None:
             force[:, names.index(name)] = np.linalg.norm(lasting, axis=1)
     largest = np.argsort(-np.nan_to_num(force).max(axis=0))[: style.MAX_OWN_LEGEND]
     unit, most = style.unit_of("N", force), style.peak(force)
+    time, error = result["time"].values, error_of_forces(result)
     for k, j in enumerate(sorted(largest)):
         ax.plot(
             result["time"],
@@ -102,6 +116,9 @@ def joint_forces(ax: Axes, result: Result) -> None:
             linewidth=0.9,
             label=str(result["joint"].values[j]),
         )
+        off = None if error is None else unit.factor * np.linalg.norm(error[:, j], axis=1)
+        draw_band(ax, time, unit.factor * force[:, j], off, style.look(k).color, 0.0)
+    shade_beyond([ax], [result])
     style.axis_labels(ax, "time [s]", f"force [{unit.text}]")
     apart = " without impacts" if np.any(struck(result)) else ""
     style.title(ax, f"Joint force{apart}, largest {unit.factor * most:.3g} {unit.text}")
@@ -114,6 +131,7 @@ def gaps(ax: Axes, result: Result) -> None:
     count = result.data.sizes["contact"]
     if count <= MOST_GAPS:
         contact.gaps_of_joint(ax, result, list(range(count)))
+        shade_beyond([ax], [result])
         style.title(ax, "Gaps")
         style.own_legend(ax, columns=4)
     else:
@@ -161,14 +179,18 @@ def steps(ax: Axes, result: Result) -> None:
 def energy(ax: Axes, result: Result) -> None:
     """Draw kinetic and potential energy, and their balance."""
     curves = {
-        "kinetic": motion.kinetic(result),
-        "potential − start": motion.potential(result),
-        "balance": motion.balance(result),
+        "kinetic": curves_of_energy.kinetic,
+        "potential − start": curves_of_energy.potential,
+        "balance": curves_of_energy.balance,
     }
-    unit = style.unit_of("J", *curves.values())
-    for k, (name, curve) in enumerate(curves.items()):
-        ax.plot(result["time"], unit.factor * curve, **style.look(k)._asdict(), label=name)
-    change = curves["balance"][-1]
+    values = {name: curve(result) for name, curve in curves.items()}
+    unit, time = style.unit_of("J", *values.values()), result["time"].values
+    for k, (name, curve) in enumerate(values.items()):
+        ax.plot(time, unit.factor * curve, **style.look(k)._asdict(), label=name)
+        if (error := error_of(result, curves_of_energy.ERRORS[curves[name]])) is not None:
+            draw_band(ax, time, unit.factor * curve, unit.factor * error, style.look(k).color)
+    shade_beyond([ax], [result])
+    change = values["balance"][-1]
     small = style.unit_of("J", change)
     style.axis_labels(ax, "time [s]", f"energy [{unit.text}]")
     style.title(

@@ -46,7 +46,8 @@ def tell_errors(data: xr.Dataset) -> list[Row]:
         f"energy {_percent(find_error_of_energy(data).part)}",
         *_tell_figures(data),
     ]
-    others = " and ".join(map(_name_steps, np.atleast_1d(data.attrs["error_parts"])))
+    *rest, last = map(_name_steps, np.atleast_1d(data.attrs["error_parts"]))
+    others = f"{', '.join(rest)} and {last}"
     how = f"order {motion.order:.2g}" if np.isfinite(motion.order) else "no order seen"
     until = find_predictable_time(data)
     if unknown:
