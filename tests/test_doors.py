@@ -37,8 +37,8 @@ BEHIND = {
         simulation.driver simulation.method simulation.run sweep.job sweep.store
         """,
     "what pictures and commands are made of": """
-        cli.common cli.look cli.plot plots.browser plots.contact plots.impulses plots.lines
-        plots.magnified plots.programmed plots.robot plots.run plots.scene plots.style
+        cli.common cli.look cli.plot plots.bands plots.browser plots.contact plots.impulses
+        plots.lines plots.magnified plots.programmed plots.robot plots.run plots.scene plots.style
         """,
 }
 """Modules within packages by what tests need of them."""

@@ -22,6 +22,7 @@ from nsopt.cli.common import (
     plain_errors,
 )
 from nsopt.problem import load_stated
+from nsopt.simulation import Check
 from nsopt.sweep import Grid, numbers, sweep, table
 
 
@@ -51,6 +52,10 @@ def run_sweep(
             "repeated. results/PROBLEM_sweep by default."
         ),
     ] = None,
+    check: Annotated[
+        bool,
+        typer.Option(help="Repeat each run in other steps, which tells errors of the measures."),
+    ] = False,
     overwrite: Annotated[
         bool,
         typer.Option("--overwrite", help="Replace a sweep.nc that has other points than this one."),
@@ -70,6 +75,8 @@ def run_sweep(
         method: dict[str, Any] = {}
         if scheme is not None or impact is not None:  # else each point has that of its problem
             method["scheme"] = choose_scheme(scheme, impact, first.scheme)
+        if check:
+            method["check"] = Check()
         claim(context, folder / "sweep.nc")
         try:
             data = sweep(

@@ -16,13 +16,13 @@ from nsopt.analysis import bifurcation
 from nsopt.plots import style
 from nsopt.plots.curves import MOST_NAMED
 from nsopt.plots.style import Array
-from nsopt.stored import NOTES
+from nsopt.stored import ERROR, FIGURE, NOTES
 
 COLUMNS, TITLE_WIDTH = 2, 52
 FEW = 100.0
 """Ratio of the ends of a logarithmic axis, up to which more than decades are numbered."""
-LARGEST_OVER = "contact"
-"""Dimension over which the largest value is shown, as in the table of a sweep."""
+LARGEST_OVER = ("contact", *FIGURE)
+"""Dimensions over which the largest value is shown, as in the table of a sweep."""
 
 
 def measures(*sweeps: xr.Dataset, of: str | None = None, over: str | None = None) -> Figure:
@@ -67,9 +67,11 @@ def measures(*sweeps: xr.Dataset, of: str | None = None, over: str | None = None
     handles: list[Line2D] = []
     for ax, name in zip(axes.flat, names, strict=False):
         values = data[name].where(data["completed"] != 0)
-        if of is None and LARGEST_OVER in values.dims:
-            values = values.max(LARGEST_OVER, keep_attrs=True)
-        handles = _draw(ax, values, across)
+        errors = data[ERROR + name] if ERROR + name in data else 0 * values
+        for dim in (x for x in LARGEST_OVER if of is None and x in values.dims):
+            largest = values.fillna(-np.inf).argmax(dim)
+            values, errors = (x.isel({dim: largest}, drop=True) for x in (values, errors))
+        handles = _draw(ax, values.assign_attrs(data[name].attrs), errors, across)
     for ax in axes.flat[len(names) :]:
         ax.remove()
     for ax in axes.flat[max(0, len(names) - columns) : len(names)]:
@@ -144,15 +146,19 @@ def _shown(data: xr.Dataset, swept: list[str]) -> list[str]:
     known = [
         str(name)
         for name, x in data.data_vars.items()
-        if name not in NOTES and {*x.dims} <= {*swept, LARGEST_OVER} and bool(x.notnull().any())
+        if name not in NOTES
+        and {*x.dims} <= {*swept, *LARGEST_OVER}
+        and bool(x.notnull().any())
+        and str(name).removeprefix(ERROR) not in {*data.data_vars} - {name}
     ]
     if not known:
         raise ValueError("no run of this sweep has a measure; nsopt sweep prints why")
     return known
 
 
-def _draw(ax: Axes, values: xr.DataArray, across: str) -> list[Line2D]:
-    """Draw a line for each combination of the other dimensions."""
+def _draw(ax: Axes, values: xr.DataArray, errors: xr.DataArray, across: str) -> list[Line2D]:
+    """Draw a line for each combination of the other dimensions, with what it may be off by."""
+    off = [y for _, _, y in _lines(errors.fillna(0.0).where(values.notnull()), across)]
     lines = list(_lines(values, across))
     symbol = str(values.attrs.get("units", ""))
     one = symbol not in ("", "1") and "," not in symbol  # else a prefix would say nothing
@@ -161,6 +167,9 @@ def _draw(ax: Axes, values: xr.DataArray, across: str) -> list[Line2D]:
     for k, (label, x, y) in enumerate(lines):
         (line,) = ax.plot(x, unit.factor * y, "o", **style.look(k)._asdict(), markersize=3.0)
         line.set_label(label if label and k < MOST_NAMED else "_other")
+        if np.any(off[k] > 0):
+            color, bars = style.look(k).color, unit.factor * off[k]
+            ax.errorbar(x, unit.factor * y, bars, fmt="none", ecolor=color, elinewidth=0.8)
         handles.append(line)
     if lines and _even_in_logarithm(lines[0][1]):
         ax.set_xscale("log")

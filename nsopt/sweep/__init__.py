@@ -3,6 +3,6 @@
 from nsopt.sweep.measures import MEASURES
 from nsopt.sweep.points import Grid, Samples, numbers
 from nsopt.sweep.run import sweep
-from nsopt.sweep.table import table
+from nsopt.sweep.table import columns, table
 
-__all__ = ["MEASURES", "Grid", "Samples", "numbers", "sweep", "table"]
+__all__ = ["MEASURES", "Grid", "Samples", "columns", "numbers", "sweep", "table"]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from nsopt.problem import Problem, Variants
 from nsopt.simulation import StepBounds
+from nsopt.stored import FIGURE
 
 Row = dict[str, float]
 
@@ -21,7 +22,7 @@ STEP = ("h", "h_min", "h_max")
 """Names that are no Parameter: a fixed step, and bounds of h; others stay as stated."""
 
 SAMPLE = "sample"
-DIMENSIONS = {"time", "q", "v", "contact", "joint", "axis", "body", "quaternion", SAMPLE}
+DIMENSIONS = {"time", "q", "v", "contact", "joint", "axis", "body", "quaternion", SAMPLE, *FIGURE}
 MOST = 1_000_000
 """Points of a sweep: one of a millisecond each would take a quarter of an hour."""
 

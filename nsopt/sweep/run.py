@@ -13,6 +13,7 @@ from nsopt.files import check_writable
 from nsopt.interrupt import interruptible, uninterrupted
 from nsopt.problem import Problem, Variants, load_stated
 from nsopt.stored import NOTES
+from nsopt.sweep.errors import OF_CHECKED
 from nsopt.sweep.gather import gather
 from nsopt.sweep.job import Job, SweepPoint
 from nsopt.sweep.measures import MEASURES, Measure, notes
@@ -71,7 +72,9 @@ def sweep(
         Whether a ``sweep.nc`` in the folder is replaced even if it has points that this sweep has
         not.
     **options
-        As for `simulate`: scheme, solver, acceptance, ...
+        As for `simulate`: scheme, solver, acceptance, ... With ``check=Check()`` each run tells
+        the errors of its measures, ``error_`` before their names, and figures of its contacts
+        with theirs; by default none is checked.
 
     Returns
     -------
@@ -108,7 +111,7 @@ def sweep(
         title, problem = title or Path(problem).stem, load_stated(str(problem))
     measures = {**MEASURES, **(measure or {})}
     job = Job(problem, duration, options, measures, title or "sweep", program())
-    over.check(problem, {*NOTES, *job.measures})
+    over.check(problem, {*NOTES, *job.measures, *OF_CHECKED})
     if workers_timeout is not None:
         positive("workers_timeout", workers_timeout)
     target = None if folder is None else check_writable(Path(folder) / "sweep.nc")
@@ -118,7 +121,9 @@ def sweep(
         _check_continues(target, keys)
     processes = workers, workers_timeout
     points = _points(job, rows, keys, Store(target and target.parent), processes, progress)
-    data = gather(over, points, measures, _provenance(job, over) | {KEYS: " ".join(keys)})
+    data = gather(
+        over, points, [*measures, *OF_CHECKED], _provenance(job, over) | {KEYS: " ".join(keys)}
+    )
     if target is not None:
         with uninterrupted():
             write(data, target)

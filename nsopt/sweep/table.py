@@ -4,32 +4,82 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from nsopt.stored import ERROR, FIGURE
+
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
 MOST_ROWS = 40
 MOST_REASONS = 5
 ASIDE = {"end_time", "run_time"}
 
+OF_CONTACTS = ("contact", *FIGURE)
+"""Dimensions over which the largest value is shown."""
+
 
 def table(data: xr.Dataset) -> str:
     """Return the measures of a sweep, a row for each point, and why points failed.
 
-    Of a measure with a value for each contact the largest is shown; other measures with
-    components are left out.
+    Of a measure with a value for each contact, or joint with contacts, the largest is shown, with
+    the error of that; other measures with components are left out. Errors follow their values.
     """
+    import pandas as pd
+
     dims = [str(d) for d in data["completed"].dims]
     swept = [str(name) for name, x in data.coords.items() if {*x.dims} <= {*dims}]
-    rows = data.drop_vars("stop_reason")
-    rows = rows.max("contact") if rows.sizes.get("contact") else rows
-    shown = [str(name) for name, x in rows.items() if [*x.dims] == dims and name not in ASIDE]
-    text = rows[shown].to_dataframe(dim_order=dims).reset_index()[[*swept, *shown]]
+    rows = columns(data)
+    text = pd.DataFrame({name: rows[name] for name in swept})
+    for name in (x for x in map(str, rows) if x not in {*ASIDE, *swept}):
+        if name.removeprefix(ERROR) in rows and name.startswith(ERROR):
+            continue  # stands beside its value
+        error = rows.get(ERROR + name)
+        text[name] = rows[name] if error is None else list(map(_beside, rows[name], error))
     return "\n".join(
         [
             text.to_string(index=False, max_rows=MOST_ROWS, float_format="{:.4g}".format),
             *_reasons(data, dims, swept),
         ]
     )
+
+
+def columns(data: xr.Dataset) -> pd.DataFrame:
+    """Return the measures of a sweep and their errors as columns, a row for each point.
+
+    ``columns(data).to_csv("sweep.csv", index=False)`` writes them. Of a measure with a value for
+    each contact, or joint with contacts, the largest is taken, with the error of that; other
+    measures with components are left out.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        Of `sweep`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        What was swept, notes and measures; ``error_`` and the name of a measure is its error.
+    """
+    dims = [str(d) for d in data["completed"].dims]
+    swept = [str(name) for name, x in data.coords.items() if {*x.dims} <= {*dims}]
+    rows = data.drop_vars("stop_reason")
+    for over in (d for d in OF_CONTACTS if rows.sizes.get(d)):
+        named = [str(name) for name, x in rows.items() if over in x.dims]
+        for name in (x for x in named if not x.startswith(ERROR)):
+            values, error = rows[name], rows.get(ERROR + name)
+            rows[name] = values.max(over)
+            if error is not None:
+                largest = values.fillna(-np.inf).argmax(over)
+                rows[ERROR + name] = error.isel({over: largest}, drop=True)
+    shown = [str(name) for name, x in rows.items() if [*x.dims] == dims]
+    return rows[shown].to_dataframe(dim_order=dims).reset_index()[[*swept, *shown]]
+
+
+def _beside(value: float, error: float) -> str:
+    """Return a value with its error, which has two digits."""
+    return f"{value:.4g}" if np.isnan(error) else f"{value:.4g} +- {error:.2g}"
 
 
 def _reasons(data: xr.Dataset, dims: list[str], swept: list[str]) -> list[str]:
