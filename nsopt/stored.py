@@ -92,7 +92,7 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
 ERROR = "error_"
 """Before the name of a variable, that of its error."""
 
-FIGURE = ("contact_joint",)
+FIGURE, BEYOND = ("contact_joint",), ("joint",)
 ERRORS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "motion": (TIME, "m", "place of the body that is farthest off, or of its radius of gyration"),
     "q": (("time", "q"), "m, 1", "coordinates"),
@@ -117,6 +117,11 @@ ERRORS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "impact_impulse_sum": (FIGURE, "N s", "impulses of all impacts"),
     "contact_loss_sum": (FIGURE, "J", "energy that contacts took"),
     "lasting_share": (FIGURE, "1", "part of the time in lasting contact"),
+    "beyond_mean_force": (BEYOND, "N", "mean force of a joint, beyond the predictable time"),
+    "beyond_median_force": (BEYOND, "N", "force that it is below in half of that time"),
+    "beyond_peak_force": (BEYOND, "N", "force that it is below in 95 % of that time"),
+    "beyond_impact_rate": (BEYOND, "1/s", "impacts of its contacts a second, in that time"),
+    "beyond_loss_rate": (BEYOND, "J/s", "energy that its contacts take a second, in that time"),
 }
 """What a run that was repeated in other steps tells the error of."""
 

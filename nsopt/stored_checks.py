@@ -262,7 +262,7 @@ def _faults_of_errors(data: xr.Dataset) -> Iterator[str]:
                 yield f"variable {label!r} has entries that are negative"
             if label == ERROR + "motion" and not _is(x.attrs.get("size"), Real, many=False):
                 yield f"attribute 'size' of {label!r} must be a number"
-            for key in ("order", "orders", "unique"):
+            for key in ("order", "orders", "unique", "growth_rate", "alike"):
                 if not _is(x.attrs.get(key, 0.0), Real, many=True):
                     yield f"attribute {key!r} of {label!r} must be a number"
     if FIGURE[0] in data.variables and data.variables[FIGURE[0]].dtype.kind not in "OUST":

@@ -11,6 +11,7 @@ import numpy as np
 from nsopt.blocks import largest
 from nsopt.caveats import by_other_schemes, caveats, has_errors, tell_slip
 from nsopt.contact_modes import statistics_of_modes
+from nsopt.summary.beyond_rows import tell_beyond
 from nsopt.summary.contact_rows import contacts, tell_thinning
 from nsopt.summary.energy_rows import Row, energy
 from nsopt.summary.error_rows import tell_errors
@@ -48,17 +49,18 @@ def summary(data: xr.Dataset, full: bool = False) -> str:
     if full:
         rows += [*head(data, "motion"), *optimum(data)] if best else head(data)
         if data.sizes["time"] > 1:
-            rows += solves(data) if best else tell_errors(data) + steps(data)
+            rows += solves(data) if best else tell_errors(data) + tell_beyond(data, False)
+            rows += [] if best else steps(data)
             rows += energy(data) + residuals(data) + contacts(data) + ranges(data)
     else:
-        if len(told) > MOST_WARNINGS:
-            rest = len(told) - MOST_WARNINGS + 1
-            rows[MOST_WARNINGS - 1 :] = [
-                ("WARNING", f"and {rest} more: result.warnings, nsopt info")
-            ]
+        beyond = [] if best else tell_beyond(data, True)
+        most = MOST_WARNINGS - len(beyond)
+        if len(told) > most:
+            rest = len(told) - most + 1
+            rows[most - 1 :] = [("WARNING", f"and {rest} more: result.warnings, nsopt info")]
         rows += [*head(data, "motion"), *optimum(data, short=True)] if best else head(data)
         if data.sizes["time"] > 1:
-            rows += solves(data) if best else short_errors(data) + short_steps(data)
+            rows += solves(data) if best else short_errors(data) + beyond + short_steps(data)
             rows += energy(data)[:2]
             rows += short_contacts(data) + short_ranges(data)
     return "\n".join(f"{label:<21} {text}" for label, text in rows)

@@ -4,6 +4,7 @@ From the outside in::
 
     accuracy      runs in shorter and shorter steps, until the error is small enough
     check         which other sizes, and what comes of the runs
+    beyond        statistics, where the motion is not predictable any more
     repetition    the same run in steps of a part of the size
     comparison    the errors of what is compared
     figures       what is compared of it beside states: forces that last, impacts, losses

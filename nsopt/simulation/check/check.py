@@ -11,6 +11,12 @@ import numpy as np
 
 from nsopt.caveats import FORCES, find_predictable_time
 from nsopt.contact_modes import contacts_of_joints, find_changes
+from nsopt.simulation.check.beyond import (
+    Course,
+    compare_statistics,
+    find_course,
+    measure_growth,
+)
 from nsopt.simulation.check.comparison import (
     compare_figures,
     compare_forces,
@@ -132,7 +138,7 @@ def _add_errors(
     states = [own, *(x.states for x in again)]
     step = max(1.0, *parts) * float(np.nanmax(data["h"].values))
     errors = compare_states(states, radii, finer, rows, find_changes(own), step)
-    coords = {}
+    coords, courses = {}, list[Course]()
     if all(x.figures and not x.stop.reason for x in again):
         coords["contact_joint"] = [*contacts_of_joints(own)]
         slips = np.bincount(of.dynamics.slip_contacts, minlength=own.sizes["contact"])
@@ -140,6 +146,7 @@ def _add_errors(
         slow = size / (of.run.t_end - of.run.start.t)
         unique = are_forces_unique(own, np.minimum(slips, 2), slow)
         figures = [find_figures(own), *(x.figures for x in again)]
+        courses = [find_course(own), *(x.course for x in again if x.course is not None)]
         errors |= compare_forces([find_forces(x) for x in states], finer, rows)
         resolved = bool(np.isfinite(errors[ERROR + "force"][2]["order"]))
         errors |= compare_figures(figures, finer, unique, resolved)
@@ -150,4 +157,17 @@ def _add_errors(
         if x.stop.reason
     ]
     about = {"error_parts": np.array(parts), "error_unknown": "; ".join(ended)}
-    return data.assign(errors).assign_coords(coords).assign_attrs(about)
+    found = data.assign(errors).assign_coords(coords).assign_attrs(about)
+    return found if ended else _look_beyond(found, states, courses)
+
+
+def _look_beyond(
+    data: xr.Dataset, states: Sequence[xr.Dataset], courses: Sequence[Course]
+) -> xr.Dataset:
+    """Return a run with what is known of it beyond the time until which it is predictable."""
+    until, motion, t = find_predictable_time(data), ERROR + "motion", data["time"].values
+    if until >= t[-1]:
+        return data
+    growth = measure_growth(t, data[motion].values, until)
+    told = data[motion].assign_attrs(growth_rate=growth)
+    return data.assign({motion: told, **compare_statistics(states, courses, until)})

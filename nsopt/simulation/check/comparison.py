@@ -116,7 +116,7 @@ def compare_figures(
         found = [_compare(each, finer, trusted) for each in zip(*values, strict=True)]
         error = np.array([x.error[0] for x in found])
         orders = np.array([x.order for x in found])
-        errors[ERROR + name] = _variable(
+        errors[ERROR + name] = make_variable(
             name, Estimate(error, np.nan), orders=orders, unique=int(unique)
         )
     return errors
@@ -161,10 +161,11 @@ def _extent(values: Sequence[Array]) -> float:
 def _state(name: str, found: Estimate, rows: int, **attrs: float) -> Variable:
     error = np.full((rows, *found.error.shape[1:]), np.nan)
     error[: len(found.error)] = found.error
-    return _variable(name, Estimate(error, found.order), **attrs)
+    return make_variable(name, Estimate(error, found.order), **attrs)
 
 
-def _variable(name: str, found: Estimate, **attrs: Any) -> Variable:
+def make_variable(name: str, found: Estimate, **attrs: Any) -> Variable:
+    """Return errors as a variable, with the order that was seen."""
     dims, unit, text = ERRORS[name]
     about = {"units": unit, "long_name": f"error of the {text}", "order": found.order}
     return dims, found.error, about | attrs

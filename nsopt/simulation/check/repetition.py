@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
 from nsopt.simulation.advance import Stop, advance_to_end
+from nsopt.simulation.check.beyond import Course, find_course
 from nsopt.simulation.check.figures import NEEDED, find_figures
 from nsopt.simulation.driver import Driver
 from nsopt.simulation.method import Method
@@ -74,11 +75,14 @@ class Repetition:
         Of all of its steps.
     stop : Stop
         Why it did not come to the last of the times.
+    course : Course or None
+        What its contacts did, if it has any.
     """
 
     states: xr.Dataset
     figures: dict[str, Array]
     stop: Stop
+    course: Course | None = None
 
 
 def repeat(
@@ -124,7 +128,9 @@ def repeat(
     # That of states between steps would be off by as much as steps are: v is no derivative of q.
     energy = interpolate(states["time"].values, every["time"].values, every["total_energy"].values)
     states = states.assign(total_energy=("time", energy))
-    return Repetition(states, find_figures(every) if needed else {}, stop)
+    if not needed:
+        return Repetition(states, {}, stop)
+    return Repetition(states, find_figures(every), stop, find_course(every))
 
 
 def interpolate(t: Array, nodes: Array, values: Array) -> Array:
