@@ -19,7 +19,7 @@ from nsopt.simulation.batch import Batch, BatchStep, batch_step
 from nsopt.simulation.bounds import StepBounds, until_end
 from nsopt.simulation.chain import Compiled
 from nsopt.simulation.chain_state import ChainParameters, ChainStatus
-from nsopt.simulation.check import Check
+from nsopt.simulation.check import Check, estimate_in_halves
 from nsopt.simulation.checkpoint import Checkpoint, CheckpointError
 from nsopt.simulation.control import (
     ErrorControl,
@@ -58,6 +58,7 @@ __all__ = [
     "StepProgram",
     "batch_step",
     "check_run",
+    "estimate_in_halves",
     "evaluate_at_times",
     "losses_of_forces",
     "objects",

@@ -13,7 +13,7 @@ From the outside in::
 """
 
 from nsopt.simulation.check.accuracy import Accuracy
-from nsopt.simulation.check.check import Check, explain_missing
+from nsopt.simulation.check.check import Check, estimate_in_halves, explain_missing
 from nsopt.simulation.check.repetition import CheckedRun
 
-__all__ = ["Accuracy", "Check", "CheckedRun", "explain_missing"]
+__all__ = ["Accuracy", "Check", "CheckedRun", "estimate_in_halves", "explain_missing"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nsopt.caveats import FORCES, find_predictable_time
 from nsopt.contact_modes import contacts_of_joints, find_changes
@@ -21,6 +22,7 @@ from nsopt.simulation.check.comparison import (
     compare_figures,
     compare_forces,
     compare_states,
+    estimate_figures,
     tell_figure,
 )
 from nsopt.simulation.check.distances import find_gyration_radii
@@ -43,6 +45,8 @@ from nsopt.stored import ERROR
 
 if TYPE_CHECKING:
     import xarray as xr
+
+Array = NDArray[np.float64]
 
 FINER, COARSER = (1 / 2, 1 / 4), (2.0, 4.0)
 """Parts of h of the repetitions."""
@@ -106,6 +110,18 @@ class Check:
             if not last.stop.reason:
                 return _add_errors(of, data, [*again, last], (*parts, FINEST))
         return found
+
+
+def estimate_in_halves(again: Callable[[float], Array]) -> Array:
+    """Return the errors of figures (k,) of a run, each by itself, with their signs, (k,).
+
+    Parameters
+    ----------
+    again : callable
+        Returns them of the run in steps of a part of the size; 1 is the run itself.
+    """
+    runs = [again(part) for part in (1.0, *FINER)]
+    return np.copysign(estimate_figures(runs, finer=True)[0], runs[0] - runs[-1])
 
 
 def explain_missing(data: xr.Dataset, reason: str) -> xr.Dataset:

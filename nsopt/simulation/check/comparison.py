@@ -112,14 +112,20 @@ def compare_figures(
     errors = {}
     for name in runs[0]:
         trusted = resolved or name not in EXTREMES
-        values = [x[name][:, None] for x in runs]  # (joint, 1)
-        found = [_compare(each, finer, trusted) for each in zip(*values, strict=True)]
-        error = np.array([x.error[0] for x in found])
-        orders = np.array([x.order for x in found])
+        error, orders = estimate_figures([x[name] for x in runs], finer, trusted)
         errors[ERROR + name] = make_variable(
             name, Estimate(error, np.nan), orders=orders, unique=int(unique)
         )
     return errors
+
+
+def estimate_figures(
+    runs: Sequence[Array], finer: bool, trusted: bool = True
+) -> tuple[Array, Array]:
+    """Return the errors of figures (k,) of the first of some runs, and orders, each by itself."""
+    each = zip(*(x[:, None] for x in runs), strict=True)
+    found = [_compare(values, finer, trusted) for values in each]
+    return np.array([x.error[0] for x in found]), np.array([x.order for x in found])
 
 
 def tell_figure(name: str, values: Array) -> Variable:

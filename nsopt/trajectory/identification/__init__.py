@@ -1,9 +1,10 @@
 """Parameters by gradient-based search: `fit` to measured motions, `design` for least cost."""
 
 from nsopt.trajectory.identification.design import Design, Limit, design
-from nsopt.trajectory.identification.fit import Fit, FitOutcome, FullWindow, GrowingWindow, fit
+from nsopt.trajectory.identification.fit import Fit, FitOutcome, fit
 from nsopt.trajectory.identification.measured import Measured
 from nsopt.trajectory.identification.unknowns import Unknown
+from nsopt.trajectory.identification.windows import FullWindow, GrowingWindow
 
 __all__ = [
     "Design",

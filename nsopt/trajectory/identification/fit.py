@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,10 @@ from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics, Start
 from nsopt.schemes import Scheme
-from nsopt.simulation import StepBounds
+from nsopt.simulation import StepBounds, estimate_in_halves
 from nsopt.trajectory.identification.measured import Measured, check_measured
 from nsopt.trajectory.identification.unknowns import ScaledUnknowns, Unknown
+from nsopt.trajectory.identification.windows import GrowingWindow, Window
 from nsopt.trajectory.sensitivity import Sensitivities, SensitivityError, sensitivities
 
 Array = NDArray[np.float64]
@@ -29,66 +29,6 @@ UNIDENTIFIABLE = 1e-10
 
 UNLIKELY = 1e-6
 """Probability below which noise does not explain a residual."""
-
-
-class Window(ABC):
-    """A rule that divides a measured motion into windows, fitted one after the other."""
-
-    @abstractmethod
-    def ends(self, times: Array, impact: float | None) -> list[float]:
-        """Return the ends of the windows [s]; the last is the end of the motion.
-
-        Parameters
-        ----------
-        times : (n,) [s]
-        impact : float or None [s]
-            The time at which a contact first closes, simulated with the initial values.
-        """
-
-
-@dataclass(frozen=True)
-class FullWindow(Window):
-    """One window, the whole motion; for smooth motions."""
-
-    def ends(self, times: Array, impact: float | None) -> list[float]:
-        del impact
-        return [float(times[-1])]
-
-
-@dataclass(frozen=True)
-class GrowingWindow(Window):
-    """Windows from the start of the motion, each longer than the one before.
-
-    After impacts the motion, as a function of a clearance, oscillates the more the longer it lasts,
-    so that a fit to all of it ends in a local minimum of the residual. The values from a short
-    window are close enough to start the next one.
-
-    Parameters
-    ----------
-    first : float [s], optional
-        End of the first window after the start; by default twice the time of the first impact, or
-        the whole motion where there is none.
-    growth : float
-        Ratio of the length of a window to that of the one before.
-    """
-
-    first: float | None = None
-    growth: float = 1.5
-
-    def __post_init__(self) -> None:
-        if self.first is not None and not self.first > 0:
-            raise ValueError(f"first of GrowingWindow must be positive, got {self.first}")
-        if not self.growth > 1:
-            raise ValueError(f"growth of GrowingWindow must be above 1, got {self.growth}")
-
-    def ends(self, times: Array, impact: float | None) -> list[float]:
-        if self.first is None and impact is None:
-            return [float(times[-1])]
-        end, ends = self.first if self.first is not None else 2 * float(impact or 0), []
-        while end < times[-1]:
-            ends.append(float(end))
-            end *= self.growth
-        return [*ends, float(times[-1])]
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +72,8 @@ class Fit:
         best local fit, as the message says; NaN if no start converged or the motion does not
         identify the unknowns.
     covariance : (k, k)
-        inv(J' J) of the residuals over their standard deviations, times ``scale``.
+        inv(J' J) of the residuals over their standard deviations, times ``scale``; and the product
+        of ``step_errors`` with themselves.
     residual : float
         Root mean square of the residuals over their standard deviations: 1 for noise alone.
     converged : bool
@@ -147,6 +88,9 @@ class Fit:
         of neighbouring times are alike.
     degrees : int
         Degrees of freedom, n values less k unknowns.
+    step_errors : (k,)
+        By how much the unknowns are off as the motion is computed in steps, with the sign; NaN
+        where that is not known.
     """
 
     names: tuple[str, ...]
@@ -159,6 +103,7 @@ class Fit:
     outcomes: tuple[FitOutcome, ...]
     scale: float = 1.0
     degrees: int = 0
+    step_errors: Array = field(default_factory=lambda: np.full(0, np.nan))
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -193,6 +138,7 @@ def fit(
     window: Window | None = None,
     starts: int = 1,
     seed: int = 0,
+    check: bool = True,
 ) -> Fit:
     """Find the parameters with which a simulation comes nearest to a measured motion.
 
@@ -215,6 +161,10 @@ def fit(
         Largest number of fits.
     seed : int
         Of the random values.
+    check : bool
+        Whether the motion of the best values is computed in h/2 and h/4 too, and what that changes
+        of them is part of their errors. It is none of values that are of a simulation in the same
+        steps.
 
     Raises
     ------
@@ -242,7 +192,7 @@ def fit(
         outcomes.append(problem.fit_from(x))
         if outcomes[-1].explained:
             break
-    return problem.best(tuple(outcomes))
+    return problem.best(tuple(outcomes), check)
 
 
 class _FitProblem:
@@ -310,7 +260,7 @@ class _FitProblem:
             message,
         )
 
-    def best(self, outcomes: tuple[FitOutcome, ...]) -> Fit:
+    def best(self, outcomes: tuple[FitOutcome, ...], check: bool) -> Fit:
         """Return the best of the outcomes as a `Fit`."""
         names, k = self._box.names, len(self._box.names)
         solved = [outcome for outcome in outcomes if outcome.converged]
@@ -330,8 +280,15 @@ class _FitProblem:
         n, width = self._measured.values.size, self._box.width
         scale = max(best.residual**2 * n / max(n - k, 1), 1.0)
         covariance = scale * np.linalg.inv(J.T @ J) * np.outer(width, width)
+        message, off = best.message, nothing[0]
+        if check:
+            try:
+                off = self._estimate_step_errors(best.end, J)
+            except (SensitivityError, ValueError) as error:
+                message += f"; the error of the steps is not known: {error}"
+            else:
+                covariance += np.outer(off, off)
         errors = np.sqrt(np.diag(covariance))
-        message = best.message
         if not best.explained:
             message += (
                 ": try more starts, state the noise as it is, or mend the model; the values are of "
@@ -349,7 +306,28 @@ class _FitProblem:
             outcomes,
             scale,
             max(n - k, 0),
+            off,
         )
+
+    def _estimate_step_errors(self, values: Array, J: Array) -> Array:
+        """Return by how much the values (k,) of the unknowns are off by the steps, (k,).
+
+        By what the fit would come to with other steps, to first order.
+        """
+        x, count = self._box.scaled(values), len(self._measured.times)
+        own, stated = self._at(x, count), self._options["steps"]
+        longest = float(np.diff(own.steps.t).max())  # steps end at the measured times
+        shortest = min(stated.h_min, longest)
+        bounds = StepBounds(shortest, min(stated.h_max, longest), stated.part)
+
+        def fit_again(part: float) -> Array:
+            options = self._options | {"steps": bounds.scale(part)}
+            value = own.value if part == 1 else self._simulate(x, count, (), options).value
+            off = np.ravel((value - own.value) / self._measured.deviation)
+            again: Array = values - np.linalg.lstsq(J, off)[0] * self._box.width
+            return again
+
+        return estimate_in_halves(fit_again)
 
     def _impact(self, x: Array) -> float | None:
         """Return the time of the first contact force [s]; None if there is none."""
@@ -361,18 +339,23 @@ class _FitProblem:
         key = (x.tobytes(), count)
         if self._motion is None or key != self._key:
             self._evaluations += 1
-            self._motion = sensitivities(
-                self._dynamics,
-                self._start,
-                self._measured.times[:count],
-                outputs=self._measured.outputs,
-                by=self._box.names,
-                by_start=False,
-                parameters=self._box.numbers(x),
-                **self._options,
-            )
+            self._motion = self._simulate(x, count, self._box.names, self._options)
             self._key = key
         return self._motion
+
+    def _simulate(
+        self, x: Array, count: int, by: Sequence[str], options: Mapping[str, Any]
+    ) -> Sensitivities:
+        return sensitivities(
+            self._dynamics,
+            self._start,
+            self._measured.times[:count],
+            outputs=self._measured.outputs,
+            by=by,
+            by_start=False,
+            parameters=self._box.numbers(x),
+            **options,
+        )
 
     def _residuals(self, x: Array, count: int) -> Array:
         off = self._at(x, count).value - self._measured.values[:count]
