@@ -212,6 +212,7 @@ OF_SOME: dict[str, type] = {
     **dict.fromkeys(("internal_states", "limits_tightened", "degrees_of_freedom"), Integral),
     **dict.fromkeys(("dissipates", "forces_dissipate"), Integral),
     **dict.fromkeys(("accuracy", "h_part"), Real),
+    **dict.fromkeys(("objective_error", "objective_order"), Real),
     "accuracy_missed": Integral,
     "error_unknown": str,
     "error_parts": Real,

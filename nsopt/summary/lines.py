@@ -29,6 +29,9 @@ NOTABLE = 0.01
 EVEN = 1e-9
 """By how much steps of one size differ at most, over their mean."""
 
+SOLVED = 1e-7
+"""Of an objective, what solvers leave."""
+
 KEPT = 1e-6
 """Largest violation of conditions with which a guess keeps them."""
 
@@ -121,7 +124,8 @@ def short_ranges(data: xr.Dataset) -> list[Row]:
 def optimum(data: xr.Dataset, short: bool = False) -> list[Row]:
     """Return the objective, its parts, and by how much conditions are violated."""
     attrs = data.attrs
-    rows = [("objective", f"{attrs['objective']:.10g} ({shares(attrs['detailed_cost'])})")]
+    told = f"{attrs['objective']:.10g} ({shares(attrs['detailed_cost'])}){grid_error(attrs)}"
+    rows = [("objective", told)]
     if guess := shares(attrs["guess_cost"]):
         off = attrs["guess_violation"]
         kept = "all conditions kept" if off < KEPT else f"conditions missed by up to {off:.2g}"
@@ -149,6 +153,17 @@ def optimum(data: xr.Dataset, short: bool = False) -> list[Row]:
         code = "" if built is None else f"; {built:.2g} s to make or find its code"
         rows.append(("resimulated", f"to {until:g} s, {off:.1e} (m, rad) off at most{code}"))
     return rows
+
+
+def grid_error(attrs: Mapping[str, Any]) -> str:
+    """Return by how much an objective is off by its grid, where that was measured."""
+    if "objective_error" not in attrs:
+        return ""
+    order = attrs["objective_order"]
+    how = f"order {order:.2g}" if np.isfinite(order) else "no order seen: limited by its grid"
+    small = attrs["objective_error"] <= SOLVED * abs(attrs["objective"]) * (1 + EVEN)
+    how = "no more than solvers leave" if small else how
+    return f", off by {attrs['objective_error']:.2g} (by half and twice the steps: {how})"
 
 
 def given_modes(attrs: Mapping[str, Any]) -> list[Row]:

@@ -57,6 +57,7 @@ from nsopt.trajectory.costs import (
     flattened,
 )
 from nsopt.trajectory.diagnosis import Scaling
+from nsopt.trajectory.grid_error import measure_grid_error
 from nsopt.trajectory.guesses import (
     Earlier,
     FromIdeal,
@@ -224,6 +225,7 @@ __all__ = [
     "fit",
     "flattened",
     "link_capsule",
+    "measure_grid_error",
     "multi_start",
     "optimize",
     "optimize_phases",

@@ -1,0 +1,92 @@
+"""By how much optima on coarse grids are off, where they are known in closed form."""
+
+import numpy as np
+import pytest
+
+from nsopt.result import Result
+from nsopt.trajectory import (
+    Effort,
+    EndAt,
+    Horizon,
+    Optimization,
+    StartAt,
+    Straight,
+    Within,
+    measure_grid_error,
+)
+from tests.trajectory.test_optima import cart
+
+FASTEST = 1.3  # m/s
+RISES = 3 * (FASTEST - 1) / (2 * FASTEST)  # s, until it is that fast
+LIKE = 3.0
+
+
+def limited_speed(steps):
+    """1 m in 1 s from rest to rest, no faster than 1.3 m/s: 8 V^2 / 3 a of the integral of u^2."""
+    conditions = [StartAt([0], [0]), EndAt([1], [0]), Within("rail.speed", upper=FASTEST)]
+    return Optimization(
+        cart(), Horizon(1.0, steps), [Effort()], conditions, Straight([0], [1])
+    ), 8 * FASTEST**2 / (3 * RISES)
+
+
+def limited_place(steps):
+    """Half the integral of u^2 with x <= l = 1/9: 4 / (9 l) = 4 [Bryson, Denham 1963]."""
+    conditions = [StartAt([0], [1]), EndAt([0], [-1]), Within("rail.distance", upper=1 / 9)]
+    return Optimization(
+        cart(), Horizon(1.0, steps), [Effort(weight=0.5)], conditions, Straight([0], [0])
+    ), 4.0
+
+
+@pytest.mark.parametrize("state", [limited_speed, limited_place])
+@pytest.mark.parametrize("steps", [10, 16, 20, 50])
+def test_an_objective_is_off_by_what_it_tells(state, steps):
+    """Within a factor of three, whether or not limits become active at nodes."""
+    optimization, exact = state(steps)
+    result = measure_grid_error(optimization, optimization.solve())
+    off = abs(result.objective - exact)
+    told = result.data.attrs["objective_error"]
+    assert off / LIKE < told < off * LIKE
+
+
+def test_an_exact_optimum_is_off_by_no_more_than_solvers_leave():
+    """Of polynomials: u = 6 - 12 t."""
+    conditions = [StartAt([0], [0]), EndAt([1], [0])]
+    stated = Optimization(cart(), Horizon(1.0, 10), [Effort()], conditions, Straight([0], [1]))
+    result = measure_grid_error(stated, stated.solve())
+    assert result.data.attrs["objective_error"] == pytest.approx(12e-7)
+    for name in ("q", "v", "drive"):
+        assert result[f"error_{name}"].dims == result[name].dims
+        assert np.abs(result[f"error_{name}"].values).max() < 1e-8
+    assert "no more than solvers leave" in result.summary()
+
+
+def test_a_motion_is_off_by_what_it_tells():
+    """Its speed rises as V t (2 - t / a) / a, then is V."""
+    optimization, _ = limited_speed(16)
+    result = measure_grid_error(optimization, optimization.solve())
+    t = result["time"].values
+    t = np.minimum(np.minimum(t, 1 - t), RISES)
+    true = FASTEST * t / RISES * (2 - t / RISES)
+    off = np.abs(result["v"].values[:, 0] - true).max()
+    assert off / LIKE < float(result["error_v"].max()) < LIKE * off
+
+
+def test_it_is_told_and_saved(tmp_path):
+    optimization, _ = limited_speed(10)
+    result = measure_grid_error(optimization, optimization.solve())
+    attrs = result.data.attrs
+    told = f"off by {attrs['objective_error']:.2g} (by half and twice the steps: order"
+    assert told in result.summary()
+    again = Result.open(result.save(tmp_path / "optimum.nc"))
+    assert again.summary() == result.summary()
+    assert np.array_equal(again["error_q"].values, result["error_q"].values)
+
+
+def test_what_cannot_be_halved_is_refused():
+    optimization, _ = limited_speed(9)
+    result = optimization.solve()
+    with pytest.raises(ValueError, match="a grid of 9 steps cannot be halved"):
+        measure_grid_error(optimization, result)
+    failed = Result(result.data.assign_attrs(completed=0))
+    with pytest.raises(ValueError, match="no completed optimum"):
+        measure_grid_error(optimization, failed)
