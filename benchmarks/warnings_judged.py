@@ -4,7 +4,8 @@ Each mechanism of `drawn_mechanisms` is run once in steps as a user may choose t
 the same in 1/16 and 1/32 of h, of smooth ones also an integration of the accelerations by SciPy.
 Where references part, by 1 % of the size of the motion, the run ends before. A run is wrong
 where positions of bodies, relative to the size of the motion, the energy, relative to the largest
-that is exchanged, or the largest lasting force of a contact are off by more than 5 %.
+that is exchanged, the largest lasting force of a contact, or impulses of impacts or losses in a
+joint, where they matter, are off by more than 5 %.
 
 References and outcomes are kept in a folder, so that it can be continued, and another version of
 nsopt be judged by the same references.
@@ -29,13 +30,17 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from nsopt import Check, Result, StepBounds, acceleration, simulate
+from nsopt.contact_modes import contacts_of_joints
 
 Array = NDArray[np.float64]
 
+FIGURES = ("position", "energy", "force", "impulse", "loss")
 WRONG = 0.05
 ALIKE = 0.01
 SAMPLES = 400
-RECORDED = ("body_position", "lasting_force")
+RECORDED = ("body_position", "lasting_force", "impact_impulse", "contact_loss")
+MATTERS = 0.05
+"""Of all that a joint transfers, impulses, and of the energy exchanged, losses, that count."""
 SHORTEST = 0.2
 """Part of the duration that references must agree in."""
 
@@ -51,7 +56,7 @@ def run(draw: Draw, part: float) -> Result:
             steps=StepBounds(h / 1000, h),
             scheme=scheme,
             parameters=draw.parameters,
-            variables=None if part == 1 else RECORDED[: 1 if draw.smooth else 2],
+            variables=None if part == 1 else RECORDED[: 1 if draw.smooth else None],
             progress=False,
             check=Check() if part == 1 else None,
         )
@@ -71,7 +76,24 @@ def sampled(result: Result, times: Array) -> dict[str, Array]:
         "size": np.array(size),
         "until": np.array(t[-1]),
         "force": largest_lasting(result),
+        **sums_of_impacts(result, size),
     }
+
+
+def sums_of_impacts(result: Result, size: float) -> dict[str, Array]:
+    """Return impulses of impacts and losses of each joint, and what they are parts of."""
+    if not {*RECORDED} <= {*result.data.variables} or not result["contact"].size:
+        return {name: np.zeros(0) for name in ("impulse", "loss", "impulse_of", "loss_of")}
+    data, weight = result.data, np.nan_to_num(result["h"].values)
+    found: dict[str, list[float]] = {"impulse": [], "loss": [], "impulse_of": []}
+    for contacts in contacts_of_joints(data).values():
+        found["impulse"].append(float(np.nansum(data["impact_impulse"].values[:, contacts])))
+        found["loss"].append(float(np.nansum(data["contact_loss"].values[:, contacts])))
+        force = np.nan_to_num(data["lasting_force"].values[:, contacts]).sum(axis=1)
+        lasting = float(weight @ np.linalg.norm(force, axis=1))
+        found["impulse_of"].append(found["impulse"][-1] + lasting)
+    arrays = {name: np.array(x) for name, x in found.items()}
+    return arrays | {"loss_of": np.full(len(arrays["loss"]), size)}
 
 
 def largest_lasting(result: Result) -> Array:
@@ -135,7 +157,17 @@ def reference(draw: Draw, path: Path) -> dict[str, Array]:
     with np.errstate(invalid="ignore"):
         unsure = np.abs(coarse["force"] - force) > ALIKE * force
     force[unsure | (until < draw.duration)] = np.nan
+    unsure_sums = False
+    for name in ("impulse", "loss"):
+        value = np.abs(fine[name])
+        parts = np.abs(coarse[name] - fine[name]) > ALIKE * value
+        matters = value > MATTERS * fine[f"{name}_of"]
+        known = matters & ~parts & (until >= draw.duration)
+        unsure_sums |= bool(np.any(matters & parts))
+        fine[name] = np.where(known, fine[name], np.nan)
     found = {"x": fine["x"], "energy": fine["energy"], "size": fine["size"], "force": force}
+    found |= {name: fine[name] for name in ("impulse", "loss")}
+    found["unsure"] = np.array(unsure_sums)
     found |= {"until": np.array(until), "motion": np.array(size)}
     np.savez(path, **found)
     return found
@@ -147,7 +179,7 @@ def of_exact(exact: Exact, fine: dict[str, Array], times: Array) -> tuple[dict[s
     x = fine["x"].copy()
     x[:, 2::3] = heights
     known = {"x": x, "energy": fine["energy"][0] - lost}
-    known["force"] = np.full_like(fine["force"], np.nan)
+    known |= {name: np.full_like(fine[name], np.nan) for name in ("force", "impulse", "loss")}
     return fine | known, np.where(times < until * (1 - 1e-9), 0.0, 1.0)
 
 
@@ -191,7 +223,10 @@ def judged(draw: Draw, true: dict[str, Array]) -> dict[str, Any]:
     if draw.determined and got["force"].size and np.any(np.isfinite(true["force"])):
         with np.errstate(invalid="ignore", divide="ignore"):
             force = float(np.nan_to_num(np.nanmax(np.abs(got["force"] / true["force"] - 1))))
+    sums = {name: off_by(got[name], true[name]) for name in ("impulse", "loss")}
     return {
+        **sums,
+        "unsure": bool(true["unsure"]),
         "position": float(off.max()),
         "energy": float(energy[within].max()),
         "force": force,
@@ -199,6 +234,13 @@ def judged(draw: Draw, true: dict[str, Array]) -> dict[str, Any]:
         "completed": result.completed,
         "seconds": time.perf_counter() - begin,
     }
+
+
+def off_by(got: Array, true: Array) -> float:
+    """Return by how much of themselves sums are off that are known."""
+    if got.shape != true.shape or not np.any(np.isfinite(true)):
+        return 0.0
+    return float(np.nanmax(np.abs(got / true - 1)))
 
 
 def _come_round(result: Result) -> bool:
@@ -211,8 +253,10 @@ def kind_of(x: dict[str, Any]) -> str:
     """Return which of the kinds of outcome one is."""
     if "refused" in x or not x["completed"]:
         return "stopped"
-    wrong = max(x["position"], x["energy"], x["force"]) > WRONG
+    wrong = max(x[name] for name in FIGURES) > WRONG
     told = "warned" if x["warnings"] else "silent"
+    if not wrong and x["warnings"] and x["unsure"]:
+        return "warned, unsure"  # references do not agree on impulses or losses
     return f"{told}, {'wrong' if wrong else 'right'}"
 
 
@@ -223,7 +267,7 @@ def show(outcomes: list[dict[str, Any]]) -> None:
         print(f"{kind:<16}{count:>5}  {100 * count / len(outcomes):.1f} %")
     for x in outcomes:
         if kind_of(x) == "silent, wrong":
-            figures = ", ".join(f"{name} {x[name]:.2g}" for name in ("position", "energy", "force"))
+            figures = ", ".join(f"{name} {x[name]:.2g}" for name in FIGURES)
             print(f"  silent: {x['number']} {x['label']}, h {x['h']:.2g}: off by {figures}")
     for x in outcomes:
         if kind_of(x) == "warned, right":

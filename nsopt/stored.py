@@ -211,9 +211,9 @@ OF_SOME: dict[str, type] = {
     **dict.fromkeys(("generalized_coordinates",), str),
     **dict.fromkeys(("internal_states", "limits_tightened", "degrees_of_freedom"), Integral),
     **dict.fromkeys(("dissipates", "forces_dissipate"), Integral),
-    **dict.fromkeys(("accuracy", "h_part"), Real),
+    **dict.fromkeys(("accuracy", "h_part", "error_tolerance"), Real),
     **dict.fromkeys(("objective_error", "objective_order"), Real),
-    "accuracy_missed": Integral,
+    **dict.fromkeys(("accuracy_missed", "error_tolerance_power"), Integral),
     "error_unknown": str,
     "error_parts": Real,
 }

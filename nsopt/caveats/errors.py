@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nsopt.algebra import find_quantile
 from nsopt.caveats.sizes import ROUND_OFF, TINY, measure_exchange, smaller
@@ -27,11 +28,27 @@ LASTS = 0.1
 FORCES = ("largest_force", "peak_force", "rms_force")
 """Figures of forces that last."""
 
+IMPACTS = {
+    "impact_impulse_sum": "the impulses of impacts in {!r} are",
+    "contact_loss_sum": "the energy that contacts take in {!r} is",
+}
+"""Figures of impacts, in words."""
+
+MATTERS = 0.05
+"""Of all that a joint transfers, impulses of impacts from which on their errors matter; of what a
+motion exchanges, losses."""
+
 SMALL = 0.01
 """Of the largest force of a joint, one that does not matter."""
 
 MOSTLY = 0.95
 """Part of the time in which the error of a force is below what is told."""
+
+AIM = 0.5
+"""Of that error, the one that a tolerance aims at: it sets h by an estimate of its own."""
+
+BELOW = 0.99
+"""Of h_max, the usual step up to which it is something else that sets h."""
 
 PREDICTABLE = 0.05
 """Of the size of a motion, the error up to which it is known."""
@@ -75,8 +92,12 @@ def find_error_of_energy(data: xr.Dataset) -> LargestError:
     return LargestError(value, value / measure_exchange(data), error.attrs["order"])
 
 
-def find_error_of_figure(data: xr.Dataset, name: str) -> LargestError | None:
+def find_error_of_figure(
+    data: xr.Dataset, name: str, among: NDArray[np.bool_] | None = None
+) -> LargestError | None:
     """Return the largest error of a figure of contacts over its size, None where none is known.
+
+    Of all joints, or of those ``among`` (contact_joint,).
 
     That of forces which do not follow from the motion is not, nor that of what there is nothing of.
     """
@@ -84,6 +105,8 @@ def find_error_of_figure(data: xr.Dataset, name: str) -> LargestError | None:
         return None
     error, values = data[ERROR + name], np.abs(data[name].values)
     counts = values + error.values > SMALL * (values + error.values).max()
+    if among is not None:
+        counts &= among
     if name in FORCES:
         counts &= data["lasting_share"].values + data[ERROR + "lasting_share"].values > LASTS
         if not error.attrs["unique"]:
@@ -179,12 +202,45 @@ def _tell_error_of_forces(data: xr.Dataset) -> Iterator[str]:
         )
 
 
+def _tell_error_of_impacts(data: xr.Dataset) -> Iterator[str]:
+    for name, words in IMPACTS.items():
+        if name not in data.variables:
+            continue
+        found = find_error_of_figure(data, name, _matter(data, name))
+        # A sum of a few impacts is off by a whole one or by none: no estimate is a little short.
+        if found is not None and SURE * found.part > ACCURATE:
+            yield (
+                f"{words.format(found.where)} off by {found.value:.2g} "
+                f"{data[name].attrs['units']}, {100 * found.part:.2g} %: {_suggest(data, found)}"
+            )
+
+
+def _matter(data: xr.Dataset, name: str) -> NDArray[np.bool_]:
+    """Return in which joints impulses or losses are a part of the motion that matters."""
+    value = np.abs(data[name].values) + data[ERROR + name].values
+    whole = measure_exchange(data)
+    if name == "impact_impulse_sum":
+        whole = value + data["rms_force"].values * np.ptp(data["time"].values)
+    matters: NDArray[np.bool_] = value >= MATTERS * whole
+    return matters
+
+
 def _suggest(data: xr.Dataset, found: LargestError) -> str:
-    """Return the h that resolves it, by the order that was seen."""
+    """Return the h that resolves it by the order that was seen, or the tolerance that sets h."""
+    h, tolerance = data["h"].values[1:], data.attrs.get("error_tolerance", np.nan)
+    usual = find_quantile(h, h, 0.5)
+    if by_tolerance := bool(np.isfinite(tolerance)) and usual < BELOW * data.attrs["h_max"]:
+        remedy = "lower the tolerance and compare"
+    else:
+        remedy = smaller(data)
     if not np.isfinite(found.order):
-        return f"steps of other sizes do not agree on it, {smaller(data)}"
-    h = data.attrs["h_max"] * (ACCURATE / found.part) ** (1 / found.order)
-    return f"h_max of {h:.1g} s or less"
+        return f"steps of other sizes do not agree on it, {remedy}"
+    factor = (ACCURATE / found.part) ** (1 / found.order)
+    if by_tolerance:
+        factor *= AIM ** (1 / found.order)
+        least = tolerance * factor ** data.attrs["error_tolerance_power"]
+        return f"a tolerance of {least:.1g} m or less"
+    return f"h_max of {min(usual, data.attrs['h_max']) * factor:.1g} s or less"
 
 
 def _tell_missed_accuracy(data: xr.Dataset) -> Iterator[str]:
@@ -203,4 +259,7 @@ def _tell_missed_accuracy(data: xr.Dataset) -> Iterator[str]:
 
 
 CHECKS = (_tell_missed_accuracy,)
-ERRORS = (_tell_error_of_motion, _tell_error_of_energy, _tell_error_of_forces)
+ERRORS = (
+    *(_tell_error_of_motion, _tell_error_of_energy, _tell_error_of_forces),
+    _tell_error_of_impacts,
+)

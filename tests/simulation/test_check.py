@@ -1,5 +1,7 @@
 """The error that a run tells is that by which it is off."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -251,6 +253,37 @@ def test_what_is_off_by_more_than_a_twentieth_is_told():
     assert off(coarse).max() > 0.1 * LENGTH
     assert any("bodies are off by up to" in text for text in coarse.warnings)
     assert not fine.warnings
+
+
+def test_where_a_tolerance_sets_the_steps_the_remedy_is_a_tolerance():
+    """And it helps."""
+    coarse = run(pendulum(), 1.0, FINER, control=ErrorControl(1.5e-2), h_min=1e-6)
+    size = float(coarse.error["motion"].attrs["size"])
+    assert off(coarse).max() > 0.05 * size
+    (told,) = (text for text in coarse.warnings if "bodies are off" in text)
+    assert "h_max" not in told
+    tolerance = float(re.findall(r"a tolerance of ([\d.e-]+) m or less", told)[0])
+    fine = run(pendulum(), 1.0, FINER, control=ErrorControl(tolerance), h_min=1e-6)
+    assert off(fine).max() < 0.05 * size
+    assert not [text for text in fine.warnings if "bodies are off" in text]
+
+
+def test_where_h_max_sets_the_steps_it_is_the_remedy_with_a_tolerance_too():
+    result = run(pendulum(), 0.1, FINER, control=ErrorControl(1.0))
+    assert all("h_max of" in text for text in result.warnings if "bodies are off" in text)
+    assert result.warnings
+
+
+@pytest.mark.parametrize("h", [1e-2, 3e-2])
+def test_impulses_that_are_off_by_more_than_a_twentieth_are_told(h):
+    """A ball bounces: impulses in closed form."""
+    e, height, duration = 0.6, 0.45, 0.8
+    result = run(ball(e, height), h, FINER, duration=duration, h_min=h)
+    speed, first = np.sqrt(2 * G * height), np.sqrt(2 * height / G)
+    flights = np.cumsum([first, *(2 * speed * e**k / G for k in range(1, 9))])
+    true = speed * (1 + e) * np.sum(e ** np.arange(np.sum(flights < duration)))
+    part = abs(float(result["impact_impulse_sum"][0]) / true - 1)
+    assert any("the impulses of impacts in 'floor'" in x for x in result.warnings) == (part > 0.05)
 
 
 def test_a_check_takes_no_negative_time():

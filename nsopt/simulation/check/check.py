@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ from nsopt.simulation.check.repetition import (
     name_steps,
     repeat,
 )
+from nsopt.simulation.control import ErrorControl
 from nsopt.stored import ERROR
 
 if TYPE_CHECKING:
@@ -172,7 +173,13 @@ def _add_errors(
         for x, part in zip(again, parts, strict=True)
         if x.stop.reason
     ]
-    about = {"error_parts": np.array(parts), "error_unknown": "; ".join(ended)}
+    about: dict[str, Any] = {
+        "error_parts": np.array(parts),
+        "error_unknown": "; ".join(ended),
+    }
+    if isinstance(control := of.method.own_control, ErrorControl):
+        about["error_tolerance"] = control.tolerance
+        about["error_tolerance_power"] = of.method.scheme.error_order + 1
     found = data.assign(errors).assign_coords(coords).assign_attrs(about)
     return found if ended else _look_beyond(found, states, courses)
 
