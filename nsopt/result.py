@@ -105,8 +105,9 @@ class Result:
     def error(self) -> xr.Dataset:
         """The estimated errors, by the names of what they are of, NaN where they are not known.
 
-        Of q, v, body_position, energies over time, and of figures of each joint with contacts
-        (`peak_force`, `rms_force`, ...); ``motion`` is that of the body that is farthest off [m].
+        Of q, v, places, energies over time, of angles, gaps, joint_reaction where on record, of
+        figures of each joint with contacts (`peak_force`, `rms_force`, ...), of statistics beyond
+        the predictable time; ``motion`` is that of the body that is farthest off [m].
         The attribute ``order`` of each is the order that was seen, NaN where the error is the
         difference from runs in other steps itself.
 

@@ -204,7 +204,7 @@ def simulate(
     took = perf_counter() - begin
     begin, reached = perf_counter(), driver.start.t
     stop = advance_to_end(driver, history, writer, progress)
-    seconds = perf_counter() - begin
+    seconds, begin = perf_counter() - begin, perf_counter()
     result = history.result(
         {
             "title": title,
@@ -231,7 +231,8 @@ def simulate(
         return Result(explain_missing(result.data, "not asked for"))
     # Of a run that went on from a checkpoint the part before took as long a step.
     whole = (driver.start.t - run.start.t) / max(driver.start.t - reached, TINY)
-    repeated = CheckedRun(dynamics, run, method, history, whole * seconds, took)
+    recorded = perf_counter() - begin
+    repeated = CheckedRun(dynamics, run, method, history, whole * seconds, took, recorded)
     return _measure_errors(check, repeated, result, progress)
 
 

@@ -7,6 +7,7 @@ from scipy.integrate import solve_ivp
 from nsopt import (
     GROUND,
     Body,
+    Check,
     ContactLaw,
     Frame,
     Mechanism,
@@ -108,3 +109,13 @@ def test_what_is_not_recorded_has_no_error():
     result = run(pendulum(), 5e-3, FINER, variables=["q"])
     assert not {"joint_reaction", "body_velocity"} & {*result.error.data_vars}
     assert "body_position" in result.error
+
+
+def test_where_records_take_long_those_of_repetitions_are_of_states_alone():
+    class Slow(Check):
+        def measure(self, of, data, progress):
+            return super().measure(of._replace(record_seconds=6.0), data, progress)
+
+    result = run(pendulum(), 5e-3, Slow())
+    assert not {"joint_reaction", "joint_coordinate"} & {*result.error.data_vars}
+    assert "motion" in result.error

@@ -58,6 +58,9 @@ FINEST = 1 / 8
 SLOWER = 2.0
 """What a repetition may take, over what it was expected to."""
 
+RECORDS = 5.0
+"""Time [s] that records of forces and angles of both repetitions may take in any case."""
+
 RECORDED = 2
 """What a step takes with the record of it, over what it takes by itself, roughly."""
 
@@ -95,7 +98,8 @@ class Check:
         # Where longer steps fail, what takes their place may take much longer than the run did.
         most = SLOWER * max(self.seconds, of.start_seconds, of.seconds)
         again: list[Repetition] = []
-        recorded = name_recorded(data)
+        allowed = max(self.seconds, of.start_seconds, RECORDS)
+        recorded = name_recorded(data) if 2 * of.record_seconds <= allowed else frozenset[str]()
         for part in parts:
             again.append(repeat(of, part, times, recorded, progress, most))
             stop = again[-1].stop

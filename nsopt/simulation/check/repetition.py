@@ -61,6 +61,7 @@ class CheckedRun(NamedTuple):
     history: History
     seconds: float  # of its steps alone
     start_seconds: float  # before the first of them
+    record_seconds: float  # after the last of them
 
 
 @dataclass(frozen=True, eq=False)
