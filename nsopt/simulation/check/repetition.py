@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from nsopt.mechanics import Dynamics
 from nsopt.simulation.advance import Stop, advance_to_end
 from nsopt.simulation.check.beyond import Course, find_course
+from nsopt.simulation.check.comparison import REACTIONS, RECORDED
 from nsopt.simulation.check.figures import NEEDED, find_figures
 from nsopt.simulation.driver import Driver
 from nsopt.simulation.method import Method
@@ -33,18 +34,12 @@ STATES = frozenset(
 """Variables that are compared at the times of a run, beside forces of contacts."""
 
 
-RECORDED = frozenset(
-    {
-        *("body_velocity", "joint_coordinate", "gap", "contact_mode"),
-        *("joint_reaction", "joint_reaction_torque"),
-    }
-)
-"""Variables that are compared too, where they are on record."""
-
-
 def name_recorded(data: xr.Dataset) -> frozenset[str]:
-    """Return the variables that a result has and that are compared, beside `STATES`."""
-    return RECORDED & {*map(str, data.variables)}
+    """Return the variables that a result has and that are compared, beside `STATES`.
+
+    With the modes of contacts, by which impacts are left out of reactions.
+    """
+    return frozenset({*RECORDED, *REACTIONS, "contact_mode"} & {*map(str, data.variables)})
 
 
 def name_steps(part: float) -> str:
