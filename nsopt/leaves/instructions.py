@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain
+from itertools import accumulate
 from typing import NamedTuple
 
 import casadi as ca
@@ -81,17 +81,14 @@ class Instructions:
     sides: list[Instructions]
 
 
-def read_functions(
-    functions: Sequence[ca.Function], entries: Sequence[Entries], *, once: bool
-) -> Instructions:
-    """Read functions one after another: the outputs of all.
+def read_function(function: ca.Function, entries: Entries, *, once: bool) -> Instructions:
+    """Read a function of SX.
 
     Parameters
     ----------
-    functions : sequence of Function
-        Of SX.
-    entries : sequence of lists
-        Of each, what its inputs are, one after another.
+    function : Function
+    entries : Entries
+        What its inputs are, one after another.
     once : bool
         Whether there is a p.
 
@@ -102,8 +99,7 @@ def read_functions(
     """
     sides = _Sides()
     reader = _Reader(sides, once=once)
-    read = [reader.read_of(*of) for of in zip(functions, entries, strict=True)]
-    return reader.instructions([*chain.from_iterable(read)], sides.read)
+    return reader.instructions(reader.read_of(function, entries), sides.read)
 
 
 def read_instances(function: ca.Function, own: int) -> Instructions:
@@ -122,7 +118,7 @@ def read_instances(function: ca.Function, own: int) -> Instructions:
         For an operation that has no machine code.
     """
     x, p = (sum(map(function.nnz_in, of)) for of in (range(own), range(own, function.n_in())))
-    return read_functions([function], [list_entries(X, x) + list_entries(P, p)], once=p > 0)
+    return read_function(function, list_entries(X, x) + list_entries(P, p), once=p > 0)
 
 
 def number_instructions(
