@@ -242,6 +242,8 @@ class _Reader:
     ) -> list[int]:
         """Return the values of outputs, see `number_instructions`."""
         known, stage, base, square = self._numbers, self.stage, BASE, BASE * BASE
+        add, add_left, add_right = self.operation.append, self.left.append, self.right.append
+        add_stage, once = stage.append, self._once
         values = [-1] * len(operation)
         for number in numbers:
             values.append(self._add(CONSTANT, -1, -1, P))
@@ -256,10 +258,13 @@ class _Reader:
                 if a > b and what in COMMUTATIVE:
                     a, b = b, a
                 key = what * square + a * base + b
-                value = known.get(key, -1)
-                if value < 0:
-                    value = known[key] = self._add(what, a, b, max(stage[a], stage[b]))
-                values[k] = value
+                value = values[k] = known.setdefault(key, len(stage))
+                if value == len(stage):  # a new one: as by `_add`, which takes half of the time
+                    add(what)
+                    add_left(a)
+                    add_right(b)
+                    one, other = stage[a], stage[b]
+                    add_stage((one if one > other else other) if once else X)
         return [values[k] for k in outputs]
 
     def call(self, called: ca.Function, given: list[int]) -> list[int]:

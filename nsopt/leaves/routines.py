@@ -85,7 +85,8 @@ def divide_values(instructions: Instructions, turns: InTurn) -> list[Share]:
 
     What does not depend on the x at hand is computed by the first of them that needs it alone.
     """
-    done, copied, names = set[int](), set[int](), turns.routines
+    done = bytearray(operation in (CONSTANT, INPUT) for operation in instructions.operation)
+    copied, names = set[int](), turns.routines
     shares: list[Share] = []
     given = _find_inputs(instructions, "p", dict(enumerate(turns.first)))
     for k, outputs in enumerate(turns.outputs, X):
@@ -100,7 +101,8 @@ def divide_values(instructions: Instructions, turns: InTurn) -> list[Share]:
             Share(prepare, ("p", "kept"), once, given, [], copies),
             Share(evaluate, ("x", "kept", "y"), always, own, outputs, []),
         ]
-        done.update(once)
+        for value in once:
+            done[value] = True
         copied.update(copies)
     if turns.last:
         needed = _find_values(instructions, turns.last, done)
@@ -113,19 +115,26 @@ def divide_values(instructions: Instructions, turns: InTurn) -> list[Share]:
     return shares
 
 
-def _find_values(instructions: Instructions, outputs: Sequence[int], done: set[int]) -> list[int]:
-    """Return the values that outputs are computed from, in order, without those that are done."""
-    found, left = set[int](), [*outputs]
-    while left:
-        value = left.pop()
-        known = value in found or value in done
-        if known or instructions.operation[value] in (CONSTANT, INPUT):
+def _find_values(instructions: Instructions, outputs: Sequence[int], done: bytearray) -> list[int]:
+    """Return the values that outputs are computed from, in order.
+
+    ``done`` tells which need not be computed: entry of a value 1.
+    """
+    left, right, branches = instructions.left, instructions.right, instructions.branches
+    seen, found, ahead = done[:], list[int](), [*outputs]
+    while ahead:
+        value = ahead.pop()
+        if seen[value]:
             continue
-        found.add(value)
-        left += operands_of(instructions, value)
-        if value in instructions.branches:  # its results come with it
-            results = range(value + 1, value + 1 + instructions.branches[value].results)
-            found.update(x for x in results if instructions.needed[x])
+        seen[value] = True
+        found.append(value)
+        if value in branches:
+            ahead += branches[value].operands
+            results = range(value + 1, value + 1 + branches[value].results)  # they come with it
+            ahead += (x for x in results if instructions.needed[x])
+        else:
+            ahead.append(left[value])
+            ahead.append(right[value])
     return sorted(found)
 
 
