@@ -263,8 +263,7 @@ class _Reader:
                     add(what)
                     add_left(a)
                     add_right(b)
-                    one, other = stage[a], stage[b]
-                    add_stage((one if one > other else other) if once else X)
+                    add_stage(max(stage[a], stage[b]) if once else X)
         return [values[k] for k in outputs]
 
     def call(self, called: ca.Function, given: list[int]) -> list[int]:

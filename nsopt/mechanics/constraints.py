@@ -37,7 +37,7 @@ def pose_functions(s: SymbolicMechanism) -> dict[str, Any]:
     """Return the functions of a `Dynamics` that concern configurations, by name."""
     coordinates, q, v = s.coordinates, s.q, s.v
     return {
-        "mass": s.function("mass", "q p", coordinates.mass(q, s.state.value)),
+        "mass": s.function("mass", "q p", s.mass),
         "norms": s.function("norms", "q", coordinates.norms(q)),
         "retract": ca.Function(
             "retract",

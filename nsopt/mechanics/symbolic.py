@@ -178,6 +178,11 @@ class SymbolicMechanism:
         return [*self.mechanism.joints, *self.contacts, *self.rate_constraints]
 
     @cached_property
+    def mass(self) -> ca.SX:
+        """The mass matrix, (nv, nv)."""
+        return self.coordinates.mass(self.q, self.state.value)
+
+    @cached_property
     def forces(self) -> list[tuple[Force, VirtualWork]]:
         """The forces, each with its virtual work."""
         s, forces = self.state, [e for e in self.elements if isinstance(e, Force)]
