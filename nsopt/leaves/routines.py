@@ -164,10 +164,10 @@ def _find_operands(instructions: Instructions, values: Sequence[int]) -> set[int
     return read.union(*(branches[value].operands for value in values if value in branches))
 
 
-def divide(instructions: Instructions, turns: InTurn) -> tuple[list[Routine], int]:
+def place_values(shares: Sequence[Share]) -> tuple[list[Routine], int]:
     """Return the routines, in turn, and how many numbers they keep for each other."""
     routines, kept = [], dict[int, Place]()
-    for share in divide_values(instructions, turns):
+    for share in shares:
         wanted: dict[int, Sequence[Place]] = {**share.targets}
         new = {value: Single("kept", entry) for entry, value in enumerate(share.kept, len(kept))}
         wanted |= {value: [place] for value, place in new.items()}
@@ -179,7 +179,7 @@ def divide(instructions: Instructions, turns: InTurn) -> tuple[list[Routine], in
 
 def routine_of_side(side: Instructions, name: str) -> Routine:
     """Return a side of a branch, from its operands to its results."""
-    (_, evaluate), _ = divide(side, InTurn.of(side))
+    (_, evaluate), _ = place_values(divide_values(side, InTurn.of(side)))
     return evaluate._replace(name=name, arrays=("x", "y"))
 
 
