@@ -4,6 +4,8 @@ Rates are those of [NLP-clearance 2024, eq. 9] with the sign corrected in the er
 velocity in body axes ``G = [-e, -skew(e) + e0 I]``.
 """
 
+from functools import cache
+
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,8 +49,7 @@ def turned(p: ca.SX, w: ca.SX) -> ca.SX:
     By power series of cosine and sine, so that all derivatives exist at w = 0 too; exact to
     round-off up to two radians, with a small error of the angle beyond.
     """
-    cosine, sinc = _cosine_and_sinc(ca.sumsqr(w) / 4)
-    return normalise(cosine * p + sinc * body_rate_matrix(p).T @ w / 2)
+    return _state_turns()[0](p, w)
 
 
 def turned_matrix(w: ca.SX) -> ca.SX:
@@ -56,13 +57,21 @@ def turned_matrix(w: ca.SX) -> ca.SX:
 
     The right Jacobian of the rotation group, as exact as `turned`.
     """
-    x = ca.sumsqr(w) / 4
-    _, sinc = _cosine_and_sinc(x)
+    return _state_turns()[1](w)
+
+
+@cache
+def _state_turns() -> tuple[ca.Function, ca.Function]:
+    """State `turned` and `turned_matrix`, which a mechanism calls for each of its bodies."""
+    p, w = ca.SX.sym("p", 4), ca.SX.sym("w", 3)
+    x, W = ca.sumsqr(w) / 4, ca.skew(w)
+    cosine, sinc = _cosine_and_sinc(x)
+    end = normalise(cosine * p + sinc * body_rate_matrix(p).T @ w / 2)
     series = ca.SX(1)  # of (a - sin a) 6 / a^3, a the angle
     for k in reversed(range(TERMS - 1)):
         series = 1 - x * (4 / ((2 * k + 4) * (2 * k + 5))) * series
-    W = ca.skew(w)
-    return ca.SX.eye(3) - sinc**2 / 2 * W + series / 6 * (w @ w.T - 4 * x * ca.SX.eye(3))
+    T = ca.SX.eye(3) - sinc**2 / 2 * W + series / 6 * (w @ w.T - 4 * x * ca.SX.eye(3))
+    return ca.Function("turned", [p, w], [end]), ca.Function("turned_matrix", [w], [T])
 
 
 def turn_over(w: ca.SX, h: ca.SX) -> tuple[ca.SX, ca.SX]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain
+from itertools import accumulate
 from typing import NamedTuple
 
 import casadi as ca
@@ -81,17 +81,14 @@ class Instructions:
     sides: list[Instructions]
 
 
-def read_functions(
-    functions: Sequence[ca.Function], entries: Sequence[Entries], *, once: bool
-) -> Instructions:
-    """Read functions one after another: the outputs of all.
+def read_function(function: ca.Function, entries: Entries, *, once: bool) -> Instructions:
+    """Read a function of SX.
 
     Parameters
     ----------
-    functions : sequence of Function
-        Of SX.
-    entries : sequence of lists
-        Of each, what its inputs are, one after another.
+    function : Function
+    entries : Entries
+        What its inputs are, one after another.
     once : bool
         Whether there is a p.
 
@@ -102,8 +99,7 @@ def read_functions(
     """
     sides = _Sides()
     reader = _Reader(sides, once=once)
-    read = [reader.read_of(*of) for of in zip(functions, entries, strict=True)]
-    return reader.instructions([*chain.from_iterable(read)], sides.read)
+    return reader.instructions(reader.read_of(function, entries), sides.read)
 
 
 def read_instances(function: ca.Function, own: int) -> Instructions:
@@ -122,7 +118,7 @@ def read_instances(function: ca.Function, own: int) -> Instructions:
         For an operation that has no machine code.
     """
     x, p = (sum(map(function.nnz_in, of)) for of in (range(own), range(own, function.n_in())))
-    return read_functions([function], [list_entries(X, x) + list_entries(P, p)], once=p > 0)
+    return read_function(function, list_entries(X, x) + list_entries(P, p), once=p > 0)
 
 
 def number_instructions(
@@ -246,6 +242,8 @@ class _Reader:
     ) -> list[int]:
         """Return the values of outputs, see `number_instructions`."""
         known, stage, base, square = self._numbers, self.stage, BASE, BASE * BASE
+        add, add_left, add_right = self.operation.append, self.left.append, self.right.append
+        add_stage, once = stage.append, self._once
         values = [-1] * len(operation)
         for number in numbers:
             values.append(self._add(CONSTANT, -1, -1, P))
@@ -260,10 +258,12 @@ class _Reader:
                 if a > b and what in COMMUTATIVE:
                     a, b = b, a
                 key = what * square + a * base + b
-                value = known.get(key, -1)
-                if value < 0:
-                    value = known[key] = self._add(what, a, b, max(stage[a], stage[b]))
-                values[k] = value
+                value = values[k] = known.setdefault(key, len(stage))
+                if value == len(stage):  # a new one: as by `_add`, which takes half of the time
+                    add(what)
+                    add_left(a)
+                    add_right(b)
+                    add_stage(max(stage[a], stage[b]) if once else X)
         return [values[k] for k in outputs]
 
     def call(self, called: ca.Function, given: list[int]) -> list[int]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import zlib
 from collections import OrderedDict
-from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -22,7 +21,7 @@ import numpy as np
 
 from nsopt.kept_code import Entry, cache_folder
 from nsopt.leaves import program
-from nsopt.leaves.instructions import read_functions
+from nsopt.leaves.instructions import read_function
 from nsopt.leaves.program import LeafText, write_program
 from nsopt.leaves.structure import Integers, Structure, read_structure
 from nsopt.leaves.turns import Turns
@@ -36,28 +35,26 @@ _Kept = tuple[Integers, LeafText]
 _texts: OrderedDict[tuple[str, int], _Kept] = OrderedDict()
 
 
-def find_text(functions: Sequence[ca.Function], last: ca.Function | None, lanes: int) -> LeafText:
-    """Return the text of functions in turn: one that is kept, or a new one.
+def find_text(function: ca.Function, turns: Turns, lanes: int) -> LeafText:
+    """Return the text of a function of dense columns: one that is kept, or a new one.
 
     Parameters
     ----------
-    functions : sequence of Function
-        y_k = f_k(x_k, (p, x_1, ..., x_k-1)), dense columns; one alone is y = f(x, p).
-    last : Function, optional
-        Of ((p, x_1, ...), ()).
+    function : Function
+    turns : Turns
+        What of it is computed in turn.
     lanes : int
         See `write_program`.
 
     Raises
     ------
     ValueError
-        For an operation that has no machine code.
+        For an operation that has no machine code, and for what is computed in another order.
     """
-    turns, every = Turns.of(functions, last), [*functions, *([last] if last else [])]
-    long = sum(function.n_instructions() for function in every) >= program.LONG
-    structure = read_structure(every, turns) if long else None
+    long = function.n_instructions() >= program.LONG
+    structure = read_structure(function, turns) if long else None
     if structure is None:
-        instructions = read_functions(every, turns.entries, once=turns.once)
+        instructions = read_function(function, turns.entries, once=turns.once)
         return write_program(instructions, lanes, turns.split(instructions))
     kept = _recall(structure, lanes)
     if kept and structure.allows(kept[0]):

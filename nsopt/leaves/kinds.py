@@ -29,9 +29,9 @@ WIDE = 1500
 """Most inputs of such a value times the number of its readers: a force by which all bodies are
 judged has few inputs where bodies are few, but each of them reads it."""
 
-BASE = 1 << 32
-"""Beyond all numbers of kinds and sets. Keys are integers: of tuples Python would collect garbage
-for long."""
+BASE, SQUARE = 1 << 32, 1 << 64
+"""Beyond all numbers of kinds and sets, and beyond all pairs of these. Keys are integers: of tuples
+Python would collect garbage for long."""
 
 SMALL = 1 << 16
 """Beyond numbers of operations, and of a branch's results."""
@@ -67,11 +67,13 @@ def find_kinds(instructions: Instructions, routines: Sequence[Sequence[int]]) ->
     operation, branches = instructions.operation, instructions.branches
     computing = [0] * len(operation)  # which routines compute a value, as bits
     for k, values in enumerate(routines):
+        bit = SMALL << k
         for value in values:
-            computing[value] |= 1 << k
+            computing[value] |= bit
     left, right = [*instructions.left], [*instructions.right]
     sets, numbers, order = _Sets(), _Numbers(), _order_inputs(instructions)
-    readers, united = find_readers(instructions), sets.united
+    readers, united, sizes = find_readers(instructions), sets.united, sets.sizes
+    none, too_large = sets.none, sets.too_large
     kinds, of = [-1] * len(operation), [sets.none] * len(operation)  # of: sets of inputs
     counts = readers.counts
     for value, needed in enumerate(instructions.needed):
@@ -100,13 +102,13 @@ def find_kinds(instructions: Instructions, routines: Sequence[Sequence[int]]) ->
             first, second = kinds[a] * BASE + at_a, kinds[b] * BASE + at_b
             if second < first and what in COMMUTATIVE:
                 left[value], right[value], first, second = b, a, second, first
-            which = a - value if what == RESULT else what + 1
-            which += SMALL * computing[value]
-            key = (which * BASE**2 + first) * BASE**2 + second
-        if of[value] == sets.too_large or counts[value] * sets.sizes[of[value]] > WIDE:
-            of[value], kinds[value] = sets.none, numbers.find(("alone", value))
+            which = computing[value] + (a - value if what == RESULT else what + 1)
+            key = (which * SQUARE + first) * SQUARE + second
+        union = of[value]
+        if union == too_large or counts[value] * sizes[union] > WIDE:
+            of[value], kinds[value] = none, numbers.find(("alone", value))
         else:
-            kinds[value] = numbers.find_nth(key, of[value])
+            kinds[value] = numbers.find_nth(key, union)
     ordered = replace(instructions, left=left, right=right)
     return Kinds(ordered, kinds, readers)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from nsopt.leaves import routines
 from nsopt.leaves.instructions import Instructions
 from nsopt.leaves.lane_by_lane import write_lane_by_lane
-from nsopt.leaves.routines import Routine, divide, divide_long
+from nsopt.leaves.routines import Routine, divide_long, divide_values, place_values
 from nsopt.leaves.text import (
     Part,
     call_all,
@@ -51,7 +51,8 @@ class LanesText(NamedTuple):
 
 def write_lanes_text(instructions: Instructions, sizes: InstanceSizes, lanes: int) -> LanesText:
     """Write ``map`` and all that it calls; modules that hold loops alone come first."""
-    (prepare, evaluate), kept = divide(instructions, InTurn.of(instructions))
+    shares = divide_values(instructions, InTurn.of(instructions))
+    (prepare, evaluate), kept = place_values(shares)
     evaluate = evaluate._replace(arrays=(*evaluate.arrays, "scratch"))
     parts, scratch = _write_in_lanes(instructions, evaluate, lanes)
     scalar = [*write_functions(instructions, prepare), *write_sides(instructions)]

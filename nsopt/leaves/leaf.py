@@ -17,6 +17,7 @@ from nsopt.leaves.kept_text import find_text
 from nsopt.leaves.machine import GOOD, QUICK, lanes, load_objects, make_object, read_object
 from nsopt.leaves.places import INDICES, NUMBERS
 from nsopt.leaves.program import LeafText
+from nsopt.leaves.turns import Turns
 
 _PREPARE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 _EVALUATE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -147,7 +148,7 @@ class Leaf(Improving[LeafCode]):
 
     def __init__(self, function: ca.Function) -> None:
         check_function(function)
-        super().__init__(find_text([function], None, lanes()))
+        super().__init__(find_text(function, Turns.alone(function), lanes()))
         self._x, self._p = int(function.numel_in(0)), int(function.numel_in(1))
         self._y = int(function.numel_out(0))
         self._name = function.name()
@@ -183,7 +184,7 @@ class Leaf(Improving[LeafCode]):
 
 
 class InTurnCode(NamedTuple):
-    """Machine code of y_k = f_k(x_k, (p, x_1, ..., x_k-1)), and of what follows from all of them.
+    """Machine code of y_k = f_k(p, x_1, ..., x_k), and of what follows from all of them.
 
     Attributes
     ----------
@@ -211,16 +212,20 @@ class LeavesInTurn(Improving[InTurnCode]):
 
     Parameters
     ----------
-    functions : sequence of ca.Function
-        (x_k, (p, x_1, ..., x_k-1)) -> y_k, as of a `Leaf`.
-    last : ca.Function
-        ((p, x_1, ...), ()) -> what follows from all.
+    function : ca.Function
+        Of SX, (p, x_1, ..., x_n) -> (y_1, ..., y_n, what follows from all), dense columns. y_k
+        depends on no x after x_k.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As of a `Leaf`.
     """
 
-    def __init__(self, functions: Sequence[ca.Function], last: ca.Function) -> None:
-        for function in (*functions, last):
-            check_function(function)
-        super().__init__(find_text(functions, last, lanes()))
+    def __init__(self, function: ca.Function) -> None:
+        _check_kind(function)
+        _check_columns(function, function.name_in(), function.name_out())
+        super().__init__(find_text(function, Turns.of(function), lanes()))
 
     def _of(self, addresses: list[int], level: int) -> InTurnCode:
         *of_each, last = addresses
@@ -230,15 +235,25 @@ class LeavesInTurn(Improving[InTurnCode]):
 
 def check_function(function: ca.Function) -> None:
     """Refuse what is no SX function (x, p) -> y of dense columns."""
-    name = function.name()
-    if not function.is_a("SXFunction"):
-        raise TypeError(f"{name!r} is no SX function: expand() it")
+    _check_kind(function)
     if (function.n_in(), function.n_out()) != (2, 1):
         raise ValueError(
-            f"{name!r} has {function.n_in()} inputs and {function.n_out()} outputs:"
+            f"{function.name()!r} has {function.n_in()} inputs and {function.n_out()} outputs:"
             " a leaf has the inputs x and p and the output y"
         )
-    shapes = {"x": function.sparsity_in(0), "p": function.sparsity_in(1)}
-    for what, shape in {**shapes, "y": function.sparsity_out(0)}.items():
+    _check_columns(function, "xp", "y")
+
+
+def _check_kind(function: ca.Function) -> None:
+    if not function.is_a("SXFunction"):
+        raise TypeError(f"{function.name()!r} is no SX function: expand() it")
+
+
+def _check_columns(function: ca.Function, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    """Refuse inputs and outputs that are no dense columns, by their names."""
+    shapes = {name: function.sparsity_in(i) for i, name in enumerate(inputs)}
+    shapes |= {name: function.sparsity_out(i) for i, name in enumerate(outputs)}
+    for what, shape in shapes.items():
         if not shape.is_dense() or (shape.size2() != 1 and shape.numel()):
-            raise ValueError(f"{name!r}: {what} is {shape.dim(True)}, not a dense column")
+            found = f"{what} is {shape.dim(True)}, not a dense column"
+            raise ValueError(f"{function.name()!r}: {found}")

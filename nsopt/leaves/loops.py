@@ -56,7 +56,7 @@ def make_loop(
     for value, number in zip(piece.values, numbers, strict=True):
         alike = schedule.members(value)
         entries = [[memory.entries[x] for x in alike]] if value in memory.entries else []
-        if not is_uneven(schedule, value, wanted):
+        if not (wanted.keys().isdisjoint(alike) or is_uneven(schedule, value, wanted)):
             entries += map(list, zip(*(wanted.get(x, ()) for x in alike), strict=True))
         if entries:
             stored[number] = [memory.find_each(found) for found in entries]
@@ -66,7 +66,10 @@ def make_loop(
 
 def is_uneven(schedule: Schedule, value: int, wanted: Mapping[int, Sequence[Single]]) -> bool:
     """Tell whether some instances go to more places than others."""
-    return len({len(wanted.get(x, ())) for x in schedule.members(value)}) > 1
+    alike = schedule.members(value)
+    if wanted.keys().isdisjoint(alike):
+        return False
+    return len({len(wanted.get(x, ())) for x in alike}) > 1
 
 
 class _Body:

@@ -8,7 +8,7 @@ from nsopt.leaves.instructions import Instructions
 from nsopt.leaves.kinds import PLAIN
 from nsopt.leaves.places import NUMBERS, Single
 from nsopt.leaves.repeated import Repeated
-from nsopt.leaves.routines import divide
+from nsopt.leaves.routines import divide_values, place_values
 from nsopt.leaves.text import CalledBranch, Part, write_functions, write_sides
 from nsopt.leaves.turns import InTurn
 
@@ -64,13 +64,14 @@ def write_program(instructions: Instructions, lanes: int, turns: InTurn | None =
     }
     places = {value: Single(NUMBERS, k) for k, value in enumerate(numbers)}
     sides = [part.module() for part in write_sides(instructions)]
+    shares = divide_values(instructions, turns)
     if sum(instructions.needed) >= LONG:
-        repeated = Repeated(instructions, turns, lanes)
+        repeated = Repeated(instructions, shares, lanes)
         if repeated.has(SHARE):
             found = repeated.write(places)
             modules = (*found.modules, *sides)
             return LeafText(names, modules, found.kept, tuple(numbers.values()), found.indices)
-    routines, kept = divide(instructions, turns)
+    routines, kept = place_values(shares)
     parts = []
     for routine in routines:
         given = {**routine.given, **places}

@@ -15,14 +15,9 @@ from nsopt.leaves.loops import is_uneven, make_loop
 from nsopt.leaves.memory import KEPT, SHARED, Memory
 from nsopt.leaves.places import Single
 from nsopt.leaves.readers import FEWEST, part_by_readers
-from nsopt.leaves.routines import (
-    Routine,
-    divide_values,
-    operands_of,
-)
+from nsopt.leaves.routines import Routine, Share, operands_of
 from nsopt.leaves.schedule import Schedule
 from nsopt.leaves.text import Part, call_all, declare_all, define, write_functions
-from nsopt.leaves.turns import InTurn
 
 ON_STACK = 16_384
 """Numbers that pieces share on the stack at most: threads may have half a megabyte of it."""
@@ -42,14 +37,14 @@ class Repeated:
     Parameters
     ----------
     instructions : Instructions
-    turns : InTurn
+    shares : sequence of Share
+        What each routine computes.
     lanes : int
         Numbers side by side in the widest registers.
     """
 
-    def __init__(self, instructions: Instructions, turns: InTurn, lanes: int) -> None:
-        self._lanes = lanes
-        self._shares = divide_values(instructions, turns)
+    def __init__(self, instructions: Instructions, shares: Sequence[Share], lanes: int) -> None:
+        self._lanes, self._shares = lanes, shares
         computed = [share.values for share in self._shares]
         self._of, self._kinds, self._readers = find_kinds(instructions, computed)
 

@@ -85,7 +85,8 @@ def divide_values(instructions: Instructions, turns: InTurn) -> list[Share]:
 
     What does not depend on the x at hand is computed by the first of them that needs it alone.
     """
-    done, copied, names = set[int](), set[int](), turns.routines
+    done = bytearray(operation in (CONSTANT, INPUT) for operation in instructions.operation)
+    copied, names = set[int](), turns.routines
     shares: list[Share] = []
     given = _find_inputs(instructions, "p", dict(enumerate(turns.first)))
     for k, outputs in enumerate(turns.outputs, X):
@@ -100,7 +101,8 @@ def divide_values(instructions: Instructions, turns: InTurn) -> list[Share]:
             Share(prepare, ("p", "kept"), once, given, [], copies),
             Share(evaluate, ("x", "kept", "y"), always, own, outputs, []),
         ]
-        done.update(once)
+        for value in once:
+            done[value] = True
         copied.update(copies)
     if turns.last:
         needed = _find_values(instructions, turns.last, done)
@@ -113,19 +115,26 @@ def divide_values(instructions: Instructions, turns: InTurn) -> list[Share]:
     return shares
 
 
-def _find_values(instructions: Instructions, outputs: Sequence[int], done: set[int]) -> list[int]:
-    """Return the values that outputs are computed from, in order, without those that are done."""
-    found, left = set[int](), [*outputs]
-    while left:
-        value = left.pop()
-        known = value in found or value in done
-        if known or instructions.operation[value] in (CONSTANT, INPUT):
+def _find_values(instructions: Instructions, outputs: Sequence[int], done: bytearray) -> list[int]:
+    """Return the values that outputs are computed from, in order.
+
+    ``done`` tells which need not be computed: entry of a value 1.
+    """
+    left, right, branches = instructions.left, instructions.right, instructions.branches
+    seen, found, ahead = done[:], list[int](), [*outputs]
+    while ahead:
+        value = ahead.pop()
+        if seen[value]:
             continue
-        found.add(value)
-        left += operands_of(instructions, value)
-        if value in instructions.branches:  # its results come with it
-            results = range(value + 1, value + 1 + instructions.branches[value].results)
-            found.update(x for x in results if instructions.needed[x])
+        seen[value] = True
+        found.append(value)
+        if value in branches:
+            ahead += branches[value].operands
+            results = range(value + 1, value + 1 + branches[value].results)  # they come with it
+            ahead += (x for x in results if instructions.needed[x])
+        else:
+            ahead.append(left[value])
+            ahead.append(right[value])
     return sorted(found)
 
 
@@ -155,10 +164,10 @@ def _find_operands(instructions: Instructions, values: Sequence[int]) -> set[int
     return read.union(*(branches[value].operands for value in values if value in branches))
 
 
-def divide(instructions: Instructions, turns: InTurn) -> tuple[list[Routine], int]:
+def place_values(shares: Sequence[Share]) -> tuple[list[Routine], int]:
     """Return the routines, in turn, and how many numbers they keep for each other."""
     routines, kept = [], dict[int, Place]()
-    for share in divide_values(instructions, turns):
+    for share in shares:
         wanted: dict[int, Sequence[Place]] = {**share.targets}
         new = {value: Single("kept", entry) for entry, value in enumerate(share.kept, len(kept))}
         wanted |= {value: [place] for value, place in new.items()}
@@ -170,7 +179,7 @@ def divide(instructions: Instructions, turns: InTurn) -> tuple[list[Routine], in
 
 def routine_of_side(side: Instructions, name: str) -> Routine:
     """Return a side of a branch, from its operands to its results."""
-    (_, evaluate), _ = divide(side, InTurn.of(side))
+    (_, evaluate), _ = place_values(divide_values(side, InTurn.of(side)))
     return evaluate._replace(name=name, arrays=("x", "y"))
 
 

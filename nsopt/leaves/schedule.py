@@ -61,12 +61,12 @@ class Schedule:
         self._members = dict(members)
         self._looped = self._find_looped()
         self.looped = sum(len(self._members[kind]) for kind in self._looped)
-        self._nth: dict[int, int] = {}  # the instance that a value of a loop belongs to
         self._phase: dict[int, int] = {}  # of kinds: how many loops come before
-        for kind in self._members:  # in the order of their first values, so after their operands
-            if kind in self._looped:
-                self._order(kind)
-            self._phase[kind] = self._find_phase(kind)
+        for kind, alike in self._members.items():  # in the order of their first values, so
+            columns = self.columns(alike[0])  # after their operands
+            if kind in self._looped and self._order(alike, columns):
+                columns = self.columns(alike[0])
+            self._phase[kind] = self._find_phase(kind, columns)
         self.pieces = self._make_pieces(values)
 
     def members(self, value: int) -> list[int]:
@@ -85,7 +85,7 @@ class Schedule:
         """Tell whether operands of a value in a loop come from the same instances of that loop."""
         kind, of = self._kinds[value], self._kinds[column[0]]
         together = of in self._looped and self._phase[of] == self._phase[kind]
-        return together and tuple(self._members[of]) == tuple(column)
+        return together and self._members[of] == [*column]
 
     def read_elsewhere(self) -> Iterator[int]:
         """Find what pieces read that they do not compute."""
@@ -108,28 +108,34 @@ class Schedule:
                     looped -= {kind}.union(*found)
         return looped
 
-    def _order(self, kind: int) -> None:
-        """Number the values of a kind as those that they read, if each reads one of its own."""
-        values = self._members[kind]
-        for column in self.columns(values[0]):
-            of = self._kinds[column[0]]
-            alike = of in self._looped and all(self._kinds[x] == of for x in column)
-            if alike and len({*column}) == len(self._members[of]) == len(values):
-                read = dict(zip(values, column, strict=True))
-                values.sort(key=lambda value: self._nth[read[value]])
-                break
-        self._nth.update((value, k) for k, value in enumerate(values))
+    def _order(self, values: list[int], columns: Sequence[tuple[int, ...]]) -> bool:
+        """Sort the values of a kind as those that they read, if each reads one of its own.
 
-    def _find_phase(self, kind: int) -> int:
-        phase = 0
-        for column in self.columns(self._members[kind][0]):
+        Return whether their order has changed.
+        """
+        for column in columns:
             of = self._kinds[column[0]]
-            own = of in self._looped and self._members[of] == list(column)
-            for operand in {*column}:
-                of = self._kinds[operand]
-                if of in self._phase:
-                    later = not own and not self._looped.isdisjoint((kind, of))
-                    phase = max(phase, self._phase[of] + later)
+            if of in self._looped and len(self._members[of]) == len(values):
+                members = self._members[of]
+                if members == [*column]:
+                    return False
+                if {*members} == {*column}:
+                    nth = {value: k for k, value in enumerate(members)}
+                    read = dict(zip(values, column, strict=True))
+                    values.sort(key=lambda value: nth[read[value]])
+                    return True
+        return False
+
+    def _find_phase(self, kind: int, columns: Sequence[tuple[int, ...]]) -> int:
+        phase, looped, phases = 0, self._looped, self._phase
+        for column in columns:
+            of = self._kinds[column[0]]
+            if of in looped and self._members[of] == [*column]:
+                phase = max(phase, phases[of])
+                continue
+            for of in {*map(self._kinds.__getitem__, column)}:
+                if of in phases:
+                    phase = max(phase, phases[of] + (kind in looped or of in looped))
         return phase
 
     def _make_pieces(self, values: Sequence[int]) -> list[SchedulePiece]:

@@ -1,4 +1,4 @@
-"""What SX functions compute apart from their numbers, as arrays, and those numbers.
+"""What an SX function computes apart from its numbers, as arrays, and those numbers.
 
 CasADi tells one instruction in a call; of a hundred thousand that takes longer than all else of a
 start whose code is on the disk. They stand one after another in what it serializes a function to,
@@ -9,9 +9,10 @@ no `Structure`, and is read instruction by instruction.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from hashlib import sha256
+from itertools import accumulate
 
 import casadi as ca
 import numpy as np
@@ -40,14 +41,13 @@ _ASKED = 64
 
 
 class Structure:
-    """Instructions of functions that are computed in turn and call no others.
+    """Instructions of a function that calls no others.
 
     Parameters
     ----------
     turns : Turns
     records : array of `_RECORD`
-        All instructions, those of one function after those of another. An output has its place
-        among those of all.
+        All instructions. An output has its place among those of all.
     unary : set of int
         Those of the operations that have one operand.
 
@@ -148,25 +148,13 @@ class Structure:
         )
 
 
-def read_structure(functions: Sequence[ca.Function], turns: Turns) -> Structure | None:
-    """Return the instructions of functions of dense columns, where they are found.
-
-    Parameters
-    ----------
-    functions : sequence of Function
-        In turn; what follows from all at the end comes last.
-    turns : Turns
-    """
-    parts, unary, outputs = [], set[int](), 0
-    for function, entries in zip(functions, turns.entries, strict=True):
-        found = _find_records(function)
-        if found is None:
-            return None
-        records, of_one_operand = found
-        parts.append(_place(function, records, entries, outputs))
-        unary |= of_one_operand
-        outputs += function.nnz_out(0)
-    return Structure(turns, np.concatenate(parts), unary)
+def read_structure(function: ca.Function, turns: Turns) -> Structure | None:
+    """Return the instructions of a function of dense columns, where they are found."""
+    found = _find_records(function)
+    if found is None:
+        return None
+    records, unary = found
+    return Structure(turns, _place(function, records, turns.entries), unary)
 
 
 def _find_records(function: ca.Function) -> tuple[NDArray[np.void], set[int]] | None:
@@ -187,16 +175,16 @@ def _find_records(function: ca.Function) -> tuple[NDArray[np.void], set[int]] | 
     return None
 
 
-def _place(
-    function: ca.Function, records: NDArray[np.void], entries: Entries, outputs: int
-) -> NDArray[np.void]:
-    """Return instructions that tell inputs as ``entries`` do, and outputs from ``outputs`` on."""
+def _place(function: ca.Function, records: NDArray[np.void], entries: Entries) -> NDArray[np.void]:
+    """Return instructions that tell inputs as ``entries`` do, and outputs by their place in all."""
+    first_in = np.array([0, *accumulate(function.nnz_in(i) for i in range(function.n_in()))])
+    first_out = np.array([0, *accumulate(function.nnz_out(i) for i in range(function.n_out()))])
     placed = records.copy()
     operation, places = placed["operation"], placed["places"]
     _, number, entry = places[operation == INPUT].T
     told = np.array(entries, dtype=np.int32).reshape(-1, 2)
-    places[operation == INPUT, 1:] = told[number * function.nnz_in(0) + entry]
-    places[operation == OUTPUT, 2] += outputs
+    places[operation == INPUT, 1:] = told[first_in[number] + entry]
+    places[operation == OUTPUT, 2] += first_out[places[operation == OUTPUT, 0]]
     return placed
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
@@ -42,7 +41,7 @@ class InTurn(NamedTuple):
 
 
 class Turns(NamedTuple):
-    """How long the inputs and outputs are of y_k = f_k(x_k, (p, x_1, ..., x_k-1)).
+    """How long the inputs and outputs are of y_k = f_k(p, x_1, ..., x_k).
 
     Attributes
     ----------
@@ -50,17 +49,25 @@ class Turns(NamedTuple):
         Of p, x_1, x_2, ...
     outputs : tuple of int
         Of y_1, y_2, ..., and of what follows from all inputs at the end, if anything does.
+    order : tuple of int
+        Numbers of the inputs as they are stated.
     """
 
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    order: tuple[int, ...]
 
     @classmethod
-    def of(cls, functions: Sequence[ca.Function], last: ca.Function | None = None) -> Turns:
-        """Return those of functions of dense columns, ``last`` of ((p, x_1, ...), ())."""
-        inputs = (functions[0].nnz_in(1), *(function.nnz_in(0) for function in functions))
-        every = functions if last is None else (*functions, last)
-        return cls(inputs, tuple(function.nnz_out(0) for function in every))
+    def alone(cls, function: ca.Function) -> Turns:
+        """Return those of a function (x, p) -> y of dense columns."""
+        return cls((function.nnz_in(1), function.nnz_in(0)), (function.nnz_out(0),), (X, P))
+
+    @classmethod
+    def of(cls, function: ca.Function) -> Turns:
+        """Return those of a function (p, x_1, x_2, ...) -> (y_1, y_2, ...) of dense columns."""
+        inputs = tuple(map(function.nnz_in, range(function.n_in())))
+        outputs = tuple(map(function.nnz_out, range(function.n_out())))
+        return cls(inputs, outputs, tuple(range(len(inputs))))
 
     @property
     def ends(self) -> bool:
@@ -73,17 +80,23 @@ class Turns(NamedTuple):
         return len(self.outputs) > 1 or self.inputs[P] > 0
 
     @property
-    def entries(self) -> list[Entries]:
-        """What the inputs of each function are, x before all others, as to be read."""
-        listed = [list_entries(number, size) for number, size in enumerate(self.inputs)]
-        known = [[*chain.from_iterable(listed[:k])] for k in range(len(listed) + 1)]
-        of_each = [listed[k] + known[k] for k in range(X, len(listed))]
-        return [*of_each, known[-1]] if self.ends else of_each
+    def entries(self) -> Entries:
+        """What the inputs are, one after another as they are stated."""
+        return [*chain.from_iterable(list_entries(k, self.inputs[k]) for k in self.order)]
 
     def split(self, instructions: Instructions) -> InTurn:
-        """Return the functions, whose outputs are those of instructions one after another."""
+        """Return the functions, whose outputs are those of instructions one after another.
+
+        Raises
+        ------
+        ValueError
+            If one of them depends on what is known after it alone.
+        """
         ends, outputs = [0, *accumulate(self.outputs)], instructions.outputs
         of_each = [outputs[begin:end] for begin, end in pairwise(ends)]
+        for k, values in enumerate(of_each, X):
+            if any(instructions.stage[value] > k for value in values):
+                raise ValueError(f"y_{k} depends on x_{k + 1} or a later x: state it after these")
         first = [0, *accumulate(self.inputs)]
         if self.ends:
             return InTurn(of_each[:-1], of_each[-1], first[:-1])

@@ -44,6 +44,7 @@ from nsopt.mechanics.redundancy import (
     redundancy_note,
     redundant_rows,
 )
+from nsopt.mechanics.repeated_calls import recall_calls
 from nsopt.mechanics.resistance import resisted_joint
 from nsopt.mechanics.singularity import singular_posture
 from nsopt.mechanics.spanning_tree import Branch, Relative
@@ -108,6 +109,7 @@ __all__ = [
     "equilibrium",
     "implied_rows",
     "joint_resistance",
+    "recall_calls",
     "redundancy",
     "redundancy_note",
     "redundant_rows",

@@ -107,7 +107,6 @@ def _check_names(dynamics: Dynamics) -> None:
 
 def _functions(s: SymbolicMechanism) -> Dynamics:
     coordinates, q, v = s.coordinates, s.q, s.v
-    M = coordinates.mass(q, s.state.value)
     bias = coordinates.bias(q, v, s.state.value)
     qdot, h = ca.SX.sym("qdot", q.numel()), ca.SX.sym("h")
     twists = coordinates.twists(q, v, h, s.state.value)
@@ -142,7 +141,7 @@ def _functions(s: SymbolicMechanism) -> Dynamics:
         **nonholonomic_functions(s),
         **effort_functions(s),
         reactions=ReactionFunction(s).make(),
-        **ForceFunctions(s).all(M),
+        **ForceFunctions(s).all(s.mass),
         joint_names=tuple(joint.name for joint in s.joints()),
         **joint_coordinate_functions(s),
         **constraint_functions(s),

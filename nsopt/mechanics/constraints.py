@@ -37,7 +37,7 @@ def pose_functions(s: SymbolicMechanism) -> dict[str, Any]:
     """Return the functions of a `Dynamics` that concern configurations, by name."""
     coordinates, q, v = s.coordinates, s.q, s.v
     return {
-        "mass": s.function("mass", "q p", coordinates.mass(q, s.state.value)),
+        "mass": s.function("mass", "q p", s.mass),
         "norms": s.function("norms", "q", coordinates.norms(q)),
         "retract": ca.Function(
             "retract",
@@ -86,7 +86,7 @@ def contact_functions(s: SymbolicMechanism) -> dict[str, Any]:
     """Return the functions of a `Dynamics` that concern contacts, by name."""
     gaps: list[Gap] = [gap for group in s.gaps for gap in group]
     function = ca.vertcat(ca.SX(0, 1), *(gap.function for gap in gaps))
-    W = ca.horzcat(ca.SX(s.v.numel(), 0), *(_gradients(s, group) for group in s.gaps))
+    (W,) = s.evaluated(ca.horzcat(ca.SX(s.v.numel(), 0), *(_gradients(s, x) for x in s.gaps)))
     drift = ca.jacobian(function, s.t)
     rate = W.T @ s.v + s.evaluated(drift)[0]
     return {
@@ -114,12 +114,15 @@ def contact_functions(s: SymbolicMechanism) -> dict[str, Any]:
 
 
 def _gradients(s: SymbolicMechanism, gaps: Sequence[Gap]) -> ca.SX:
-    """Return the gradients of the gaps of a contact, (nv, ng), one by one where they are few."""
+    """Return the gradients of the gaps of a contact, (nv, ng), one by one where they are few.
+
+    They are not evaluated: that takes as long for all contacts as for one.
+    """
     rows = [gap.function for gap in gaps]
-    W = s.gradient(ca.vertcat(ca.SX(0, 1), *rows)).T
+    W = ca.jacobian(ca.vertcat(ca.SX(0, 1), *rows), s.displacement).T
     if len(rows) >= len(set(W.sparsity().row())):
         return W
-    return ca.horzcat(*(s.gradient(row).T for row in rows))
+    return ca.horzcat(*(ca.jacobian(row, s.displacement).T for row in rows))
 
 
 def _with_frames(s: SymbolicMechanism) -> list[tuple[Gap, tuple[Frame, ...]]]:

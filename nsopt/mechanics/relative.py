@@ -109,6 +109,13 @@ class RelativeCoordinates(Coordinates):
         }
         return LinkTree(self.branches, self.entries, rotors, value, weld)
 
+    def _recursion(self, q: ca.SX, value: Value) -> Recursion:
+        """Return the recursions at q: those of the last call, if it was the same."""
+        last: tuple[ca.SX, Value, Recursion] | None = self.__dict__.get("_last")
+        if last is None or q is not last[0] or value != last[1]:
+            last = self.__dict__["_last"] = q, value, Recursion(self.links(value), q)
+        return last[2]
+
     def motions(
         self, q: ca.SX, v: ca.SX, value: Value, displacement: ca.SX | None = None
     ) -> dict[str, Motion]:
@@ -164,27 +171,33 @@ class RelativeCoordinates(Coordinates):
         return quaternions
 
     def mass(self, q: ca.SX, value: Value) -> ca.SX:
-        return Recursion(self.links(value), q).mass_matrix(len(self.v_names))
+        return self._recursion(q, value).mass_matrix(len(self.v_names))
 
     def bias(self, q: ca.SX, v: ca.SX, value: Value) -> ca.SX:
         return self.inertial(q, v, ca.SX.zeros(v.numel()), value)
 
     def twists(self, q: ca.SX, v: ca.SX, h: ca.SX, value: Value) -> ca.SX:
-        return ca.vertcat(SteadyMove(Recursion(self.links(value), q), v, h).twists(), v)
+        return ca.vertcat(SteadyMove(self._recursion(q, value), v, h).twists(), v)
 
     def momentum(self, q: ca.SX, twists: ca.SX, h: ca.SX, value: Value) -> ca.SX:
-        recursion, n = Recursion(self.links(value), q), twists.numel() - len(self.v_names)
+        recursion, n = self._recursion(q, value), twists.numel() - len(self.v_names)
         return recursion.generalized(body_momenta(recursion, twists[:n], h), twists[n:])
 
     def inertial(self, q: ca.SX, v: ca.SX, a: ca.SX, value: Value) -> ca.SX:
-        return Recursion(self.links(value), q).newton_euler(v, a, ca.SX.zeros(3))[0]
+        return self._recursion(q, value).newton_euler(v, a, ca.SX.zeros(3))[0]
 
     def start(self, refuse: bool = True) -> tuple[Array, Array]:
+        q, rates, motions, misfits = self._stated
+        if refuse:
+            check_closed(self.branches, motions)
+            check_velocities(self.branches, misfits)
+        return q.copy(), rates.copy()
+
+    @cached_property
+    def _stated(self) -> tuple[Array, Array, dict[str, Motion], dict[str, float]]:
+        """The stated start, the motions of all bodies there, and by what these are off."""
         q, v = joint_coordinates(self.owners), ca.SX.sym("v", len(self.v_names))
         motions = self.motions(ca.SX(q), v, constant)
         rates, misfits = joint_velocities(self.bodies, motions, v)
-        if refuse:
-            check_closed(self.branches, motions)
-            names = (body.name for body in self.bodies)
-            check_velocities(self.branches, dict(zip(names, misfits, strict=True)))
-        return q, rates
+        names = (body.name for body in self.bodies)
+        return q, rates, motions, dict(zip(names, misfits, strict=True))

@@ -72,6 +72,8 @@ class SymbolicMechanism:
         owners = [None, *(body.name for body in mechanism.bodies)]
         self.twists = {owner: ca.SX.sym(f"twist_{k}", 6) for k, owner in enumerate(owners)}
         self.rates = {owner: ca.SX.sym(f"rate_{k}", 6) for k, owner in enumerate(owners)}
+        virtual = ca.vertcat(self.displacement, *self.twists.values(), *self.rates.values())
+        self._at_rest = [virtual], [ca.SX.zeros(virtual.numel())]
         short = self.coordinates.between(self.q, self.v, value, self.displacement)
         seen = None if short is None else self._displaced(short)
         self.state = State(self.t, self._displaced_motions(), symbols, seen, self._turned)
@@ -79,6 +81,7 @@ class SymbolicMechanism:
         self.state.internal |= {e.name: z[self.states_of(e)] for e in self.stateful}
         rates = self.coordinates.rate_matrix(self.q)
         self.N = ca.vertcat(rates, ca.SX(len(self.internal_names), self.v.numel()))
+        self._moving = ca.vertcat(self.t, self.q), ca.vertcat(1, self.N @ self.v)
 
     def _turned(self, a: Frame, b: Frame) -> ca.SX | None:
         return self.coordinates.turned(a, b, self.q, self.displacement)
@@ -138,8 +141,7 @@ class SymbolicMechanism:
         values: list[ca.SX] = list(expressions)
         for symbols, value in reversed(self.state.frozen_values):
             values = ca.substitute(values, [symbols], [value])
-        virtual = [self.displacement, *self.twists.values(), *self.rates.values()]
-        return ca.substitute(values, virtual, [ca.SX.zeros(x.numel()) for x in virtual])
+        return ca.substitute(values, *self._at_rest)
 
     def wrench(self, frame: Frame, work: VirtualWork) -> ca.SX:
         """Return force and torque of ``work`` on a frame's body, about the frame's origin, (6,)."""
@@ -158,8 +160,7 @@ class SymbolicMechanism:
 
     def rate(self, expression: ca.SX) -> ca.SX:
         """Return d(expression)/dt along the motion at constant v."""
-        moving = ca.vertcat(self.t, self.q)
-        return ca.jtimes(expression, moving, ca.vertcat(1, self.N @ self.v))
+        return ca.jtimes(expression, *self._moving)
 
     def friction_elements(self) -> Iterator[tuple[JointFriction, Element | None, slice]]:
         """Yield each joint friction, its joint if any, and the slice of its internal states."""
@@ -175,6 +176,11 @@ class SymbolicMechanism:
     def joints(self) -> list[Any]:
         """Return the ideal joints, the contacts, then the constraints on velocities."""
         return [*self.mechanism.joints, *self.contacts, *self.rate_constraints]
+
+    @cached_property
+    def mass(self) -> ca.SX:
+        """The mass matrix, (nv, nv)."""
+        return self.coordinates.mass(self.q, self.state.value)
 
     @cached_property
     def forces(self) -> list[tuple[Force, VirtualWork]]:

@@ -178,8 +178,7 @@ def positive(what: str, value: Any, size: int) -> Vector:
 
 def only_known(what: str, expr: ca.SX, known: Iterable[ca.SX], remedy: str) -> None:
     """Raise a ValueError named ``what`` if ``expr`` contains a symbol of none of the ``known``."""
-    stated = {e.element_hash() for column_ in known for e in ca.vertsplit(column_)}
-    strangers = [s.name() for s in ca.symvar(expr) if s.element_hash() not in stated]
+    strangers = ca.Function("stated", [*known], [expr], {"allow_free": True}).get_free()
     if strangers:
         raise ValueError(f"{what} contains unknown symbols {', '.join(strangers)}: {remedy}")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -49,28 +49,48 @@ class RowDerivatives(NamedTuple):
 
     Attributes
     ----------
-    of_terms : Function (x, p) -> (terms, n)
-        By the scaled unknowns.
-    rows : list of lists
-        The terms that each row may be made of.
-    own : list of int
-        The term of each in which its own unknown stands by itself.
+    pattern : (n, n) of bool
+        Which entries there are in rows, whatever they are made of.
+    of_own : Function (x, p) -> (n, n)
+        The rows' derivatives by the scaled unknowns, each made of the term in which its own unknown
+        stands by itself.
     """
 
-    of_terms: ca.Function
-    rows: list[list[int]]
-    own: list[int]
+    pattern: NDArray[np.bool_]
+    of_own: ca.Function
 
-    @property
-    def pattern(self) -> NDArray[np.bool_]:
-        """Which entries there are in rows, (n, n), whatever they are made of."""
-        of_terms = np.asarray(ca.DM(self.of_terms.sparsity_out(0), 1.0).full(), dtype=bool)
-        pattern = [of_terms[terms].any(axis=0) for terms in self.rows]
-        return np.array(pattern, dtype=bool).reshape(len(self.rows), -1)
+    @classmethod
+    def of(
+        cls, mpcc: Mpcc, of_terms: ca.SX, rows: list[list[int]], own: list[int]
+    ) -> RowDerivatives:
+        """Return those of a program.
+
+        Parameters
+        ----------
+        mpcc : Mpcc
+        of_terms : SX (terms, n)
+            Derivatives of the terms.
+        rows : list of lists
+            The terms that each row may be made of.
+        own : list of int
+            Of these the one in which its own unknown stands by itself.
+        """
+        present = _fill(of_terms.sparsity(), True)
+        pattern = [present[terms].any(axis=0) for terms in rows]
+        function = ca.Function("derivatives", [mpcc.x, mpcc.p], [of_terms[own, :]])
+        return cls(np.array(pattern, dtype=bool).reshape(len(rows), -1), function)
 
     def at(self, x: Array, p: Array) -> Array:
-        """Return the rows' derivatives, (n, n), each made of its own term."""
-        return np.asarray(self.of_terms(x, p).full()[self.own])
+        """Return the rows' derivatives, (n, n)."""
+        found = self.of_own(x, p)
+        return np.asarray(_fill(found.sparsity(), found.nonzeros()), dtype=float)
+
+
+def _fill(sparsity: ca.Sparsity, entries: Any) -> NDArray[Any]:
+    """Return a matrix with some entries; the others are zero."""
+    values = np.zeros(sparsity.shape, dtype=np.asarray(entries).dtype)
+    values[tuple(map(np.array, sparsity.get_triplet()))] = entries
+    return values
 
 
 def match_rows(mpcc: Mpcc, derivatives: RowDerivatives) -> list[int]:

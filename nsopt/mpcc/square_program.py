@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -37,13 +38,15 @@ class SquareProgram:
 
     Attributes
     ----------
-    values : Function (x, p) -> (terms, which pairs and events are active, derivatives of the terms
-            row by row)
-        Of scaled unknowns and parameters.
+    mpcc : Mpcc
+    y : SX
+        Terms, which pairs and events are active, derivatives of the terms row by row; of scaled
+        unknowns and parameters.
     square : Square
     """
 
-    values: ca.Function
+    mpcc: Mpcc
+    y: ca.SX
     square: Square
 
     @classmethod
@@ -56,18 +59,15 @@ class SquareProgram:
             If it is not square, or structurally singular.
         """
         check_square(mpcc)
-        x, p = mpcc.x, mpcc.p
         other, differentiated = with_symbols(mpcc)
-        terms = ca.densify(_terms(other))
-        derivatives = _derivatives(terms, x, differentiated)
-        terms = ca.substitute(terms, *differentiated[:2])
+        derivatives = _derivatives(ca.densify(_terms(other)), mpcc.x, differentiated)
+        terms = ca.densify(_terms(mpcc))
         by_rows = derivatives.T  # its entries are those of the derivatives row by row
         starts, columns = by_rows.sparsity().colind(), by_rows.sparsity().row()
         columns_of_terms = [columns[a:b] for a, b in pairwise(starts)]
         sizes, events = _sizes(mpcc), [b.expr.numel() for b in mpcc.first_events]
-        of_terms = ca.Function("derivatives", [x, p], [derivatives])
         rows, own = terms_of_rows(sizes, events), own_terms(sizes, events)
-        match = match_rows(mpcc, RowDerivatives(of_terms, rows, own))
+        match = match_rows(mpcc, RowDerivatives.of(mpcc, derivatives, rows, own))
         # Of multipliers: an equation that gives its own unknown is eliminated before them.
         redundant = [
             found
@@ -77,9 +77,13 @@ class SquareProgram:
         pairs_active = stacked(b.active for b in mpcc.pairs)
         events_active = stacked(b.active for b in mpcc.first_events)
         entries = ca.vec(by_rows.nz[:])  # a column, of one unknown too
-        y = ca.vertcat(terms, pairs_active, events_active, entries)
-        values = ca.Function(f"{mpcc.name}_values", [x, p], [ca.densify(y)])
-        return cls(values, make_square(sizes, events, match, columns_of_terms, redundant))
+        y = ca.densify(ca.vertcat(terms, pairs_active, events_active, entries))
+        return cls(mpcc, y, make_square(sizes, events, match, columns_of_terms, redundant))
+
+    @cached_property
+    def values(self) -> ca.Function:
+        """The function (x, p) -> y."""
+        return ca.Function(f"{self.mpcc.name}_values", [self.mpcc.x, self.mpcc.p], [self.y])
 
 
 class Differentiated(NamedTuple):
@@ -183,9 +187,8 @@ def _terms(mpcc: Mpcc) -> ca.SX:
 
 
 def _derivatives(terms: ca.SX, x: ca.SX, differentiated: Differentiated) -> ca.SX:
-    symbols, values, slopes = differentiated
-    J = ca.jacobian(terms, x) + ca.jacobian(terms, symbols) @ slopes
-    return ca.substitute(J, symbols, values)
+    symbols, _, slopes = differentiated
+    return ca.jacobian(terms, x) + ca.jacobian(terms, symbols) @ slopes  # no symbol is left
 
 
 def _redundant(mpcc: Mpcc) -> list[list[int]]:

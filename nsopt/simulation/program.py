@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mechanics import Dynamics, Start
+from nsopt.mechanics import Dynamics, Start, recall_calls
 from nsopt.mpcc import Evaluator, Mpcc
 from nsopt.schemes import Scales, Scheme, StepStart
 from nsopt.simulation.acceptance import Acceptance, Fault, StackedChecks, StepEnd
@@ -35,8 +35,8 @@ class StepProgram:
         parameters.
     sizes : list of int
         Numbers of unknowns of the parts.
-    given, parameters : SX (p - 1,), SX (p,)
-        Parameters of the first part; these, then the typical force.
+    given, parameters : SX
+        Parameters of the first part; these, then the typical force where it is none of them.
     ends : tuple of SX
         The fields of `StepEnd`, then value and limit of what the step is judged by.
     """
@@ -45,6 +45,7 @@ class StepProgram:
         self, d: Dynamics, scheme: Scheme, acceptance: Acceptance, numbers: Scales | None = None
     ) -> None:
         self.dynamics, self.scheme = d, scheme
+        d = recall_calls(d)
         modes = Mpcc("modes")
         start, h, scales = _stated_start(modes, d, scheme, numbers)
         given = modes.p
@@ -59,10 +60,10 @@ class StepProgram:
         stated = [x for part in (modes, first, second) for x in (*part.earlier, part)]
         self.parts = tuple(part for part in stated if part.variables)
         self.sizes = [part.x.numel() for part in self.parts]
-        force = ca.SX.sym("force")
+        force = ca.SX.sym("force") if numbers else scales.force
         ends = StepEnd.stated(d, start, step)
         self._checks = StackedChecks(acceptance.checks(ends, d, force))
-        self.given, self.parameters = given, ca.vertcat(given, force)
+        self.given, self.parameters = given, ca.vertcat(given, force) if numbers else given
         self.ends = (*ends, self._checks.value, self._checks.limit)
 
     @cached_property

@@ -64,10 +64,12 @@ class StepCode:
         """
         stated = [program.pattern or (program, None) for program in programs]
         squares = {id(of): SquareProgram.of(of) for of, _ in stated}
-        numbers = ca.vertcat(given, *(program.x for program in programs))
-        last = ca.Function("end", [numbers, ca.SX(0, 1)], [ca.densify(end)])
+        numbers = [given, *(program.x for program in programs)]
         if programs and all(values is None for _, values in stated):
-            together = LeavesInTurn([squares[id(of)].values for of, _ in stated], last)
+            values_of_all = [squares[id(of)].y for of, _ in stated]
+            # As one function: what is the same expression in several is read once.
+            whole = ca.Function("step", numbers, [*values_of_all, ca.densify(end)])
+            together = LeavesInTurn(whole)
             kept = together.code.kept
             solved = [_state_solve(x, squares[id(x)].square, None, kept) for x in programs]
             return cls(tuple(solved), together)
@@ -76,7 +78,8 @@ class StepCode:
             _state_solve(x, squares[id(of)].square, values, leaves[id(of)].code.kept)
             for x, (of, values) in zip(programs, stated, strict=True)
         ]
-        return cls(tuple(solved), (*(leaves[id(of)] for of, _ in stated), Leaf(last)))
+        last = _leaf("end", ca.vertcat(*numbers), end)
+        return cls(tuple(solved), (*(leaves[id(of)] for of, _ in stated), last))
 
     @property
     def leaves(self) -> list[Leaf | LeavesInTurn]:

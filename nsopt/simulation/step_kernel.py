@@ -58,8 +58,7 @@ class StepKernel(StepRules):
             self._columns["state"] = self.layout.nz
         self.record = sum(self._columns.values())
         found = [*recorded, ca.norm_inf(ends.motion), ends.kinetic_energy, *program.ends[-2:]]
-        end = ca.substitute(ca.vertcat(*found), program.parameters[-1], self._force)
-        self._step = StepCode.of(program.parts, program.given, end)
+        self._step = StepCode.of(program.parts, program.given, ca.vertcat(*found))
         self._size, self._judged = (column_leaf(f) for f in (self.size, self.judge))
         self._checks, self._recorded = program.ends[-1].numel(), sum(sizes)
         self._seconds = 0.0  # of all calls
@@ -171,9 +170,3 @@ class StepKernel(StepRules):
         """Return the programs with the addresses of the code that is ready."""
         addresses = self._step.addresses.programs
         return self._packed._replace(code=np.array(addresses, dtype=np.int64))
-
-    @property
-    def _force(self) -> ca.SX:
-        """The typical force, which is one of the scales."""
-        given, contacts = self._program.given, len(self._program.dynamics.contact_names)
-        return given[given.numel() - contacts - 3]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nsopt.leaves import LeavesInTurn, leaf, program, routines
-from tests.leaves.functions import assert_same_bits, interpret
+from tests.leaves.functions import assert_same_bits, in_one, interpret
 from tests.leaves.test_repeated import element
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -53,7 +53,7 @@ def test_functions_in_turn_have_the_same_bits(bodies, piece, looped, level, monk
     rng = np.random.default_rng(level)
     for seed in range(2):
         first, second, last = turns(seed, bodies)
-        made = LeavesInTurn([first, second], last)
+        made = LeavesInTurn(in_one([first, second], last))
         made.compile(level)
         code, n = made.code, 3 * bodies
         p, x, z = (rng.normal(size=n) for _ in range(3))
@@ -77,5 +77,15 @@ def test_what_several_need_is_computed_once():
         long = ca.sin(long) * (0.3 + k)
     first = ca.Function("first", [x, p], [long * x])
     last = ca.Function("last", [ca.vertcat(p, x), ca.SX(0, 1)], [long + x])
-    made = LeavesInTurn([first], last)
+    made = LeavesInTurn(in_one([first], last))
     assert sum(text.count("call double @sin(") for text in made._text.modules) == 300
+
+
+def test_functions_that_cannot_be_computed_in_turn_are_refused():
+    p, x, z = (ca.SX.sym(name, 2) for name in "pxz")
+    early = ca.Function("early", [p, x, z], [x * z, z, p])
+    with pytest.raises(ValueError, match="y_1 depends on x_2"):
+        LeavesInTurn(early)
+    wide = ca.Function("wide", [p, x, z], [x.T, z, p], ["p", "x", "z"], ["a", "b", "c"])
+    with pytest.raises(ValueError, match=r"'wide': a is 1x2"):
+        LeavesInTurn(wide)

@@ -10,7 +10,7 @@ from nsopt.leaves import Leaf, LeavesInTurn, kept_text, program
 from nsopt.leaves.instructions import read_instances
 from nsopt.leaves.structure import read_structure
 from nsopt.leaves.turns import Turns
-from tests.leaves.functions import assert_same_bits, interpret, random_function, sx
+from tests.leaves.functions import assert_same_bits, in_one, interpret, random_function, sx
 from tests.leaves.test_in_turn import call
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -45,7 +45,7 @@ def hinges(lengths, mass=0.7, share=0.5):
 
 
 def structure_of(function):
-    return read_structure([function], Turns.of([function]))
+    return read_structure(function, Turns.alone(function))
 
 
 def assert_right(*functions):
@@ -154,7 +154,7 @@ def in_turn(lengths, mass=0.7, calls=False):
 def assert_in_turn(*functions):
     """Compare functions of x, of nothing, of z and of all, in turn."""
     *each, last = functions
-    code = LeavesInTurn(each, last).code
+    code = LeavesInTurn(in_one(each, last)).code
     numbers, kept = np.concatenate([P, X, Z]), np.full(code.kept, np.nan)
     for k, (function, own) in enumerate(zip(each, (X, Z[:0], Z), strict=True)):
         y = np.full(function.numel_out(0), np.nan)
@@ -196,6 +196,7 @@ def test_functions_in_turn_that_are_parted_otherwise_have_another_text(written):
 
 def test_functions_in_turn_of_which_one_calls_others_are_read_one_by_one(written):
     functions = in_turn([0.3] * 11, calls=True)
-    assert read_structure(functions, Turns.of(functions[:-1], functions[-1])) is None
+    whole = in_one(functions[:-1], functions[-1])
+    assert read_structure(whole, Turns.of(whole)) is None
     assert_in_turn(*functions)
     assert len(written) == 1

@@ -134,11 +134,11 @@ class ChainRule:
         d, first = program.dynamics, program.parts[0]
         # The parameters of later parts go on with the unknowns of the parts before them.
         given = [block.symbol for block in first.parameters][:6]
-        t, q, v, p, h, scales = given
+        t, q, v, p, h, _ = given
         x = [part.x for part in program.parts]
         active = [ActiveRows.of(part) for part in program.parts]
         w = ca.vertcat(t, q, v, h, *(p[k] for k in by))
-        end = program.end(*x, ca.vertcat(*given, scales[1]))
+        end = program.end(*x, ca.vertcat(*given))
         reached = ca.vertcat(t + end[0], end[1], end[2])
         self._nz, self._nw = 1 + d.nq + d.nv, w.numel()
         self._blocks = Blocks([ca.vertcat(*a.rows) for a in active], reached, x, w)
