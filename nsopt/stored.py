@@ -203,7 +203,7 @@ OF_SOME: dict[str, type] = {
     **dict.fromkeys(("dissipates", "forces_dissipate"), Integral),
     **dict.fromkeys(("accuracy", "h_part"), Real),
     "accuracy_missed": Integral,
-    "error_unknown": str,
+    **dict.fromkeys(("error_unknown", "search"), str),
     "error_parts": Real,
 }
 """Attributes that not every result has."""

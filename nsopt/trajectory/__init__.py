@@ -110,6 +110,7 @@ from nsopt.trajectory.schedules import (
     WIDE,
     Stage,
 )
+from nsopt.trajectory.search import PLAN, Plan
 from nsopt.trajectory.sensitivity import (
     Derivatives,
     OptimumDerivatives,
@@ -130,6 +131,7 @@ __all__ = [
     "FROM_AFAR_SLOWLY",
     "FROM_NEARBY",
     "GRADUAL",
+    "PLAN",
     "STRAIGHT",
     "WARM_START",
     "WIDE",
@@ -188,6 +190,7 @@ __all__ = [
     "Periodic",
     "Perturbed",
     "PhasedResult",
+    "Plan",
     "Power",
     "PowerLimits",
     "PreparedOptimization",

@@ -22,6 +22,7 @@ from nsopt.trajectory.optimize import optimize
 from nsopt.trajectory.prepared import PreparedOptimization
 from nsopt.trajectory.programs import transcribed
 from nsopt.trajectory.schedules import horizon_settings
+from nsopt.trajectory.search import PLAN, Plan, StatedProgram
 from nsopt.trajectory.sensitivity import cost_derivatives, optimum_derivatives
 from nsopt.trajectory.tie_breaker import of_result, with_cost
 from nsopt.trajectory.transcription.base import Array, Transcription
@@ -36,7 +37,7 @@ class Optimization:
 
     Parameters
     ----------
-    dynamics, horizon, costs, conditions, guess, inputs, scheme, solver
+    dynamics, horizon, costs, conditions, guess, inputs, scheme, solver, plan
         As for `optimize`.
     """
 
@@ -48,6 +49,7 @@ class Optimization:
     inputs: Sequence[str] = ()
     scheme: Scheme | None = None
     solver: Solver = field(default_factory=Solver)
+    plan: Plan[StatedProgram] = PLAN
 
     def solve(
         self,
@@ -78,6 +80,7 @@ class Optimization:
             parameters=parameters,
             scheme=self.scheme,
             solver=self.solver,
+            plan=self.plan,
             title=title,
             verify=verify,
         )
@@ -108,6 +111,7 @@ class Optimization:
             parameters=parameters,
             scheme=self.scheme,
             solver=self.solver,
+            plan=self.plan,
             often=often,
         )
 

@@ -14,7 +14,7 @@ from nsopt.result import Result
 from nsopt.sampled import PARTS, quadratic
 from nsopt.simulation import History
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
-from nsopt.trajectory.transcription.stepped import Stepped
+from nsopt.trajectory.transcription.kinds import as_steps
 from nsopt.trajectory.verification.closed_contacts import closed_modes
 from nsopt.trajectory.verification.crossed_bores import crossed_bores
 from nsopt.trajectory.verification.held_slip import held_slip
@@ -151,15 +151,17 @@ def _over_steps(motion: TranscribedMotion, nv: int) -> dict[str, Variable]:
 def _friction(x: Transcription, motion: TranscribedMotion, p: Array) -> dict[str, Any]:
     """Return attributes of dry friction that turns round within a step, and that should hold."""
     found, slid = reversals(x.dynamics, motion, p), held_slip(x.dynamics, motion, p)
-    if isinstance(x, Stepped) and x.scheme.slip_creep:
-        slid |= {"slip_creep": x.scheme.slip_creep}
+    steps = as_steps(x)
+    if steps is not None and steps.scheme.slip_creep:
+        slid |= {"slip_creep": steps.scheme.slip_creep}
     turned = {} if found is None else found._asdict()
     return slid | {f"reversal_{name}": value for name, value in turned.items()}
 
 
 def _find_crossings(x: Transcription, unknowns: Array, motion: TranscribedMotion) -> dict[str, Any]:
     """Return attributes of pins that cross their bores within a step."""
-    return crossed_bores(x, unknowns, motion) if isinstance(x, Stepped) else {}
+    steps = as_steps(x)
+    return {} if steps is None else crossed_bores(steps, unknowns, motion)
 
 
 def _with_inputs(transcription: Transcription, inputs: Array, p: Array) -> Array:

@@ -45,7 +45,7 @@ def step_bend(transcription: Transcription, nlp: StructuredNlp, guess: Guess, p:
     return StepBend(weight=SHARE * size / max(squares, motion.duration**-3))
 
 
-def bends(transcription: Transcription) -> bool:
+def has_step_bend(transcription: Transcription) -> bool:
     """Return whether a motion has this cost already."""
     return any(isinstance(x, StepBend) for x in transcription.costs)
 

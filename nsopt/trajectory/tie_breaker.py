@@ -59,7 +59,7 @@ def tie_breaker(
     return Smoothness(names=tuple(free), weight=SHARE * size / max(squares, least))
 
 
-def smaller(cost: Smoothness | None, terms: Array) -> Smoothness | None:
+def lessen_tie(cost: Smoothness | None, terms: Array) -> Smoothness | None:
     """Return a tie-breaker that decides between equals alone; None if the one given does.
 
     A motion much faster than its guess makes one large that was sized by the guess.

@@ -10,8 +10,8 @@ from nsopt import Solver, Sqp, StepBounds, Variational
 from nsopt.interrupt import forget
 from nsopt.mpcc import StructuredProgram
 from nsopt.trajectory import STRAIGHT, Earlier, Horizon
-from nsopt.trajectory.coarse_first import coarser
 from nsopt.trajectory.programs import transcribed
+from nsopt.trajectory.search import CoarserGrids
 from tests.trajectory.lifted import PENDULUM, chains, held, lifted, on_an_ideal_hinge
 
 
@@ -56,7 +56,7 @@ def grids(horizon, solver=None, guess=None, c=1e-3):
     stated = (chain.dynamics, horizon, chain.effort(), ends)
     motion = transcribed(*stated, inputs=chain.inputs, p=p, scheme=Variational())
     guess = guess or chains.Hanging(chain, start, end)
-    return [x.steps for x in coarser(motion, guess, solver or Solver())]
+    return [x.steps for x in CoarserGrids().grids(motion, solver or Solver(), guess)]
 
 
 def test_grids_are_halved_down_to_at_least_50_steps():

@@ -30,8 +30,8 @@ from nsopt.trajectory.phases.mode_conditions import (
     contacts_in_modes,
 )
 from nsopt.trajectory.phases.modes import ContactMode, with_modes
-from nsopt.trajectory.step_bend import bends, step_bend
-from nsopt.trajectory.tie_breaker import smaller, tie_breaker
+from nsopt.trajectory.step_bend import has_step_bend, step_bend
+from nsopt.trajectory.tie_breaker import lessen_tie, tie_breaker
 from nsopt.trajectory.transcription.accelerations import no_accelerations
 from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.transcription.collocation import Collocation
@@ -177,7 +177,7 @@ class PhaseProgram:
         """The contacts that are closed, by name."""
         return {x.forces.name: x for x in self.in_modes if x.forces.mode.closed}
 
-    def settled(self, terms: Array) -> PhaseProgram:
+    def with_less_tie(self, terms: Array) -> PhaseProgram:
         """Return the phase with a tie-breaker that decides between equals alone.
 
         Parameters
@@ -185,16 +185,16 @@ class PhaseProgram:
         terms : (k,)
             Its costs at an optimum, that of the tie-breaker last.
         """
-        tie = smaller(self.tie, terms)
+        tie = lessen_tie(self.tie, terms)
         if tie is None:
             return self
         other = self._with_costs((*self.transcription.costs[:-1], tie))
         return replace(other, tie=tie)
 
-    def bent(self) -> PhaseProgram:
+    def with_bend(self) -> PhaseProgram:
         """Return the phase with a little cost of what accelerations do within steps."""
         x = self.transcription
-        if bends(x):
+        if has_step_bend(x):
             return self
         k = len(x.costs) - (self.tie is not None)
         bend = step_bend(x, self.nlp, self.guess, self.p)
