@@ -8,7 +8,7 @@ import numpy as np
 
 from nsopt.mpcc.backend import Outcome, Point
 from nsopt.mpcc.functions import Case, Functions
-from nsopt.mpcc.homotopy import Trial, follow
+from nsopt.mpcc.homotopy import Homotopy, Trial
 from nsopt.mpcc.layout import Tolerances, Vector
 from nsopt.mpcc.least_norm import least_norm
 from nsopt.mpcc.polish import lift, polish
@@ -54,14 +54,11 @@ class RelaxedProgram:
         if start.lam_g.size != self.rows:
             start = Point.cold(start.x, self.rows)
         own = Point.cold(case.guess, self.rows)
-        return follow(
-            self._schedules,
-            start,
-            start if not start.warm and np.array_equal(start.x, own.x) else own,
-            self._retries,
-            lambda stage, point, last: self._try(stage, point, case, last=last),
-            exact=self._exact,
-        )
+        cold = start if not start.warm and np.array_equal(start.x, own.x) else own
+        path = Homotopy(self._schedules, start, cold, self._retries, exact=self._exact)
+        for stage, begin, last in path:
+            path.take(self._try(stage, begin, case, last=last))
+        return path.trials
 
     def judged(self, x: Vector, outcome: Outcome, case: Case) -> Trial:
         """Return a point that was found in another way as a trial, ok where it is a solution."""

@@ -17,10 +17,10 @@ from nsopt.mpcc.backend import Backend, Call, Nlp, Outcome, Point, WarmStart
 from nsopt.mpcc.branch import without_excess
 from nsopt.mpcc.functions import Case
 from nsopt.mpcc.given_rows import given_values, with_room
-from nsopt.mpcc.homotopy import Trial, ended, follow
+from nsopt.mpcc.homotopy import Homotopy, StageAttempt, Trial, ended
 from nsopt.mpcc.layout import Vector
 from nsopt.mpcc.row_residuals import RowResiduals
-from nsopt.mpcc.schedule import Schedule, Stage
+from nsopt.mpcc.schedule import Schedule
 from nsopt.mpcc.settings import Settings
 from nsopt.mpcc.simple_bounds import SimpleBounds, SimplyBounded
 from nsopt.mpcc.solution import Solution, Status
@@ -149,23 +149,18 @@ class StructuredProgram:
         schedules = self._settings.schedules if schedules is None else schedules
         if start.warm:  # a solution needs no homotopy
             schedules = (schedules[0][-1:], *schedules)
-        final = schedules[0][-1]
-
-        exact = replace(case, p=np.append(p, final))
-
-        def followed(call: Call) -> list[Trial]:
-            def trial(stage: Stage, now: Point, last: bool) -> Trial:
-                tried = self._try(call, stage, now, case, final, last=last)
-                if tried.ok or not last or tried.outcome.interrupted or not now.warm:
-                    return tried
-                return self._branch_beside(tried, now, exact)
-
-            return follow(schedules, start, start, self._settings.retries, trial)
-
-        trials = followed(self._call)
-        if self._split.rows.size and not trials[-1].ok and not trials[-1].outcome.interrupted:
-            # Bounds are kept at the cost of all rows: that does not tell which limit cannot be.
-            trials += followed(self._whole)
+        exact = replace(case, p=np.append(p, schedules[0][-1]))
+        trials: list[Trial] = []
+        # Bounds are kept at the cost of all rows: that does not tell which limit cannot be.
+        for whole in (False, True) if self._split.rows.size else (False,):
+            call = self._whole if whole else self._call
+            path = Homotopy(schedules, start, start, self._settings.retries)
+            for attempt in path:
+                outcome = call(attempt.start, np.append(p, attempt.stage), lower, upper)
+                path.take(self._judge_attempt(attempt, outcome, exact))
+            trials += path.trials
+            if trials[-1].ok or trials[-1].outcome.interrupted:
+                break
         found: Stationarity | None = None
         options = self._settings.active_set
         if options is not None and trials[-1].ok and self.nlp.halves.size:
@@ -181,13 +176,14 @@ class StructuredProgram:
     def _stated(self, nlp: Nlp, starts: WarmStart | None = None) -> Nlp:
         return replace(nlp, slope=self._slope, starts=starts, built=self._built)
 
-    def _try(
-        self, call: Call, stage: Stage, start: Point, case: Case, final: Stage, *, last: bool
-    ) -> Trial:
-        outcome = call(start, np.append(case.p, stage), case.lower, case.upper)
-        residuals, f = self._judge.report(outcome.point, np.append(case.p, final), case)
-        ok = outcome.success and (not last or residuals.largest <= 1)
-        return Trial(stage, ok, outcome.point, outcome, residuals, f)
+    def _judge_attempt(self, attempt: StageAttempt, outcome: Outcome, exact: Case) -> Trial:
+        """Return the trial of an attempt, or of the branch beside its start where it failed."""
+        residuals, f = self._judge.report(outcome.point, exact.p, exact)
+        ok = outcome.success and (not attempt.last or residuals.largest <= 1)
+        trial = Trial(attempt.stage, ok, outcome.point, outcome, residuals, f)
+        if ok or not attempt.last or outcome.interrupted or not attempt.start.warm:
+            return trial
+        return self._branch_beside(trial, attempt.start, exact)
 
     def _branch_beside(self, failed: Trial, near: Point, case: Case) -> Trial:
         """Return the end of the branch of the point before a last stage that failed, if it is one.
