@@ -19,11 +19,11 @@ from nsopt.mpcc.backend import (
     Outcome,
     Point,
     Vector,
-    WarmStart,
 )
 from nsopt.mpcc.interrupt_callback import InterruptCallback
 from nsopt.mpcc.linear_solver import Ldlt
 from nsopt.mpcc.padding import PaddedCall, pad
+from nsopt.mpcc.warm_start import WarmStart
 
 
 @dataclass(frozen=True)

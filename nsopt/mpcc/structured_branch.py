@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from nsopt.mpcc.backend import NEAR, Backend, Derivatives, Nlp, Outcome, Point
+from nsopt.mpcc.backend import Backend, Derivatives, Nlp, Outcome, Point
 from nsopt.mpcc.branch import BranchProgram, hold, weight_of
 from nsopt.mpcc.certificate import Certificate, Linearised
 from nsopt.mpcc.functions import Case
@@ -19,6 +19,7 @@ from nsopt.mpcc.lpec import Index, Lpec, Mask
 from nsopt.mpcc.padding import PaddedCall, pad
 from nsopt.mpcc.stationarity import Stationarity, StationarityKind, weaker
 from nsopt.mpcc.structured import StructuredNlp
+from nsopt.mpcc.warm_start import NEAR
 
 WITHIN = 0.1
 """Distance from a point within which the slope of the objective counts."""

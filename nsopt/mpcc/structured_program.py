@@ -13,7 +13,7 @@ import numpy as np
 
 from nsopt.interrupt import interrupted
 from nsopt.mpcc.active_set import ActiveSet, ActiveSetRun
-from nsopt.mpcc.backend import Backend, Call, Nlp, Outcome, Point, WarmStart
+from nsopt.mpcc.backend import Backend, Call, Nlp, Outcome, Point
 from nsopt.mpcc.branch import without_excess
 from nsopt.mpcc.functions import Case
 from nsopt.mpcc.given_rows import given_values, with_room
@@ -28,6 +28,7 @@ from nsopt.mpcc.stationarity import Stationarity
 from nsopt.mpcc.status import why_not_optimal
 from nsopt.mpcc.structured import StructuredNlp
 from nsopt.mpcc.structured_branch import StructuredBranches
+from nsopt.mpcc.warm_start import WarmStart
 
 SHIFT = 10.0
 """Times what the relaxation gains to first order, by which a branch may cost more than its end."""

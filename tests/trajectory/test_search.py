@@ -127,3 +127,9 @@ def test_no_module_asks_which_transcription_or_scheme_there_is():
         names = {x.__name__ for x in kinds}
         asked = [x for x, named in calls("isinstance") if named & names and not x.startswith(home)]
         assert not asked, home
+
+
+@pytest.mark.unit
+def test_warm_starts_have_one_place():
+    made = {module for module, _ in calls("WarmStart") if module.startswith("nsopt.")}
+    assert made == {"nsopt.mpcc.warm_start"}
