@@ -190,7 +190,7 @@ class NlpsolCall:
         self._solve, self._callback = Evaluator(solver), callback
         self._rows = (np.ascontiguousarray(nlp.lower), np.ascontiguousarray(nlp.upper))
 
-    def restated(self, nlp: Nlp) -> NlpsolCall:
+    def restate(self, nlp: Nlp) -> NlpsolCall:
         """Return the call of a program with other limits of its rows."""
         other = copy.copy(self)
         other._rows = (np.ascontiguousarray(nlp.lower), np.ascontiguousarray(nlp.upper))

@@ -156,7 +156,7 @@ class Homotopy:
         return trial
 
 
-def ended(
+def end_solve(
     layout: Layout,
     trials: Sequence[Trial],
     status: Status,

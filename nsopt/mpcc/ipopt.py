@@ -116,7 +116,7 @@ class Ipopt(Backend):
         like = (nlp.name, repr(self), nlp.starts, nlp.slope, nlp.complementary, *more)
         call: NlpsolCall | None = nlp.built.get(like)
         if call is not None:
-            return call.restated(nlp)
+            return call.restate(nlp)
         call = self._solver(nlp, {**self._structure(nlp, own), **more})
         if nlp.x.numel() <= KEPT:
             nlp.built[like] = call

@@ -15,7 +15,7 @@ from nsopt.mpcc.backend import Backend, Point
 from nsopt.mpcc.branch import Branches
 from nsopt.mpcc.disc import split_discs
 from nsopt.mpcc.functions import Case
-from nsopt.mpcc.homotopy import Trial, ended
+from nsopt.mpcc.homotopy import Trial, end_solve
 from nsopt.mpcc.layout import Vector
 from nsopt.mpcc.lifting import lifted
 from nsopt.mpcc.min_map import split_into_pairs
@@ -141,7 +141,7 @@ class Program:
         trials = [x for end in ends if end is not best for x in end.trials] + best.trials
         objectives = tuple(end.objective for end in ends) if len(ends) > 1 else ()
         time = perf_counter() - begin
-        return ended(self.layout, trials, best.status, time, best.found, objectives)
+        return end_solve(self.layout, trials, best.status, time, best.found, objectives)
 
     def _solve(self, start: Point, case: Case) -> End:
         """Return the best end of all ways from a start, the first if it is a solution."""
@@ -181,8 +181,8 @@ class Program:
             options,
             branches,
             case,
-            lambda x, outcome: way.judged(x, outcome, case),
-            lambda trial: way.refined(trial, case),
+            lambda x, outcome: way.judge(x, outcome, case),
+            lambda trial: way.refine(trial, case),
         )
         end = run.run(trials[-1])
         if end.best is None or end.found is None:

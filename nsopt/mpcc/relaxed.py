@@ -60,14 +60,14 @@ class RelaxedProgram:
             path.take(self._try(stage, begin, case, last=last))
         return path.trials
 
-    def judged(self, x: Vector, outcome: Outcome, case: Case) -> Trial:
+    def judge(self, x: Vector, outcome: Outcome, case: Case) -> Trial:
         """Return a point that was found in another way as a trial, ok where it is a solution."""
         point = Point.cold(x, self.rows)
         residuals, _, f = self.functions.report(point, self._sigma, case)
         good = residuals.largest <= 1 and np.abs(x).max() < RUNAWAY and np.isfinite(f)
         return Trial((), bool(good), point, outcome, residuals, f)
 
-    def refined(self, trial: Trial, case: Case) -> Trial:
+    def refine(self, trial: Trial, case: Case) -> Trial:
         """Return the trial polished, then of least norm; each kept only if it meets everything."""
         if self._polish and np.isfinite(trial.residuals.rows).all():
             x = polish(self.functions, trial.point.x, trial.residuals.rows, case)
@@ -90,7 +90,7 @@ class RelaxedProgram:
         if not last:
             return Trial(stage, near, outcome.point, outcome, residuals, f)
         trial = Trial(stage, residuals.largest <= 1, outcome.point, outcome, residuals, f)
-        return self.refined(trial, case) if near else trial
+        return self.refine(trial, case) if near else trial
 
     def _move(self, trial: Trial, x: Vector | None, case: Case) -> Trial:
         if x is None or x is trial.point.x:

@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from nsopt.mpcc.backend import Call, Derivatives, Outcome, Point, Vector
-from nsopt.mpcc.blocks import stacked
+from nsopt.mpcc.blocks import stack
 from nsopt.mpcc.structured import ConstraintBlock, Index, StructuredNlp
 
 
@@ -59,7 +59,7 @@ class SimpleBounds:
         rest = StructuredNlp(blocks, n, k, complementary=nlp.complementary)
         return cls(nlp, rest, np.concatenate(rows), np.concatenate(unknowns))
 
-    def restated(self, whole: StructuredNlp) -> SimpleBounds:
+    def restate(self, whole: StructuredNlp) -> SimpleBounds:
         """Return the same split of a program with other limits."""
         lower, upper = (getattr(whole, side)[self.kept] for side in ("lower", "upper"))
         blocks, first = [], 0
@@ -69,7 +69,7 @@ class SimpleBounds:
             limits = {"lower": lower[own].reshape(shape), "upper": upper[own].reshape(shape)}
             blocks.append(replace(block, **limits))
             first = own.stop
-        return replace(self, whole=whole, rest=self.rest.restated(blocks))
+        return replace(self, whole=whole, rest=self.rest.restate(blocks))
 
     @cached_property
     def kept(self) -> Index:
@@ -146,7 +146,7 @@ def _without(f: ca.Function, simple: Index) -> ca.Function:
     """Return a block's function without some of its rows."""
     inputs = [ca.SX.sym("x", f.numel_in(i)) for i in range(f.n_in())]
     rows, terms = f(*inputs)
-    others = stacked(rows[i] for i in range(rows.numel()) if i not in simple)
+    others = stack(rows[i] for i in range(rows.numel()) if i not in simple)
     return ca.Function(f.name(), inputs, [others, terms])
 
 

@@ -150,7 +150,7 @@ class StructuredBranches(BranchProgram):
             np.append(point.x, halves), np.append(point.lam_x, of_halves), lam_g, point.warm
         )
 
-    def stated(self, point: Point) -> Point:
+    def restore(self, point: Point) -> Point:
         """Return what `lifted` was made of: multipliers of products are zero."""
         lam = np.zeros(self._nlp.lower.size)
         lam[self._order] = point.lam_g
@@ -208,7 +208,7 @@ class StructuredBranches(BranchProgram):
         del closed, case, distance
         return x
 
-    def snapped(self, x: Vector, case: Case, distance: float) -> Vector | None:
+    def snap(self, x: Vector, case: Case, distance: float) -> Vector | None:
         """Return the nearest point whose halves near zero are there, by a Newton step.
 
         An interior-point method ends as far from a bound without a multiplier as the root of its
@@ -264,7 +264,7 @@ class StructuredBranches(BranchProgram):
             np.ones((self.G.size, 2)),
         )
 
-    def settled(
+    def settle(
         self, end: Point, radius: float, tolerance: float, case: Case
     ) -> Stationarity | None:
         none = replace(end, lam_x=0 * end.lam_x, lam_g=0 * end.lam_g)  # nothing to gain at all
@@ -279,7 +279,7 @@ class StructuredBranches(BranchProgram):
         """Return what the multipliers of a point show."""
         return Certificate.of(self._linear(end.x, case), end, (self.G, self.H), radius)
 
-    def classified(self, end: Point, lpec: Lpec, descent: float, tolerance: float) -> Stationarity:
+    def classify(self, end: Point, lpec: Lpec, descent: float, tolerance: float) -> Stationarity:
         both = (lpec.x[self.G] < ACTIVE) & (lpec.x[self.H] < ACTIVE)
         kind = StationarityKind.B
         if not descent <= tolerance:

@@ -17,7 +17,7 @@ from nsopt.mpcc.backend import Backend, Call, Nlp, Outcome, Point
 from nsopt.mpcc.branch import without_excess
 from nsopt.mpcc.functions import Case
 from nsopt.mpcc.given_rows import given_values, with_room
-from nsopt.mpcc.homotopy import Homotopy, StageAttempt, Trial, ended
+from nsopt.mpcc.homotopy import Homotopy, StageAttempt, Trial, end_solve
 from nsopt.mpcc.layout import Vector
 from nsopt.mpcc.row_residuals import RowResiduals
 from nsopt.mpcc.schedule import Schedule
@@ -88,17 +88,17 @@ class StructuredProgram:
         if rest.complementary:
             g = self._of_rest.g(given_values(split.whole), self._p)
             rest = with_room(rest, np.asarray(g).ravel())
-        stated = self._stated(rest.nlp("horizon", self._of_rest), starts)
+        stated = self._state(rest.nlp("horizon", self._of_rest), starts)
         self._call: Call = self._backend.build(stated)
         if split.rows.size:
             self._call = SimplyBounded(split, self._call)
-        self._judge = self._judge.restated(self.nlp)
+        self._judge = self._judge.restate(self.nlp)
 
-    def restated(self, nlp: StructuredNlp, starts: WarmStart | None = None) -> StructuredProgram:
-        """Return the program with other limits of its rows, from `StructuredNlp.restated`."""
+    def restate(self, nlp: StructuredNlp, starts: WarmStart | None = None) -> StructuredProgram:
+        """Return the program with other limits of its rows, from `StructuredNlp.restate`."""
         other = copy.copy(self)
         vars(other).pop("_whole", None)
-        other._take(self._split.restated(nlp), starts)
+        other._take(self._split.restate(nlp), starts)
         return other
 
     @property
@@ -167,14 +167,14 @@ class StructuredProgram:
         if options is not None and trials[-1].ok and self.nlp.halves.size:
             trials, found = self._improve(options, trials, exact)
         status = _status(trials, found)
-        return ended(self._judge.layout, trials, status, perf_counter() - begin, found)
+        return end_solve(self._judge.layout, trials, status, perf_counter() - begin, found)
 
     @cached_property
     def _whole(self) -> Call:
         """The call with all rows as rows."""
-        return self._backend.build(self._stated(self.nlp.nlp("whole", self._derivatives)))
+        return self._backend.build(self._state(self.nlp.nlp("whole", self._derivatives)))
 
-    def _stated(self, nlp: Nlp, starts: WarmStart | None = None) -> Nlp:
+    def _state(self, nlp: Nlp, starts: WarmStart | None = None) -> Nlp:
         return replace(nlp, slope=self._slope, starts=starts, built=self._built)
 
     def _judge_attempt(self, attempt: StageAttempt, outcome: Outcome, exact: Case) -> Trial:
@@ -199,7 +199,7 @@ class StructuredProgram:
         start = branches.lifted(near, case)
         G, H = branches.G, branches.H
         outcome = branches.solve(start, without_excess(start.x[G] <= start.x[H], G, H), case)
-        point, first = branches.stated(outcome.point), failed.outcome
+        point, first = branches.restore(outcome.point), failed.outcome
         residuals, f = self._judge.report(point, case.p, case)
         iterations, time = first.iterations + outcome.iterations, first.time + outcome.time
         if not outcome.success or not residuals.largest <= 1:
@@ -219,13 +219,13 @@ class StructuredProgram:
 
         def judged(x: Vector, outcome: Outcome) -> Trial:
             point = replace(outcome.point, x=x)
-            residuals, f = self._judge.report(branches.stated(point), case.p, case)
+            residuals, f = self._judge.report(branches.restore(point), case.p, case)
             ok = residuals.largest <= 1 and bool(np.isfinite(f))
             return Trial((), ok, point, outcome, residuals, f)
 
         start = replace(origin, point=branches.lifted(origin.point, case))
         case = replace(case, guess=start.point.x)
-        worse = SHIFT * _gained(nlp, origin) + CLOSE * abs(origin.objective)
+        worse = SHIFT * _find_gain(nlp, origin) + CLOSE * abs(origin.objective)
         most = origin.objective + worse
         run = ActiveSetRun(options, branches, case, judged, lambda trial: trial, most)
         best, found, tried = run.run(start)
@@ -234,14 +234,14 @@ class StructuredProgram:
         if best is start:
             return _mark([*tried, *trials]), found
         others = [x for x in (*trials, *tried) if x is not best]
-        point = branches.stated(best.point)
+        point = branches.restore(best.point)
         steepest = branches.steepness(best.point.x, case)
         if not np.abs(best.residuals.gradient).max() <= EXACT * steepest:
             point = replace(point, lam_x=np.nan * point.lam_x, lam_g=np.nan * point.lam_g)
         return _mark([*others, replace(best, point=point)]), found
 
 
-def _gained(nlp: StructuredNlp, end: Trial) -> float:
+def _find_gain(nlp: StructuredNlp, end: Trial) -> float:
     """Return by how much the relaxation at the end of the homotopy lowers f, to first order."""
     sigma = end.stage[0]
     return sigma * float(np.abs(end.point.lam_g[nlp.products]).sum())

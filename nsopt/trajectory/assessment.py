@@ -29,13 +29,13 @@ FINER = 4
 """Steps of the verifying simulation for each step of the optimum."""
 
 
-def stopped(result: Result, why: str) -> Result:
+def mark_stopped(result: Result, why: str) -> Result:
     """Return a result as one that was interrupted, with what its motion is."""
     motion = result.stop_reason or "this motion is a solution"
     return Result(result.data.assign_attrs(completed=0, stop_reason=f"{why}; {motion}"))
 
 
-def verified(
+def add_simulation(
     result: Result,
     dynamics: Dynamics,
     inputs: Sequence[str],

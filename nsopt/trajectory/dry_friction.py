@@ -84,7 +84,7 @@ def smooth_by_grid(transcription: Transcription, guess: Guess) -> Transcription:
     return x.with_creep(grid_creep(x.dynamics, x.horizon, guess, x.inputs))
 
 
-def recorded(transcription: Transcription) -> dict[str, Any]:
+def record_friction(transcription: Transcription) -> dict[str, Any]:
     """Return the attribute of a result that tells how friction was smoothed; none where it is not.
 
     A list of the speeds [rad/s, m/s] up to which that of each element is; and, where they are

@@ -20,7 +20,7 @@ from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimize import optimize
 from nsopt.trajectory.prepared import PreparedOptimization
-from nsopt.trajectory.programs import transcribed
+from nsopt.trajectory.programs import transcribe
 from nsopt.trajectory.schedules import horizon_settings
 from nsopt.trajectory.search import PLAN, Plan, StatedProgram
 from nsopt.trajectory.sensitivity import cost_derivatives, optimum_derivatives
@@ -219,7 +219,7 @@ class Optimization:
         values = json.loads(data.attrs["parameters"])
         p = np.array([values[x.name] for x in d.parameters])
         horizon = replace(self.horizon, steps=data.sizes["time"] - 1)
-        program = transcribed(
+        program = transcribe(
             d,
             horizon,
             flattened(self.costs),

@@ -74,7 +74,7 @@ def record(
             "unplaced_energy": 0.0,
             "checkpoint": "",
             "status": REFUSED
-            if attrs["stop_reason"] and (solution.ok or _claimed(solution))
+            if attrs["stop_reason"] and (solution.ok or _claims_solution(solution))
             else solution.status.solver_status,
             "violation": solution.residuals.violation,
             "defect": motion.defect,
@@ -110,7 +110,7 @@ def record(
     return Result(result.data.assign(more | labels))
 
 
-def _claimed(solution: Solution) -> bool:
+def _claims_solution(solution: Solution) -> bool:
     """Return whether IPOPT says that it solved a program, which rows evaluated again may deny."""
     return solution.status.solver_status.startswith("Solve")
 

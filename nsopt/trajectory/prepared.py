@@ -17,7 +17,7 @@ from nsopt.mpcc import (
 )
 from nsopt.result import Result
 from nsopt.schemes import Scheme
-from nsopt.trajectory.assessment import fault, figures, stopped, verified
+from nsopt.trajectory.assessment import add_simulation, fault, figures, mark_stopped
 from nsopt.trajectory.conditions import Condition, ends_at_rest
 from nsopt.trajectory.costs import Cost, flattened
 from nsopt.trajectory.diagnosis import (
@@ -29,8 +29,7 @@ from nsopt.trajectory.diagnosis import (
     dependence,
     warn_outside_bores,
 )
-from nsopt.trajectory.dry_friction import exact_costs, smooth_by_grid
-from nsopt.trajectory.dry_friction import recorded as recorded_friction
+from nsopt.trajectory.dry_friction import exact_costs, record_friction, smooth_by_grid
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimality import what_it_is
@@ -39,13 +38,12 @@ from nsopt.trajectory.programs import (
     schedules_from,
     starting_point,
     suit_solver,
-    transcribed,
+    transcribe,
 )
 from nsopt.trajectory.schedules import horizon_settings
 from nsopt.trajectory.search import PLAN, MotionSearch, Plan, StatedProgram, restate_limits
-from nsopt.trajectory.step_bend import recorded as recorded_bend
-from nsopt.trajectory.step_bend import step_bend
-from nsopt.trajectory.tie_breaker import recorded, tie_breaker, with_cost
+from nsopt.trajectory.step_bend import record_bend, step_bend
+from nsopt.trajectory.tie_breaker import record_tie, tie_breaker, with_cost
 from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.verification.ending import closing_at_end
 
@@ -97,7 +95,7 @@ class PreparedOptimization:
         with interruptible(), naming(Cost, Condition):  # nothing is computed yet
             self.guess = guess = self._check(conditions, guess, parameters)
             self._suited = suit_solver(self._solver, horizon.steps, often=often)
-            self._program = self._built(conditions, guess, dynamics.values(parameters))
+            self._program = self._build(conditions, guess, dynamics.values(parameters))
         self._stating = perf_counter() - begin  # counts as time of the first solve
 
     def solve(
@@ -145,7 +143,7 @@ class PreparedOptimization:
             guess = self._check(conditions, guess, parameters) if given else self.guess
             check_numbers(self._dynamics, conditions, self._conditions)
             p = self._dynamics.values(parameters)
-            now = self._program = self._restate(conditions, guess, p).smoothed(guess)
+            now = self._program = self._restate(conditions, guess, p).smooth_for(guess)
             transcription, nlp, settings = now.transcription, now.nlp, now.settings
             start = starting_point(transcription, nlp, guess)
             warn_outside_bores(transcription, start.x, p)
@@ -197,9 +195,9 @@ class PreparedOptimization:
                 "compile_time": built,
                 "search": json.dumps([run._asdict() for run in ran]),
                 **shown,
-                **recorded(now.tie),
-                **recorded_friction(transcription),
-                **recorded_bend(transcription),
+                **record_tie(now.tie),
+                **record_friction(transcription),
+                **record_bend(transcription),
                 **({} if found.swings is None else {"other_start": found.swings}),
                 **exact_costs(transcription, nlp, motions, p),
                 **closing_at_end(self._dynamics, motion, p),
@@ -216,9 +214,9 @@ class PreparedOptimization:
             try:
                 with interruptible():
                     d, inputs = self._dynamics, transcription.inputs
-                    return verified(result, d, inputs, motion, p, self._scheme)
+                    return add_simulation(result, d, inputs, motion, p, self._scheme)
             except KeyboardInterrupt:
-                return stopped(result, "interrupted while it was simulated again")
+                return mark_stopped(result, "interrupted while it was simulated again")
 
     def _check(
         self,
@@ -238,10 +236,10 @@ class PreparedOptimization:
             solver=self._solver,
         )
 
-    def _built(self, conditions: Sequence[Condition], guess: Guess, p: Array) -> StatedProgram:
+    def _build(self, conditions: Sequence[Condition], guess: Guess, p: Array) -> StatedProgram:
         """Return the program of some conditions, stated anew."""
         costs = flattened(self._costs)
-        transcription = transcribed(
+        transcription = transcribe(
             self._dynamics,
             self._horizon,
             costs,
@@ -272,26 +270,26 @@ class PreparedOptimization:
         )
         moved = not np.array_equal(p, now.statement.p)
         if now.tie is not None and not (same and not moved and guess is now.guess):
-            return self._built(conditions, guess, p)  # the weight of the tie-breaker depends on all
+            return self._build(conditions, guess, p)  # the weight of the tie-breaker depends on all
         if moved:
             if not now.transcription.any_parameters:
-                return self._built(conditions, guess, p)
+                return self._build(conditions, guess, p)
             now = replace(now, statement=replace(now.statement, p=p))
             if same:
                 check_feasible(now.statement, self._horizon)
         if same:
             return now
-        statement, d = now.statement.restated(conditions), self._dynamics
+        statement, d = now.statement.restate(conditions), self._dynamics
         if ends_at_rest(d, conditions) != ends_at_rest(d, now.statement.conditions):
             statement = None  # other equations at the end
         nlp = None if statement is None else restate_limits(now, statement, self._horizon.steps)
         if statement is None or nlp is None:
-            return self._built(conditions, guess, p)
+            return self._build(conditions, guess, p)
         check_feasible(statement, self._horizon)
         return replace(
             now,
             statement=statement,
             transcription=now.transcription.with_conditions(conditions),
             nlp=nlp,
-            program=now.program.restated(nlp),
+            program=now.program.restate(nlp),
         )

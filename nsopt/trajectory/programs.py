@@ -46,7 +46,7 @@ def suit_solver(solver: Solver, steps: int, *, often: bool) -> Solver:
     return replace(solver, backend=solver.backend.of_many_steps) if many else solver
 
 
-def transcribed(
+def transcribe(
     dynamics: Dynamics,
     horizon: Horizon,
     costs: Sequence[Cost],

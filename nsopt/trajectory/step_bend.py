@@ -50,7 +50,7 @@ def has_step_bend(transcription: Transcription) -> bool:
     return any(isinstance(x, StepBend) for x in transcription.costs)
 
 
-def recorded(transcription: Transcription) -> dict[str, Any]:
+def record_bend(transcription: Transcription) -> dict[str, Any]:
     """Return the attribute of a result that tells the weight; none where there is no such cost."""
     weights = [x.weight for x in transcription.costs if isinstance(x, StepBend)]
     return {"step_bend": sum(weights)} if weights else {}

@@ -84,7 +84,7 @@ def with_cost(transcription: Transcription, cost: Cost | None) -> Transcription:
     )
 
 
-def recorded(cost: Smoothness | None) -> dict[str, str]:
+def record_tie(cost: Smoothness | None) -> dict[str, str]:
     """Return the attribute of a result that tells of a tie-breaker; none where there is none."""
     if cost is None:
         return {}

@@ -10,7 +10,7 @@ from nsopt import Solver, Sqp, StepBounds, Variational
 from nsopt.interrupt import forget
 from nsopt.mpcc import StructuredProgram
 from nsopt.trajectory import STRAIGHT, Earlier, Horizon
-from nsopt.trajectory.programs import transcribed
+from nsopt.trajectory.programs import transcribe
 from nsopt.trajectory.search import CoarserGrids
 from tests.trajectory.lifted import PENDULUM, chains, held, lifted, on_an_ideal_hinge
 
@@ -54,7 +54,7 @@ def grids(horizon, solver=None, guess=None, c=1e-3):
     ends = [chains.HungAt(chain, start), chains.TurnedTo(chain, end)]
     p = chain.dynamics.values()
     stated = (chain.dynamics, horizon, chain.effort(), ends)
-    motion = transcribed(*stated, inputs=chain.inputs, p=p, scheme=Variational())
+    motion = transcribe(*stated, inputs=chain.inputs, p=p, scheme=Variational())
     guess = guess or chains.Hanging(chain, start, end)
     return [x.steps for x in CoarserGrids().grids(motion, solver or Solver(), guess)]
 

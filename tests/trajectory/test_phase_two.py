@@ -34,7 +34,7 @@ from nsopt.trajectory import (
     multi_start,
     refine,
 )
-from nsopt.trajectory.programs import transcribed
+from nsopt.trajectory.programs import transcribe
 
 pytestmark = pytest.mark.unit
 
@@ -81,7 +81,7 @@ class Idle(Ipopt):
         if nlp.name != "horizon":
             return inner
         stated = pushed(0.0)
-        motion = transcribed(
+        motion = transcribe(
             stated.dynamics,
             stated.horizon,
             stated.costs,

@@ -24,7 +24,7 @@ from nsopt.trajectory import (
     optimize,
 )
 from nsopt.trajectory.diagnosis import Ending, Statement, explain
-from nsopt.trajectory.programs import transcribed
+from nsopt.trajectory.programs import transcribe
 from tests.trajectory.lifted import PENDULUM, chains
 from tests.trajectory.mechanisms import cart
 
@@ -123,7 +123,7 @@ def test_remedies_for_contacts_where_the_cost_may_not_be_least():
     result = stated.solve({"restitution": 1.0}, 20)
     d, horizon = stated.dynamics, Horizon(2.0, 20, stated.horizon.h, stated.horizon.breaks)
     p = d.values({"restitution": 1.0})
-    program = transcribed(
+    program = transcribe(
         d, horizon, stated.costs, stated.conditions, inputs=(), p=p, scheme=stated.scheme
     )
     nlp, x = program.nlp(), result["unknown"].values

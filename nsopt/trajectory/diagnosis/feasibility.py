@@ -36,7 +36,7 @@ def check_feasible(statement: Statement, horizon: Horizon) -> None:
         the conditions, the values and the remedy.
     """
     check_effect(statement)
-    stated = statement.stated(horizon.steps)
+    stated = statement.state_rows(horizon.steps)
     _check_bounds(statement, stated)
     check_modes(stated)
     _check_target(statement)

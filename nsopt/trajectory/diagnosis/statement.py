@@ -198,7 +198,7 @@ class Statement:
             for span in spans_of(c, self.sample)
         )
 
-    def stated(self, steps: int) -> tuple[Stated, ...]:
+    def state_rows(self, steps: int) -> tuple[Stated, ...]:
         """Return all rows with the nodes at which they hold: those of `rows`, then of `spans`."""
         nodes = {START: (0, 0), ALONG: (0, steps), END: (steps, steps)}
         stated = [Stated(row, *nodes[row.when]) for row in self.rows]
@@ -262,14 +262,14 @@ class Statement:
         rows = [*self.rows, *(row for _, rows in self.spans for row in rows)]
         return ca.vertcat(ca.SX(0, 1), *(row.value for row in rows))
 
-    def restated(self, conditions: Sequence[Condition]) -> Statement | None:
+    def restate(self, conditions: Sequence[Condition]) -> Statement | None:
         """Return the statement of conditions that differ in limits alone; None if there is more.
 
         Rows are the same if they have the same label and expression, on the same sample.
         """
         other = replace(self, conditions=conditions)
         vars(other).update({name: vars(self)[name] for name in SHARED if name in vars(self)})
-        rows, others = self.stated(STEPS), other.stated(STEPS)
+        rows, others = self.state_rows(STEPS), other.state_rows(STEPS)
         alike = len(rows) == len(others) and all(
             _same(x.row, y.row) and x[1:] == y[1:] for x, y in zip(rows, others, strict=True)
         )

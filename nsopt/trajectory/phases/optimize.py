@@ -18,22 +18,21 @@ from nsopt.mpcc import (
     Solver,
 )
 from nsopt.result import Result
-from nsopt.trajectory.assessment import fault, figures, verified
+from nsopt.trajectory.assessment import add_simulation, fault, figures
 from nsopt.trajectory.conditions import EndAt, StartAt
 from nsopt.trajectory.diagnosis import LeastViolation
-from nsopt.trajectory.dry_friction import exact_costs
-from nsopt.trajectory.dry_friction import recorded as recorded_friction
+from nsopt.trajectory.dry_friction import exact_costs, record_friction
 from nsopt.trajectory.optimality import what_it_is
 from nsopt.trajectory.optimum import load_xarray, record
 from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
 from nsopt.trajectory.phases.program import LinkedPhases
-from nsopt.trajectory.phases.recorded_modes import in_given_modes, recorded_modes, slid
+from nsopt.trajectory.phases.recorded_modes import in_given_modes, recorded_modes, tell_slide
 from nsopt.trajectory.phases.result import PhasedResult
 from nsopt.trajectory.phases.search import PhasesProgram
 from nsopt.trajectory.programs import program_settings, suit_solver
 from nsopt.trajectory.search import PLAN_OF_PHASES, KeptMotion, MotionSearch
-from nsopt.trajectory.step_bend import recorded as recorded_bend
-from nsopt.trajectory.tie_breaker import recorded
+from nsopt.trajectory.step_bend import record_bend
+from nsopt.trajectory.tie_breaker import record_tie
 from nsopt.trajectory.transcription.base import Array
 
 SAME = 1e-9
@@ -213,16 +212,16 @@ def _record(
             **attrs,
             "title": f"{attrs['title']}, {own.label}",
             **found,
-            **recorded(own.tie),
-            **recorded_friction(x),
-            **recorded_bend(x),
+            **record_tie(own.tie),
+            **record_friction(x),
+            **record_bend(x),
             **exact_costs(x, own.nlp, {"exact_cost": (part.x, costs)}, p),
             **recorded_modes(own, part.x, solution.x[linked.impulses[k]]),
             "stationarity": what_it_is(x, settings, solution),
             **({} if mine is None else mine.attrs),
             "stop_reason": why
             or ("" if mine is None else mine.fault)
-            or (solution.ok and slid(own, part.x))
+            or (solution.ok and tell_slide(own, part.x))
             or (motion.unresolved if solution.ok else ""),
         },
     )
@@ -234,7 +233,7 @@ def _simulate(linked: LinkedPhases, k: int, solution: Solution, result: Result) 
     own = linked.phases[k]
     motion = own.transcription.motion(own.part(solution, linked.unknowns[k], linked.rows[k]), own.p)
     d, inputs = own.phase.dynamics, own.phase.inputs
-    return verified(result, d, inputs, motion, d.values(own.phase.parameters), None)
+    return add_simulation(result, d, inputs, motion, d.values(own.phase.parameters), None)
 
 
 def _violation(linked: LinkedPhases, k: int, solution: Solution) -> float:

@@ -70,8 +70,8 @@ class ContactsFromAfar(Strategy[StatedProgram]):
             ends += [last] if last.ok else []
             if last.interrupted:
                 return replace(found, solution=_best(ends) if ends else last)
-        touched = np.any([_touched(_distances(x, y.point, now.p)) for y in ends], axis=0)
-        if np.any(_touched(distances) & ~touched) or not ends:
+        touched = np.any([_find_touched(_distances(x, y.point, now.p)) for y in ends], axis=0)
+        if np.any(_find_touched(distances) & ~touched) or not ends:
             ends.append(solve_in_stages(search, now, start, given))
         return replace(found, solution=_best(ends))
 
@@ -99,7 +99,7 @@ def _distances(x: Collocation, start: Point, p: Array) -> Array:
     return np.asarray(f(times, points.T, x.parameters(p)))
 
 
-def _touched(distances: Array) -> NDArray[np.bool_]:
+def _find_touched(distances: Array) -> NDArray[np.bool_]:
     """Return which contacts are closed at some time."""
     return np.array([bool((row < 0).any()) for row in distances])
 
@@ -118,7 +118,7 @@ class _Reaching(NamedTuple):
         names, elements = list[str](), list(d.elements)
         for k, x in enumerate(elements):
             if isinstance(x, CompliantContact) and not x.reaches:
-                names.append(_unused(f"reach_{k}", numbers))
+                names.append(_find_unused(f"reach_{k}", numbers))
                 elements[k] = replace(x, reach=Parameter(names[-1], 1.0))
         other = replace(motion, dynamics=assemble(d.mechanism, elements, d.gravity))
         typical = other.parameters(other.dynamics.values(numbers)), start.x
@@ -151,5 +151,5 @@ class _Reaching(NamedTuple):
         return last
 
 
-def _unused(name: str, taken: Container[str]) -> str:
-    return _unused(f"{name}_", taken) if name in taken else name
+def _find_unused(name: str, taken: Container[str]) -> str:
+    return _find_unused(f"{name}_", taken) if name in taken else name

@@ -73,7 +73,7 @@ def solve_fairly(
     rough = search.solve(now, start, ((wide,),), by=now.program.rough)
     if not rough.ok:
         return rough
-    beside = now.program.fair.restated(now.nlp, BESIDE)
+    beside = now.program.fair.restate(now.nlp, BESIDE)
     return search.solve(now, rough.point, schedules, by=beside)
 
 

@@ -36,7 +36,7 @@ class KeepLimits(Strategy[P]):
             if end.ok or end.interrupted:
                 return end
             cold = Point.cold(last.point.x, len(nlp.lower))
-            return search.solve(now, cold, by=now.program.restated(nlp))
+            return search.solve(now, cold, by=now.program.restate(nlp))
 
         tightening = Tightening(now.nlp, now.limited_parts(), self.rounds, solve_near)
         solution, kept = tightening.tighten(found.end)

@@ -86,7 +86,7 @@ class SearchedProgram(ABC):
 
     def near(self, starts: WarmStart, nlp: StructuredNlp | None = None) -> StructuredProgram:
         """Return what solves it, or one that differs by its limits, from a start nearby."""
-        return self.program.restated(self.nlp if nlp is None else nlp, starts)
+        return self.program.restate(self.nlp if nlp is None else nlp, starts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +161,7 @@ class StatedProgram(SearchedProgram):
         """Return the program of another motion under the same statement."""
         return self.of(solver or self.solver, self.statement, x, tie, self.guess)
 
-    def smoothed(self, guess: Guess) -> StatedProgram:
+    def smooth_for(self, guess: Guess) -> StatedProgram:
         """Return the same with the friction that the grid resolves at the speeds of a guess."""
         x = smooth_by_grid(self.transcription, guess)
         return replace(self, transcription=x, settings=program_settings(x, self.solver))
@@ -182,4 +182,4 @@ def restate_limits(now: StatedProgram, statement: Statement, steps: int) -> Stru
                 return None
             lower[:, i], upper[:, i] = row.lower, row.upper
         blocks.append(replace(block, lower=lower, upper=upper))
-    return now.nlp.restated(blocks)
+    return now.nlp.restate(blocks)

@@ -176,7 +176,7 @@ def _solve_roughly(search: Search, rests: RestingCollocation, near: Motion) -> M
     now = near.program
     brief = replace(now.solver, backend=now.solver.backend.brief)
     other = now.with_motion(rests, now.tie, brief)
-    beside = other.program.rough.restated(other.nlp, BESIDE)
+    beside = other.program.rough.restate(other.nlp, BESIDE)
     return Found(other, search.solve(other, near.end.point, by=beside))
 
 

@@ -159,7 +159,7 @@ class Tightening:
         for part, shift, at_ends in zip(self.parts, shifts, ends, strict=True):
             own = blocks[part.blocks]
             blocks[part.blocks] = [_tight(x, part.limits, at_ends, *shift) for x in own]
-        return self.nlp.restated(blocks)
+        return self.nlp.restate(blocks)
 
 
 def _more(beyond: Array, before: Array) -> Array:

@@ -96,7 +96,7 @@ class LimitsBetweenNodes:
     @cached_property
     def _limits(self) -> list[tuple[int, Stated]]:
         """Those rows with their numbers among all, and the nodes at which they hold."""
-        stated = enumerate(self.statement.stated(self.transcription.horizon.steps))
+        stated = enumerate(self.statement.state_rows(self.transcription.horizon.steps))
         lasting = ((k, x) for k, x in stated if x.row.when in (ALONG, PARTLY) and x.first < x.last)
         return [(k, x) for k, x in lasting if x.row.lower < x.row.upper]
 
