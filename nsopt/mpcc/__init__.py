@@ -1,7 +1,7 @@
 """Complementarity programs: stated in blocks, relaxed, solved, and checked by their residuals."""
 
 from nsopt.mpcc.active_set import ActiveSet
-from nsopt.mpcc.backend import Backend, Derivatives, Nlp, Outcome, Point
+from nsopt.mpcc.backend import Backend, Derivatives, Nlp, Outcome, Point, Verdict
 from nsopt.mpcc.blocks import Rows, Slopes
 from nsopt.mpcc.compiler import has_compiler
 from nsopt.mpcc.disc import relax_discs, smooth_discs
@@ -121,6 +121,7 @@ __all__ = [
     "StructuredNlp",
     "StructuredProgram",
     "Tolerances",
+    "Verdict",
     "WarmStart",
     "Worst",
     "constraint_block",

@@ -6,6 +6,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from enum import Enum
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -19,6 +20,9 @@ from nsopt.mpcc.warm_start import WarmStart
 
 Vector = NDArray[np.float64]
 
+
+ACCEPTABLE = "Solved_To_Acceptable_Level"
+"""What IPOPT says of a point from which it makes no more progress."""
 
 Symbols = Any
 """SX or MX."""
@@ -103,12 +107,21 @@ class Point:
         return cls(x, np.zeros(x.size), np.zeros(rows), warm=False)
 
 
+class Verdict(Enum):
+    """What a solver says of its own end."""
+
+    SOLVED = "it is a solution"
+    ACCEPTABLE = "it is nearly one, and no progress is made"
+    FAILED = "it is none"
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """The end of a solver's call; nothing here says whether the point is a solution.
 
-    ``status`` is the solver's own and ``success`` its own judgement; ``time`` in seconds. It was
-    ``interrupted`` if it ended where it was because Ctrl-C was pressed.
+    ``status`` is the solver's own and ``success`` its own judgement, ``acceptable`` if it made no
+    more progress; ``time`` in seconds. It was ``interrupted`` if it ended where it was because
+    Ctrl-C was pressed.
     """
 
     point: Point
@@ -117,6 +130,14 @@ class Outcome:
     iterations: int
     time: float
     interrupted: bool = False
+    acceptable: bool = False
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the solver says of the point."""
+        if not self.success:
+            return Verdict.FAILED
+        return Verdict.ACCEPTABLE if self.acceptable else Verdict.SOLVED
 
 
 Call = Callable[[Point, Vector, Vector, Vector], Outcome]
@@ -211,7 +232,7 @@ class NlpsolCall:
 
     def _ended(self, point: Point, status: str, success: bool, count: int, time: float) -> Outcome:
         stopped = self._callback is not None and not success and interrupted()
-        return Outcome(point, status, success, count, time, stopped)
+        return Outcome(point, status, success, count, time, stopped, status == ACCEPTABLE)
 
     def _stats(self) -> dict[str, Any]:
         try:

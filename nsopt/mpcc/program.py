@@ -157,6 +157,7 @@ class Program:
                 trials = [*trials[:-1], replace(last, point=cold)]
             optimized = self._optimized
             status = status_of(self.name, self.layout, trials[-1], found, optimized=optimized)
+            status = replace(status, verdict=trials[-1].outcome.verdict)
             ends.append(End(start, trials, found, status))
             if ends[-1].settled or (optimized and self._falls_without_end(trials[-1], start, case)):
                 break

@@ -166,7 +166,7 @@ class StructuredProgram:
         options = self._settings.active_set
         if options is not None and trials[-1].ok and self.nlp.halves.size:
             trials, found = self._improve(options, trials, exact)
-        status = _status(trials, found)
+        status = replace(_status(trials, found), verdict=trials[-1].outcome.verdict)
         return end_solve(self._judge.layout, trials, status, perf_counter() - begin, found)
 
     @cached_property

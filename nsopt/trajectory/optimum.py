@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nsopt.mechanics import Dynamics, Outline, Start
-from nsopt.mpcc import Solution
+from nsopt.mpcc import Solution, Verdict
 from nsopt.parameter import number
 from nsopt.result import Result
 from nsopt.sampled import PARTS, quadratic
@@ -55,6 +55,8 @@ def record(
     at_nodes = (_with_inputs(transcription, nodes.inputs, p), motion.drive)
     history.add(motion.accepted, at_nodes)
     name, description = transcription.description
+    # Rows that are evaluated again may deny what the solver says.
+    claimed = solution.ok or solution.status.verdict is not Verdict.FAILED
     steps = np.diff(motion.t)
     result = history.result(
         {
@@ -74,7 +76,7 @@ def record(
             "unplaced_energy": 0.0,
             "checkpoint": "",
             "status": REFUSED
-            if attrs["stop_reason"] and (solution.ok or _claims_solution(solution))
+            if attrs["stop_reason"] and claimed
             else solution.status.solver_status,
             "violation": solution.residuals.violation,
             "defect": motion.defect,
@@ -108,11 +110,6 @@ def record(
         result.data["contact_force"].values[1:, :rigid] += motion.force_correction
     labels = {"input_name": list(transcription.inputs), "part": PARTS}
     return Result(result.data.assign(more | labels))
-
-
-def _claims_solution(solution: Solution) -> bool:
-    """Return whether IPOPT says that it solved a program, which rows evaluated again may deny."""
-    return solution.status.solver_status.startswith("Solve")
 
 
 def _once(lines: Iterable[Outline]) -> list[Outline]:

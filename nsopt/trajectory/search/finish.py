@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from nsopt.mpcc import BESIDE, Point
+from nsopt.mpcc import BESIDE, Point, Verdict
 from nsopt.trajectory.search.found import Found, P
 from nsopt.trajectory.search.strategy import MotionSearch, Strategy
-
-ACCEPTABLE = "Solved_To_Acceptable_Level"
-"""What IPOPT says of a point from which it makes no more progress."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +17,7 @@ class FinishAcceptable(Strategy[P]):
 
     def applies(self, search: MotionSearch[P], found: Found[P]) -> bool:
         del search
-        acceptable = found.is_solved and found.end.status.solver_status == ACCEPTABLE
+        acceptable = found.is_solved and found.end.status.verdict is Verdict.ACCEPTABLE
         return acceptable and not found.program.nlp.complementary
 
     def solve(self, search: MotionSearch[P], found: Found[P]) -> Found[P]:

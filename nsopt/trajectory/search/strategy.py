@@ -89,9 +89,9 @@ class MotionSearch(Generic[P]):
         for strategy in self.plan.strategies:
             if found.ended or not strategy.applies(self, found):
                 continue
-            begin, programs, iterations = perf_counter(), len(spent.runs), spent.iterations
+            begin, before, iterations = perf_counter(), (len(spent.runs), found), spent.iterations
             found = strategy.solve(self, found)
-            if len(spent.runs) > programs:
+            if (len(spent.runs), found) != before:  # it solved something, or decided
                 name, took = type(strategy).__name__, spent.iterations - iterations
                 ran.append(StrategyRun(name, strategy.why, took, perf_counter() - begin))
         return found, ran
