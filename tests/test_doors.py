@@ -16,7 +16,8 @@ BEHIND = {
         mpcc.linear_solver mpcc.square_program mpcc.stationarity mpcc.structured_branch
         trajectory.checks trajectory.diagnosis.extent
         trajectory.dry_friction trajectory.node_sample trajectory.programs trajectory.refine
-        trajectory.schedules trajectory.sensitivity.mapped trajectory.transcription.base
+        trajectory.schedules trajectory.sensitivity.mapped trajectory.task
+        trajectory.transcription.base
         trajectory.transcription.collocation
         trajectory.transcription.lifting trajectory.transcription.resting
         trajectory.transcription.stepped

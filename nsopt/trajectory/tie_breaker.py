@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from nsopt.result import Result
 from nsopt.trajectory.costs import Cost, Smoothness
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.transcription.base import Array, Transcription
+
+M = TypeVar("M", bound=Transcription)
 
 SHARE = 1e-4
 """Cost of the tie-breaker over that of the guess, so that it decides between equals alone."""
@@ -75,13 +78,11 @@ def lessen_tie(cost: Smoothness | None, terms: Array) -> Smoothness | None:
     return replace(cost, weight=cost.weight * SETTLED * abs(terms[:-1].sum()) / terms[-1])
 
 
-def with_cost(transcription: Transcription, cost: Cost | None) -> Transcription:
+def with_cost(transcription: M, cost: Cost | None) -> M:
     """Return a motion with one cost more, the last, or the same if there is none."""
-    return (
-        transcription
-        if cost is None
-        else replace(transcription, costs=(*transcription.costs, cost))
-    )
+    if cost is None:
+        return transcription
+    return replace(transcription, costs=(*transcription.costs, cost))
 
 
 def record_tie(cost: Smoothness | None) -> dict[str, str]:

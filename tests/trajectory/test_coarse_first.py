@@ -12,6 +12,7 @@ from nsopt.mpcc import StructuredProgram
 from nsopt.trajectory import STRAIGHT, Earlier, Horizon
 from nsopt.trajectory.programs import transcribe
 from nsopt.trajectory.search import CoarserGrids
+from nsopt.trajectory.task import Task
 from tests.trajectory.lifted import PENDULUM, chains, held, lifted, on_an_ideal_hinge
 
 
@@ -53,9 +54,9 @@ def grids(horizon, solver=None, guess=None, c=1e-3):
     chain = chains.chain(links, [c])
     ends = [chains.HungAt(chain, start), chains.TurnedTo(chain, end)]
     p = chain.dynamics.values()
-    stated = (chain.dynamics, horizon, chain.effort(), ends)
-    motion = transcribe(*stated, inputs=chain.inputs, p=p, scheme=Variational())
     guess = guess or chains.Hanging(chain, start, end)
+    stated = chain.dynamics, horizon, chain.effort(), ends, guess, chain.inputs
+    motion = transcribe(Task(*stated, scheme=Variational()), p)
     return [x.steps for x in CoarserGrids().grids(motion, solver or Solver(), guess)]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -21,7 +20,6 @@ from nsopt.result import Result
 from nsopt.trajectory.assessment import add_simulation, fault, figures
 from nsopt.trajectory.conditions import EndAt, StartAt
 from nsopt.trajectory.diagnosis import LeastViolation
-from nsopt.trajectory.dry_friction import exact_costs, record_friction
 from nsopt.trajectory.optimality import what_it_is
 from nsopt.trajectory.optimum import load_xarray, record
 from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
@@ -31,7 +29,6 @@ from nsopt.trajectory.phases.result import PhasedResult
 from nsopt.trajectory.phases.search import PhasesProgram
 from nsopt.trajectory.programs import program_settings, suit_solver
 from nsopt.trajectory.search import PLAN_OF_PHASES, KeptMotion, MotionSearch
-from nsopt.trajectory.step_bend import record_bend
 from nsopt.trajectory.tie_breaker import record_tie
 from nsopt.trajectory.transcription.base import Array
 
@@ -200,8 +197,6 @@ def _record(
     why = ""
     if violated > limit:
         why = fault(x, own.nlp, part, motion, p, settings.tolerances, mine_alone)
-    found = figures(x, own.costs, own.nlp, part, begun, own.numbers)
-    costs = json.loads(found["detailed_cost"])
     result = record(
         x,
         part,
@@ -211,11 +206,8 @@ def _record(
         {
             **attrs,
             "title": f"{attrs['title']}, {own.label}",
-            **found,
+            **figures(x, own.nlp, own.costs, part, begun, p),
             **record_tie(own.tie),
-            **record_friction(x),
-            **record_bend(x),
-            **exact_costs(x, own.nlp, {"exact_cost": (part.x, costs)}, p),
             **recorded_modes(own, part.x, solution.x[linked.impulses[k]]),
             "stationarity": what_it_is(x, settings, solution),
             **({} if mine is None else mine.attrs),

@@ -15,9 +15,7 @@ from nsopt.trajectory.costs import Cost, Smoothness, flattened
 from nsopt.trajectory.diagnosis import (
     Statement,
     check_arguments,
-    check_costs,
     check_feasible,
-    dependence,
 )
 from nsopt.trajectory.dry_friction import grid_creep
 from nsopt.trajectory.guesses import Guess
@@ -30,8 +28,10 @@ from nsopt.trajectory.phases.mode_conditions import (
     contacts_in_modes,
 )
 from nsopt.trajectory.phases.modes import ContactMode, with_modes
+from nsopt.trajectory.programs import add_small_costs
 from nsopt.trajectory.step_bend import has_step_bend, step_bend
-from nsopt.trajectory.tie_breaker import lessen_tie, tie_breaker
+from nsopt.trajectory.task import Task
+from nsopt.trajectory.tie_breaker import lessen_tie
 from nsopt.trajectory.transcription.accelerations import no_accelerations
 from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.transcription.collocation import Collocation
@@ -137,17 +137,8 @@ class PhaseProgram:
         conditions, guess = tuple(phase.conditions), phase.guess
         if before is not None and isinstance(guess, Guess):
             guess = guess.placed(d, [*conditions, StartAt(before.last_posture)], parameters)
-        guess = check_arguments(
-            d,
-            horizon,
-            phase.costs,
-            conditions,
-            guess,
-            inputs=inputs,
-            parameters=parameters,
-            scheme=None,
-            solver=solver,
-        )
+        task = Task(d, horizon, phase.costs, conditions, guess, inputs, parameters, solver=solver)
+        guess = check_arguments(task)
         if fault := no_accelerations(d):
             raise ValueError(f"{fault}: phases are of motions by polynomials{_remedy(d)}")
         p, earlier = d.values(parameters), () if before is None else before.in_modes
@@ -161,15 +152,9 @@ class PhaseProgram:
         transcription = transcription.with_creep(grid_creep(d, horizon, guess, inputs))
         statement = Statement(d, conditions, inputs, p)
         check_feasible(statement, horizon)
-        nlp = _program(transcription, in_modes)
-        depends = dependence(nlp, len(costs))
-        check_costs(costs, depends)
-        tie = tie_breaker(transcription, nlp, depends, guess, p)
-        bend = step_bend(transcription, nlp, guess, p) if any(transcription.creep) else None
-        more = [x for x in (bend, tie) if x is not None]
-        if more:
-            transcription = replace(transcription, costs=(*costs, *more))
-            nlp = _program(transcription, in_modes)
+        transcription, nlp, tie = add_small_costs(
+            transcription, guess, p, lambda x: _program(x, in_modes)
+        )
         return cls(phase, label, p, guess, statement, transcription, nlp, tie, in_modes, impact)
 
     @property
