@@ -53,14 +53,13 @@ from nsopt.mpcc.square_program import SquareProgram, SquareSolver
 from nsopt.mpcc.stationarity import Multipliers, Stationarity, StationarityKind
 from nsopt.mpcc.structured import Bound, ConstraintBlock, PairPart, StructuredNlp, constraint_block
 from nsopt.mpcc.structured_program import StructuredProgram
-from nsopt.mpcc.warm_start import AT_ONCE, BENT, BESIDE, ENDED, FAIRLY, ROUGHLY, WarmStart
+from nsopt.mpcc.warm_start import AT_ONCE, BENT, BESIDE, ENDED, ROUGHLY, WarmStart
 
 __all__ = [
     "AT_ONCE",
     "BENT",
     "BESIDE",
     "ENDED",
-    "FAIRLY",
     "GENERAL",
     "QUIET",
     "ROUGHLY",

@@ -165,11 +165,6 @@ class Backend(ABC):
         return self
 
     @property
-    def fair(self) -> Backend:
-        """The same solver with a tolerance between, if it has one; else itself."""
-        return self
-
-    @property
     def brief(self) -> Backend:
         """The same solver that gives up early, if it can; else itself."""
         return self

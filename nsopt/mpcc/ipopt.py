@@ -86,11 +86,6 @@ class Ipopt(Backend):
         return replace(self, tol=ROUGH if self.tol is None else max(self.tol, ROUGH))
 
     @property
-    def fair(self) -> Ipopt:
-        """With ``tol`` 1.5e-5 at least."""
-        return replace(self, tol=FAIR if self.tol is None else max(self.tol, FAIR))
-
-    @property
     def of_many_steps(self) -> Ipopt:
         """With `Ldlt`."""
         return replace(self, linear_solver=Ldlt())
@@ -176,10 +171,6 @@ times as many iterations."""
 
 ROUGH = 1e-3
 """Tolerance of optimality of a motion that is only the start of another."""
-
-FAIR = 1.5e-5
-"""Tolerance of optimality at which costs of motions can be compared: the one that IPOPT reaches
-before it reduces the barrier parameter of `BESIDE`."""
 
 BRIEF = 60
 """Iterations within which a program near one that is solved is found, if at all."""

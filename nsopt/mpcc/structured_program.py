@@ -106,11 +106,6 @@ class StructuredProgram:
         """The program solved roughly, for a start of one like it."""
         return self._by(self._backend.rough)
 
-    @property
-    def fair(self) -> StructuredProgram:
-        """The program solved fairly, to be compared with others or solved further."""
-        return self._by(self._backend.fair)
-
     def _by(self, backend: Backend) -> StructuredProgram:
         """Return the program solved by another backend."""
         other = copy.copy(self)

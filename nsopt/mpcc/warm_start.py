@@ -39,11 +39,9 @@ BESIDE = WarmStart(1e-5, 1e-3)
 ROUGHLY = WarmStart(1e-5, 1e-5)
 """At a rough solution of the same program, with the barrier parameter that IPOPT ends it with."""
 
-FAIRLY = WarmStart(3e-8, 1e-8)
-"""At a fair solution of the same program, with the barrier parameter that IPOPT goes on with."""
-
 AT_ONCE = WarmStart(1e-9, 1e-8)
-"""The same where no curvature is negative, with the barrier parameter that IPOPT ends with."""
+"""At a rough solution where no curvature is negative, with the barrier parameter that IPOPT ends
+with."""
 
 NEAR = WarmStart()
 """At the solution of another program that has the same one."""

@@ -197,8 +197,8 @@ def strategies(attrs: Mapping[str, Any], short: bool) -> list[Row]:
     """Return the strategies that led to an optimum, on one line where several did, or each."""
     ran = json.loads(attrs.get("search", "[]"))
     if short:
-        text = ", ".join(f"{x['strategy']} {x['iterations']}" for x in ran)
-        return [("search", f"{text} iterations")] if len(ran) > 1 else []
+        solved = [f"{x['strategy']} {x['iterations']}" for x in ran if x["iterations"]]
+        return [("search", f"{', '.join(solved)} iterations")] if len(solved) > 1 else []
     return [
         (
             "search" if k == 0 else "",

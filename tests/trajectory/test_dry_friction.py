@@ -36,7 +36,7 @@ from nsopt.trajectory import (
     dry_friction,
     refine,
 )
-from nsopt.trajectory.search import FrictionInStages, RestFromFair, RestingJoints
+from nsopt.trajectory.search import FrictionInStages, RestingJoints
 from nsopt.trajectory.transcription.collocation import Collocation
 from nsopt.trajectory.transcription.resting import RestingCollocation
 
@@ -224,8 +224,7 @@ def test_iterations_are_those_of_all_that_was_solved(monkeypatch):
         return solved[-1]
 
     monkeypatch.setattr(StructuredProgram, "solve", counted)
-    rests = RestFromFair(notable=-1.0), RestingJoints(notable=-1.0)
-    plan = PLAN.with_others(*rests)
+    plan = PLAN.with_others(RestingJoints(notable=-1.0))
     stated = moved(cart(), Effort(), Horizon(1.0, 40), speed=-0.7)
     result = replace(stated, plan=plan).solve()
     assert result.completed, result.stop_reason

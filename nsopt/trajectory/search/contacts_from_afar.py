@@ -19,7 +19,7 @@ from nsopt.mechanics import Dynamics, assemble
 from nsopt.mpcc import Point, Solution, StructuredProgram
 from nsopt.parameter import Parameter
 from nsopt.trajectory.search.found import Motion
-from nsopt.trajectory.search.friction_in_stages import solve_in_stages
+from nsopt.trajectory.search.friction_in_stages import FrictionInStages
 from nsopt.trajectory.search.program import StatedProgram
 from nsopt.trajectory.search.strategy import Search, Strategy
 from nsopt.trajectory.transcription.base import Array
@@ -66,13 +66,13 @@ class ContactsFromAfar(Strategy[StatedProgram]):
             reach = share * np.abs(distances).max(axis=1)
             last = reaching.shorten(search, reach, start, self.halves)
             if last.ok:
-                last = solve_in_stages(search, now, last.point, given)
+                last = FrictionInStages().solve_from(search, now, last.point, given)
             ends += [last] if last.ok else []
             if last.interrupted:
                 return replace(found, solution=_best(ends) if ends else last)
         touched = np.any([_find_touched(_distances(x, y.point, now.p)) for y in ends], axis=0)
         if np.any(_find_touched(distances) & ~touched) or not ends:
-            ends.append(solve_in_stages(search, now, start, given))
+            ends.append(FrictionInStages().solve_from(search, now, start, given))
         return replace(found, solution=_best(ends))
 
 
@@ -144,7 +144,7 @@ class _Reaching(NamedTuple):
             p = x.transcription.dynamics.values({**self.numbers, **shares})
             now = replace(x, statement=replace(x.statement, p=p))
             begun = start if last is None else last.point
-            last = solve_in_stages(search, now, begun, x.settings.schedules)
+            last = FrictionInStages().solve_from(search, now, begun, x.settings.schedules)
             if not last.ok or last.interrupted:
                 break
         assert last is not None  # there are halves

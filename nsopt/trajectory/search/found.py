@@ -23,13 +23,6 @@ class Found(Generic[P]):
         None as long as nothing was solved.
     kept : KeptMotion or None
         What is known of its limits between nodes.
-    fair : bool
-        Whether the solution is only fair, to be solved further.
-    tried : Found or None
-        What was tried from the fair solution, to be compared with at the end; the fair solution
-        itself where that was of no use.
-    ended : bool
-        Whether nothing else is to be tried.
     swings : int or None
         Of the start that led here, if it is not the guess: see `Swinging`.
     remark : str
@@ -39,9 +32,6 @@ class Found(Generic[P]):
     program: P
     solution: Solution | None = None
     kept: KeptMotion | None = None
-    fair: bool = False
-    tried: Found[P] | None = None
-    ended: bool = False
     swings: int | None = None
     remark: str = ""
 

@@ -7,14 +7,14 @@ from typing import Any
 from nsopt.trajectory.search.coarser_grids import CoarserGrids
 from nsopt.trajectory.search.contacts_from_afar import ContactsFromAfar
 from nsopt.trajectory.search.finish import FinishAcceptable, LessenTie
-from nsopt.trajectory.search.friction_in_stages import FrictionInStages, SolveFurther
+from nsopt.trajectory.search.friction_in_stages import FrictionInStages
 from nsopt.trajectory.search.from_guess import FromGuess
 from nsopt.trajectory.search.keep_limits import KeepLimits
 from nsopt.trajectory.search.least_duration import LeastDuration
 from nsopt.trajectory.search.other_starts import OtherStarts
 from nsopt.trajectory.search.program import StatedProgram
 from nsopt.trajectory.search.resolve_steps import ResolveSteps
-from nsopt.trajectory.search.resting_joints import RestFromFair, RestingJoints
+from nsopt.trajectory.search.resting_joints import RestingJoints
 from nsopt.trajectory.search.rough_first import RoughFirst
 from nsopt.trajectory.search.strategy import Plan
 
@@ -26,9 +26,6 @@ PLAN = Plan[StatedProgram](
         FrictionInStages(),
         RoughFirst(),
         FromGuess(),
-        # A fair solution ends here, where joints that rest cost clearly less.
-        RestFromFair(),
-        SolveFurther(),
         # What is solved becomes exact, its steps resolved, its limits kept at all times.
         FinishAcceptable(),
         LessenTie(),

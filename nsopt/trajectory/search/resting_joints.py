@@ -83,20 +83,10 @@ class RestingJoints(Strategy[StatedProgram]):
 
     def applies(self, search: Search, found: Motion) -> bool:
         del search
-        return found.tried is not None or self._creeps(found)
-
-    def _creeps(self, found: Motion) -> bool:
-        """Return whether smoothed friction leaves out a notable part of the cost."""
         smoothed = found.is_good and found.program.is_smoothed and not interrupted()
         return smoothed and left_out(found) > self.notable
 
     def solve(self, search: Search, found: Motion) -> Motion:
-        if found.tried is None:
-            return self._rest(search, found)
-        return found if found.tried.fair else cheaper(found, found.tried)
-
-    def _rest(self, search: Search, found: Motion) -> Motion:
-        """Return a motion in which joints rest that crept, if it costs less by exact friction."""
         best, x = found, as_polynomials(found.program.transcription)
         assert x is not None
         for speed in self.speeds:
@@ -116,32 +106,6 @@ class RestingJoints(Strategy[StatedProgram]):
                 break
             rough = _solve_roughly(search, rests, best)
         return best
-
-
-@dataclass(frozen=True)
-class RestFromFair(RestingJoints):
-    """The same from a fair solution, which is solved further only where rests are not clearly less.
-
-    Parameters
-    ----------
-    clear : float
-        Part of the cost of a fair solution that a motion with rests must save for that.
-    """
-
-    why = "where joints rest a solution in which they creep need not be solved to its end"
-
-    clear: float = 0.01
-
-    def applies(self, search: Search, found: Motion) -> bool:
-        del search
-        return found.fair and self._creeps(found) and not found.program.with_less_tie(found.end)
-
-    def solve(self, search: Search, found: Motion) -> Motion:
-        rests = self._rest(search, found)
-        tried = rests is not found and rests.is_good
-        if tried and exact_cost(rests)[0] < (1 - self.clear) * exact_cost(found)[0]:
-            return replace(rests, ended=True)
-        return replace(found, tried=rests)
 
 
 def exact_cost(found: Motion) -> tuple[float, float]:

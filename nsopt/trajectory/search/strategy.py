@@ -87,7 +87,7 @@ class MotionSearch(Generic[P]):
         """Return what the plan comes to for a program, and which of its strategies ran."""
         found, ran, spent = Found(now), list[StrategyRun](), self.spent
         for strategy in self.plan.strategies:
-            if found.ended or not strategy.applies(self, found):
+            if not strategy.applies(self, found):
                 continue
             begin, before, iterations = perf_counter(), (len(spent.runs), found), spent.iterations
             found = strategy.solve(self, found)
