@@ -62,20 +62,25 @@ def tie_breaker(
     return Smoothness(names=tuple(free), weight=SHARE * size / max(squares, least))
 
 
-def lessen_tie(cost: Smoothness | None, terms: Array) -> Smoothness | None:
-    """Return a tie-breaker that decides between equals alone; None if the one given does.
+def with_less_tie(
+    transcription: M, tie: Smoothness | None, terms: Array
+) -> tuple[M, Smoothness] | None:
+    """Return a motion whose tie-breaker decides between equals alone, and that; None if it does.
 
     A motion much faster than its guess makes one large that was sized by the guess.
 
     Parameters
     ----------
-    cost : Smoothness, optional
+    transcription : Transcription
+    tie : Smoothness, optional
+        Its tie-breaker, the last one of its costs.
     terms : (k,)
-        Costs of the optimum, that of the tie-breaker last.
+        Costs of the optimum.
     """
-    if cost is None or not 0 < LARGE * abs(terms[:-1].sum()) < terms[-1] < np.inf:
+    if tie is None or not 0 < LARGE * abs(terms[:-1].sum()) < terms[-1] < np.inf:
         return None
-    return replace(cost, weight=cost.weight * SETTLED * abs(terms[:-1].sum()) / terms[-1])
+    tie = replace(tie, weight=tie.weight * SETTLED * abs(terms[:-1].sum()) / terms[-1])
+    return replace(transcription, costs=(*transcription.costs[:-1], tie)), tie
 
 
 def with_cost(transcription: M, cost: Cost | None) -> M:

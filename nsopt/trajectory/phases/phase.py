@@ -29,9 +29,9 @@ from nsopt.trajectory.phases.mode_conditions import (
 )
 from nsopt.trajectory.phases.modes import ContactMode, with_modes
 from nsopt.trajectory.programs import add_small_costs
-from nsopt.trajectory.step_bend import has_step_bend, step_bend
+from nsopt.trajectory.step_bend import with_bend
 from nsopt.trajectory.task import Task
-from nsopt.trajectory.tie_breaker import lessen_tie
+from nsopt.trajectory.tie_breaker import with_less_tie
 from nsopt.trajectory.transcription.accelerations import no_accelerations
 from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.transcription.collocation import Collocation
@@ -170,25 +170,16 @@ class PhaseProgram:
         terms : (k,)
             Its costs at an optimum, that of the tie-breaker last.
         """
-        tie = lessen_tie(self.tie, terms)
-        if tie is None:
-            return self
-        other = self._with_costs((*self.transcription.costs[:-1], tie))
-        return replace(other, tie=tie)
+        found = with_less_tie(self.transcription, self.tie, terms)
+        return self if found is None else self._with_motion(*found)
 
     def with_bend(self) -> PhaseProgram:
         """Return the phase with a little cost of what accelerations do within steps."""
-        x = self.transcription
-        if has_step_bend(x):
-            return self
-        k = len(x.costs) - (self.tie is not None)
-        bend = step_bend(x, self.nlp, self.guess, self.p)
-        return self._with_costs((*x.costs[:k], bend, *x.costs[k:]))
+        x = with_bend(self.transcription, self.nlp, self.guess, self.p, self.tie)
+        return self if x is None else self._with_motion(x, self.tie)
 
-    def _with_costs(self, costs: tuple[Cost, ...]) -> PhaseProgram:
-        transcription = replace(self.transcription, costs=costs)
-        nlp = _program(transcription, self.in_modes)
-        return replace(self, transcription=transcription, nlp=nlp)
+    def _with_motion(self, x: Collocation, tie: Smoothness | None) -> PhaseProgram:
+        return replace(self, transcription=x, nlp=_program(x, self.in_modes), tie=tie)
 
     @property
     def numbers(self) -> Array:

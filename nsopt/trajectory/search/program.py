@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
 from nsopt.mpcc import Settings, Solution, Solver, StructuredNlp, StructuredProgram, WarmStart
-from nsopt.trajectory.costs import Cost, Smoothness
+from nsopt.trajectory.costs import Smoothness
 from nsopt.trajectory.diagnosis import Statement, stated_row
 from nsopt.trajectory.dry_friction import smooth_by_grid
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.programs import program_settings
 from nsopt.trajectory.search.tightening import LimitedPart
-from nsopt.trajectory.step_bend import has_step_bend, step_bend
-from nsopt.trajectory.tie_breaker import lessen_tie
+from nsopt.trajectory.step_bend import with_bend
+from nsopt.trajectory.tie_breaker import with_less_tie
 from nsopt.trajectory.transcription.base import Array, Transcription
 from nsopt.trajectory.transcription.kinds import as_polynomials
 from nsopt.trajectory.verification.between_nodes import LimitsBetweenNodes
@@ -140,20 +139,15 @@ class StatedProgram(SearchedProgram):
         return self.transcription.is_resolved(solution.x, self.p, part)
 
     def with_less_tie(self, solution: Solution) -> StatedProgram | None:
-        x = self.transcription
-        terms = np.asarray(self.nlp.terms(solution.x, x.parameters(self.p))).ravel()
-        tie = lessen_tie(self.tie, terms)
-        return None if tie is None else self._with_costs((*x.costs[:-1], tie), tie)
+        terms = self.nlp.terms(solution.x, self.transcription.parameters(self.p))
+        found = with_less_tie(self.transcription, self.tie, np.asarray(terms).ravel())
+        return None if found is None else self.with_motion(*found)
 
     def with_bend(self, solution: Solution, part: float = 1.0) -> StatedProgram | None:
-        x = self.transcription
-        if has_step_bend(x) or self.is_resolved(solution, part):
+        if self.is_resolved(solution, part):
             return None
-        bend, k = step_bend(x, self.nlp, self.guess, self.p), len(x.costs) - (self.tie is not None)
-        return self._with_costs((*x.costs[:k], bend, *x.costs[k:]), self.tie)
-
-    def _with_costs(self, costs: Sequence[Cost], tie: Smoothness | None) -> StatedProgram:
-        return self.with_motion(replace(self.transcription, costs=costs), tie)
+        x = with_bend(self.transcription, self.nlp, self.guess, self.p, self.tie)
+        return None if x is None else self.with_motion(x, self.tie)
 
     def with_motion(
         self, x: Transcription, tie: Smoothness | None, solver: Solver | None = None
