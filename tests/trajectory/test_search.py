@@ -2,13 +2,14 @@
 
 import ast
 import json
-from dataclasses import dataclass, replace
+import traceback
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
 
 from nsopt import GROUND, Actuator, Body, Frame, Mechanism, Prismatic, assemble
-from nsopt.mpcc import Point
+from nsopt.mpcc import Backend, Ipopt, Point, Solver
 from nsopt.schemes import Scheme
 from nsopt.trajectory import (
     PLAN,
@@ -101,6 +102,31 @@ def test_a_plan_tells_why_it_has_each_strategy():
     lines = str(PLAN).splitlines()
     assert len(lines) == len(PLAN.strategies)
     assert all(line.partition(": ")[2] for line in lines)
+
+
+@dataclass(frozen=True)
+class Counted(Backend):
+    """IPOPT that notes how many functions of nsopt lead to its calls."""
+
+    frames: list = field(default_factory=list)
+
+    def build(self, nlp):
+        call = Ipopt().build(nlp)
+
+        def counted(*given):
+            stack = [frame for frame, _ in traceback.walk_stack(None)]
+            self.frames.append([x for x in stack if x.f_globals["__name__"].startswith("nsopt.")])
+            return call(*given)
+
+        return counted
+
+
+def test_few_functions_lead_from_optimize_to_a_backend():
+    backend = Counted()
+    result = replace(moved(), solver=Solver(backend)).solve()
+    assert result.completed, result.stop_reason
+    first = [frame.f_code.co_name for frame in reversed(backend.frames[0])]
+    assert len(first[first.index("optimize") :]) <= 8, first
 
 
 def kinds_of(base):
