@@ -8,7 +8,16 @@ from nsopt.trajectory.diagnosis.feasibility import check_feasible
 from nsopt.trajectory.diagnosis.least_violation import LeastViolation, least_violation
 from nsopt.trajectory.diagnosis.outside_bores import warn_outside_bores
 from nsopt.trajectory.diagnosis.scaling import Scaling, scaling
-from nsopt.trajectory.diagnosis.statement import ALONG, END, PARTLY, START, Row, Stated, Statement
+from nsopt.trajectory.diagnosis.statement import (
+    ALONG,
+    END,
+    PARTLY,
+    START,
+    Occasion,
+    Row,
+    Stated,
+    Statement,
+)
 
 __all__ = [
     "ALONG",
@@ -17,6 +26,7 @@ __all__ = [
     "START",
     "Ending",
     "LeastViolation",
+    "Occasion",
     "Row",
     "Scaling",
     "Stated",
