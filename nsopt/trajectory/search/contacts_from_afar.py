@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nsopt.elements import CompliantContact
 from nsopt.mechanics import Dynamics, assemble
-from nsopt.mpcc import Point, Solution, StructuredProgram
+from nsopt.mpcc import Point, Schedule, Solution, StructuredProgram
 from nsopt.parameter import Parameter
 from nsopt.trajectory.search.found import Motion
 from nsopt.trajectory.search.friction_in_stages import FrictionInStages
@@ -66,14 +66,24 @@ class ContactsFromAfar(Strategy[StatedProgram]):
             reach = share * np.abs(distances).max(axis=1)
             last = reaching.shorten(search, reach, start, self.halves)
             if last.ok:
-                last = FrictionInStages().solve_from(search, now, last.point, given)
+                last = _solve_in_stages(search, now, last.point, given)
             ends += [last] if last.ok else []
             if last.interrupted:
                 return replace(found, solution=_best(ends) if ends else last)
         touched = np.any([_find_touched(_distances(x, y.point, now.p)) for y in ends], axis=0)
         if np.any(_find_touched(distances) & ~touched) or not ends:
-            ends.append(FrictionInStages().solve_from(search, now, start, given))
+            ends.append(_solve_in_stages(search, now, start, given))
         return replace(found, solution=_best(ends))
+
+
+def _solve_in_stages(
+    search: Search, now: StatedProgram, start: Point, schedules: Sequence[Schedule]
+) -> Solution:
+    """Return the solution of a program, with the stages of friction that the plan has."""
+    friction = search.plan.find(FrictionInStages)
+    if friction is None:
+        return search.solve(now, start, schedules)
+    return friction.solve_from(search, now, start, schedules)
 
 
 def _best(ends: Sequence[Solution]) -> Solution:
@@ -144,7 +154,7 @@ class _Reaching(NamedTuple):
             p = x.transcription.dynamics.values({**self.numbers, **shares})
             now = replace(x, statement=replace(x.statement, p=p))
             begun = start if last is None else last.point
-            last = FrictionInStages().solve_from(search, now, begun, x.settings.schedules)
+            last = _solve_in_stages(search, now, begun, x.settings.schedules)
             if not last.ok or last.interrupted:
                 break
         assert last is not None  # there are halves

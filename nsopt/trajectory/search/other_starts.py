@@ -11,7 +11,6 @@ from nsopt.interrupt import interrupted
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.programs import starting_point
 from nsopt.trajectory.search.found import Motion
-from nsopt.trajectory.search.least_duration import LeastDuration
 from nsopt.trajectory.search.program import StatedProgram
 from nsopt.trajectory.search.strategy import Search, Strategy
 from nsopt.trajectory.transcription.base import Array
@@ -74,7 +73,7 @@ class OtherStarts(Strategy[StatedProgram]):
 
     def solve(self, search: Search, found: Motion) -> Motion:
         assert search.guess is not None
-        now, plan = found.program, search.plan.without(OtherStarts, LeastDuration)
+        now, plan = found.program, search.plan.before(OtherStarts)
         for swings in self.swings:
             if interrupted():
                 break

@@ -146,9 +146,9 @@ def _solve_roughly(search: Search, rests: RestingCollocation, near: Motion) -> M
 
 def _solve_to_end(search: Search, rough: Motion) -> Motion:
     """Return a rough motion solved to its end, its limits kept between nodes."""
-    now, keep = rough.program, KeepLimits[StatedProgram]()
+    now, keep = rough.program, search.plan.find(KeepLimits)
     found = Found(now, search.solve(now, rough.end.point, by=now.near(AT_ONCE)))
-    return keep.solve(search, found) if keep.applies(search, found) else found
+    return keep.solve(search, found) if keep and keep.applies(search, found) else found
 
 
 def find_modes(x: Collocation, unknowns: Array, speed: float) -> Array:

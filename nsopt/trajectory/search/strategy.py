@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import ClassVar, Generic, NamedTuple, Protocol
+from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from nsopt.mpcc import Point, Schedule, Solution, StageRun, StructuredProgram
 from nsopt.result import Result
@@ -15,6 +15,8 @@ from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.search.found import Found, P
 from nsopt.trajectory.search.program import SearchedProgram, StatedProgram
+
+S = TypeVar("S")
 
 
 class SolveElse(Protocol):
@@ -154,6 +156,15 @@ class Plan(Generic[P]):
     def without(self, *kinds: type) -> Plan[P]:
         """Return the plan without strategies of some kinds."""
         return replace(self, strategies=tuple(x for x in self.strategies if type(x) not in kinds))
+
+    def before(self, kind: type) -> Plan[P]:
+        """Return the plan of what is tried before a strategy."""
+        kinds = [type(x) for x in self.strategies]
+        return replace(self, strategies=self.strategies[: kinds.index(kind)])
+
+    def find(self, kind: type[S]) -> S | None:
+        """Return the first strategy of a kind; None if there is none."""
+        return next((x for x in self.strategies if isinstance(x, kind)), None)
 
     def with_others(self, *strategies: Strategy[P]) -> Plan[P]:
         """Return the plan with other numbers of some strategies, each in the place of its kind."""
