@@ -45,7 +45,7 @@ class End(NamedTuple):
         return any(trial.outcome.interrupted for trial in self.trials)
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether nothing else is to be tried: solved or interrupted."""
         return self.status.ok or self.interrupted
 
@@ -88,7 +88,7 @@ class Program:
                 recovery = [x for x in recovery if x.relaxation == settings.relaxation]
         self._mpcc, self._recovery = mpcc, tuple(recovery)
         self._relaxed = [self._way(Recovery(backend, settings.relaxation, schedules))]
-        self.layout = self._relaxed[0].functions.layout.stated_by(stated)
+        self.layout = self._relaxed[0].functions.layout.mark_added(stated)
         self._branches = Branches(mpcc, backend, self.layout) if self._optimized else None
 
     def _way(self, way: Recovery) -> RelaxedProgram:
@@ -159,7 +159,9 @@ class Program:
             status = status_of(self.name, self.layout, trials[-1], found, optimized=optimized)
             status = replace(status, verdict=trials[-1].outcome.verdict)
             ends.append(End(start, trials, found, status))
-            if ends[-1].settled or (optimized and self._falls_without_end(trials[-1], start, case)):
+            if ends[-1].is_settled or (
+                optimized and self._falls_without_end(trials[-1], start, case)
+            ):
                 break
         best = min(ends, key=End.rank)
         others = [x for end in ends if end is not best for x in end.trials]

@@ -198,7 +198,7 @@ class StructuredNlp:
         return rows if len(rows) == len(self.halves) else rows[:0]
 
     @cached_property
-    def stated(self) -> Index:
+    def stated_rows(self) -> Index:
         """Rows that are not those of pairs."""
         return self._rows_of(None)
 

@@ -72,10 +72,10 @@ class StructuredBranches(BranchProgram):
         first, self._which = _alike(derivatives, x, p, rows)
         self._m, pairs = first.size, len(nlp.halves)
         self.G, self.H = self._n + self._which[:pairs], self._n + self._which[pairs:]
-        self._order = np.concatenate([nlp.stated, rows[first]])
+        self._order = np.concatenate([nlp.stated_rows, rows[first]])
         nothing = np.zeros(self._m)
-        self._lower = np.concatenate([nlp.lower[nlp.stated], nothing])
-        self._upper = np.concatenate([nlp.upper[nlp.stated], nothing])
+        self._lower = np.concatenate([nlp.lower[nlp.stated_rows], nothing])
+        self._upper = np.concatenate([nlp.upper[nlp.stated_rows], nothing])
         self._lifted = self._derivatives(derivatives)
         self._backend, self._built = backend.exact, cast("PaddedCall | None", None)
 
@@ -145,7 +145,7 @@ class StructuredBranches(BranchProgram):
             own = own + lam[nlp.products][:, None] * other
         of_halves = np.bincount(self._which, own.T.ravel(), self._m)
         halves = np.maximum(rows[self._order[-self._m :]], 0.0)
-        lam_g = np.concatenate([lam[nlp.stated], of_halves])
+        lam_g = np.concatenate([lam[nlp.stated_rows], of_halves])
         return Point(
             np.append(point.x, halves), np.append(point.lam_x, of_halves), lam_g, point.warm
         )

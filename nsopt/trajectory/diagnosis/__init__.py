@@ -1,7 +1,7 @@
 """Diagnosis of an optimization: refusals before the solve, explanations after a failure."""
 
 from nsopt.trajectory.diagnosis.arguments import check_arguments, check_numbers
-from nsopt.trajectory.diagnosis.block_rows import stated_row
+from nsopt.trajectory.diagnosis.block_rows import find_row
 from nsopt.trajectory.diagnosis.dependence import check_costs, dependence
 from nsopt.trajectory.diagnosis.failure import Ending, explain
 from nsopt.trajectory.diagnosis.feasibility import check_feasible
@@ -37,8 +37,8 @@ __all__ = [
     "check_numbers",
     "dependence",
     "explain",
+    "find_row",
     "least_violation",
     "scaling",
-    "stated_row",
     "warn_outside_bores",
 ]

@@ -10,7 +10,7 @@ import numpy as np
 
 from nsopt.mpcc import Settings, Solution, Solver, StructuredNlp, StructuredProgram, WarmStart
 from nsopt.trajectory.costs import Smoothness
-from nsopt.trajectory.diagnosis import Statement, stated_row
+from nsopt.trajectory.diagnosis import Statement, find_row
 from nsopt.trajectory.dry_friction import smooth_by_grid
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.programs import program_settings
@@ -167,7 +167,7 @@ def restate_limits(now: StatedProgram, statement: Statement, steps: int) -> Stru
     for block in now.nlp.blocks:
         lower, upper = block.lower.copy(), block.upper.copy()
         for i in range(block.rows):
-            before, row = (stated_row(block, i, x, steps) for x in (now.statement, statement))
+            before, row = (find_row(block, i, x, steps) for x in (now.statement, statement))
             if before is None or row is None:
                 continue
             known = (before.lower, before.upper) == (lower[0, i], upper[0, i])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mpcc import ConstraintBlock, Solution, StructuredNlp
-from nsopt.trajectory.diagnosis import stated_row
+from nsopt.trajectory.diagnosis import find_row
 from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.verification.between_nodes import KEPT, BeyondLimits, LimitsBetweenNodes
 
@@ -191,7 +191,7 @@ def _tight(
     lower, upper = block.lower.copy(), block.upper.copy()
     numbers = {id(row): k for k, row in enumerate(limits.rows)}
     for i in range(block.rows):
-        k = numbers.get(id(stated_row(block, i, limits.statement, steps)))
+        k = numbers.get(id(find_row(block, i, limits.statement, steps)))
         if k is not None:
             lower[:, i] += below[:, k]
             upper[:, i] -= above[:, k]

@@ -148,7 +148,7 @@ class NodeTemplate:
         values = function.map(n)(w.T, data.T, np.tile(p[:, None], n))
         return [np.asarray(value).T.reshape(n, -1) for value in values]
 
-    def kept_at_start(self, model: Model, started: Sequence[Bound], coupled: ca.SX) -> list[Bound]:
+    def keep_at_start(self, model: Model, started: Sequence[Bound], coupled: ca.SX) -> list[Bound]:
         """Return bounds of gaps, closed joints and Euler parameters of which something is free.
 
         Steps keep them from the second node on; a start that is given is checked beforehand, and

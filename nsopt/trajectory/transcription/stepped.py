@@ -180,7 +180,7 @@ class Stepped(Transcription):
 
     def _start(self) -> ConstraintBlock:
         bounds = [b for c in self.conditions for b in bounds_of(c, "start", self.inner.sample)]
-        kept = self.inner.kept_at_start(self.model, bounds, self._state_bounds([]))
+        kept = self.inner.keep_at_start(self.model, bounds, self._state_bounds([]))
         bounds += [*self._at_rest(bounds), *kept]
         return self._at("start", bounds, np.arange(1, dtype=np.intp))
 
