@@ -214,7 +214,7 @@ OF_SOME: dict[str, type] = {
     **dict.fromkeys(("accuracy", "h_part", "error_tolerance"), Real),
     **dict.fromkeys(("objective_error", "objective_order"), Real),
     **dict.fromkeys(("accuracy_missed", "error_tolerance_power"), Integral),
-    "error_unknown": str,
+    **dict.fromkeys(("error_unknown", "search"), str),
     "error_parts": Real,
 }
 """Attributes that not every result has."""

@@ -319,6 +319,8 @@ def _faults_of_tables(data: xr.Dataset) -> Iterator[str]:
         points = dict.fromkeys(("origin", "x", "z"), _is_point)
         return _has(x, {"element": _is_text, "kind": _is_text, "body": is_body, **points})
 
+    texts, counts = dict.fromkeys(("strategy", "why"), _is_text), ("iterations", "seconds")
+    strategy = {**texts, **dict.fromkeys(counts, _is_number)}
     numbers = _table_of(_is_number)
     tables: dict[str, Callable[[Any], bool]] = {
         "parameters": numbers,
@@ -329,6 +331,7 @@ def _faults_of_tables(data: xr.Dataset) -> Iterator[str]:
         "redundant_rows": numbers,
         "left_out": _list_of(VARIABLES.__contains__),
         "acceptance": numbers,
+        "search": _list_of(lambda x: _has(x, strategy)),
         "impact": _table_of(_list_of(_is_number)),
         **dict.fromkeys(("detailed_cost", "guess_cost"), numbers),
         **dict.fromkeys(("exact_cost", "guess_exact_cost"), numbers),

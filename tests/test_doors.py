@@ -14,10 +14,11 @@ BEHIND = {
     "parts of the solvers that no user calls, tested by numbers of their own": """
         algebra.rank mpcc.backend mpcc.block_functions mpcc.branch mpcc.functions mpcc.given_rows
         mpcc.linear_solver mpcc.square_program mpcc.stationarity mpcc.structured_branch
-        trajectory.checks trajectory.coarse_first trajectory.diagnosis.extent
+        trajectory.checks trajectory.diagnosis.extent
         trajectory.dry_friction trajectory.node_sample trajectory.programs trajectory.refine
-        trajectory.resting_joints trajectory.schedules trajectory.sensitivity.mapped
-        trajectory.tightening trajectory.transcription.collocation
+        trajectory.schedules trajectory.sensitivity.mapped trajectory.task
+        trajectory.transcription.base
+        trajectory.transcription.collocation
         trajectory.transcription.lifting trajectory.transcription.resting
         trajectory.transcription.stepped
         """,

@@ -1,20 +1,7 @@
 """Complementarity programs: stated in blocks, relaxed, solved, and checked by their residuals."""
 
 from nsopt.mpcc.active_set import ActiveSet
-from nsopt.mpcc.backend import (
-    AT_ONCE,
-    BENT,
-    BESIDE,
-    ENDED,
-    FAIRLY,
-    ROUGHLY,
-    Backend,
-    Derivatives,
-    Nlp,
-    Outcome,
-    Point,
-    WarmStart,
-)
+from nsopt.mpcc.backend import Backend, Derivatives, Nlp, Outcome, Point, Verdict
 from nsopt.mpcc.blocks import Rows, Slopes
 from nsopt.mpcc.compiler import has_compiler
 from nsopt.mpcc.disc import relax_discs, smooth_discs
@@ -66,13 +53,13 @@ from nsopt.mpcc.square_program import SquareProgram, SquareSolver
 from nsopt.mpcc.stationarity import Multipliers, Stationarity, StationarityKind
 from nsopt.mpcc.structured import Bound, ConstraintBlock, PairPart, StructuredNlp, constraint_block
 from nsopt.mpcc.structured_program import StructuredProgram
+from nsopt.mpcc.warm_start import AT_ONCE, BENT, BESIDE, ENDED, ROUGHLY, WarmStart
 
 __all__ = [
     "AT_ONCE",
     "BENT",
     "BESIDE",
     "ENDED",
-    "FAIRLY",
     "GENERAL",
     "QUIET",
     "ROUGHLY",
@@ -133,6 +120,7 @@ __all__ = [
     "StructuredNlp",
     "StructuredProgram",
     "Tolerances",
+    "Verdict",
     "WarmStart",
     "Worst",
     "constraint_block",

@@ -132,7 +132,7 @@ class ActiveSetRun:
             found = self._settle(start, tolerance)
             if found is None and self._stopped:
                 lpec = self.branches.at(x, self.case)
-                found = self.branches.classified(start.point, lpec, np.inf, tolerance)
+                found = self.branches.classify(start.point, lpec, np.inf, tolerance)
             if found is not None:
                 return ActiveSetEnd(start, found, ())
         first = self._solve(start.point, x[self.branches.G] <= x[self.branches.H])
@@ -154,7 +154,7 @@ class ActiveSetRun:
         descent = np.nan
         if lpec.finite:
             now, lpec, descent = self._at_corner(now, lpec, tolerance)
-        found = self.branches.classified(now.point, lpec, descent, tolerance)
+        found = self.branches.classify(now.point, lpec, descent, tolerance)
         return ActiveSetEnd(now, found, tuple(self.tried))
 
     def _tolerance(self, x: Vector, steepest: float) -> float:
@@ -163,12 +163,12 @@ class ActiveSetRun:
 
     def _settle(self, now: Trial, tolerance: float) -> Stationarity | None:
         """Return what a point is if its own multipliers show that it is stationary."""
-        return self.branches.settled(now.point, self.options.least, tolerance, self.case)
+        return self.branches.settle(now.point, self.options.least, tolerance, self.case)
 
     def _settle_nearby(self, now: Trial, tolerance: float) -> tuple[Trial, Stationarity | None]:
         """Return the trial and what it is, or that with both halves of more pairs at zero."""
         found = self._settle(now, tolerance)
-        x = None if found else self.branches.snapped(now.point.x, self.case, NEAR)
+        x = None if found else self.branches.snap(now.point.x, self.case, NEAR)
         if x is None:
             return now, found
         counted = replace(now.outcome, iterations=0, time=0.0)

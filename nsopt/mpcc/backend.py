@@ -6,6 +6,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from enum import Enum
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -15,9 +16,13 @@ from numpy.typing import NDArray
 
 from nsopt.interrupt import interrupted
 from nsopt.mpcc.evaluator import Evaluator
+from nsopt.mpcc.warm_start import WarmStart
 
 Vector = NDArray[np.float64]
 
+
+ACCEPTABLE = "Solved_To_Acceptable_Level"
+"""What IPOPT says of a point from which it makes no more progress."""
 
 Symbols = Any
 """SX or MX."""
@@ -40,54 +45,6 @@ class Derivatives(NamedTuple):
     grad_f: ca.Function
     jac_g: ca.Function
     hess_lag: ca.Function
-
-
-@dataclass(frozen=True)
-class WarmStart:
-    """The start of an interior-point method from a point with multipliers.
-
-    Parameters
-    ----------
-    mu : float
-        Barrier parameter.
-    push : float
-        By how much the start is pushed off bounds, at most.
-    decrease : float
-        Power by which the barrier parameter falls near the solution, between 1 and 2.
-    """
-
-    mu: float = 1e-8
-    push: float = 1e-9
-    decrease: float = 1.5
-
-    def __post_init__(self) -> None:
-        if not self.mu > 0 or not self.push > 0:
-            raise ValueError(f"mu and push must be positive, got {self}")
-        if not 1 < self.decrease < 2:
-            raise ValueError(f"decrease must be between 1 and 2, got {self}")
-
-
-BENT = WarmStart(1e-5, 3e-5, 1.65)
-"""At a rough solution of the same program without its cost of bends."""
-
-BESIDE = WarmStart(1e-5, 1e-3)
-"""At a solution under costs that differ a little, with the barrier parameter of a rough one."""
-
-ROUGHLY = WarmStart(1e-5, 1e-5)
-"""At a rough solution of the same program, with the barrier parameter that IPOPT ends it with."""
-
-FAIRLY = WarmStart(3e-8, 1e-8)
-"""At a fair solution of the same program, with the barrier parameter that IPOPT goes on with."""
-
-AT_ONCE = WarmStart(1e-9, 1e-8)
-"""The same where no curvature is negative, with the barrier parameter that IPOPT ends with."""
-
-NEAR = WarmStart()
-"""At the solution of another program that has the same one."""
-
-ENDED = WarmStart(1e-9)
-"""At a solution but for a few limits, with the barrier parameter that IPOPT ended with. From 1e-8
-it first leaves the solution, and comes back: three iterations more in each round of limits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,12 +107,21 @@ class Point:
         return cls(x, np.zeros(x.size), np.zeros(rows), warm=False)
 
 
+class Verdict(Enum):
+    """What a solver says of its own end."""
+
+    SOLVED = "it is a solution"
+    ACCEPTABLE = "it is nearly one, and no progress is made"
+    FAILED = "it is none"
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """The end of a solver's call; nothing here says whether the point is a solution.
 
-    ``status`` is the solver's own and ``success`` its own judgement; ``time`` in seconds. It was
-    ``interrupted`` if it ended where it was because Ctrl-C was pressed.
+    ``status`` is the solver's own and ``success`` its own judgement, ``acceptable`` if it made no
+    more progress; ``time`` in seconds. It was ``interrupted`` if it ended where it was because
+    Ctrl-C was pressed.
     """
 
     point: Point
@@ -164,6 +130,14 @@ class Outcome:
     iterations: int
     time: float
     interrupted: bool = False
+    acceptable: bool = False
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the solver says of the point."""
+        if not self.success:
+            return Verdict.FAILED
+        return Verdict.ACCEPTABLE if self.acceptable else Verdict.SOLVED
 
 
 Call = Callable[[Point, Vector, Vector, Vector], Outcome]
@@ -188,11 +162,6 @@ class Backend(ABC):
     @property
     def rough(self) -> Backend:
         """The same solver with a looser tolerance of optimality, if it has one; else itself."""
-        return self
-
-    @property
-    def fair(self) -> Backend:
-        """The same solver with a tolerance between, if it has one; else itself."""
         return self
 
     @property
@@ -237,7 +206,7 @@ class NlpsolCall:
         self._solve, self._callback = Evaluator(solver), callback
         self._rows = (np.ascontiguousarray(nlp.lower), np.ascontiguousarray(nlp.upper))
 
-    def restated(self, nlp: Nlp) -> NlpsolCall:
+    def restate(self, nlp: Nlp) -> NlpsolCall:
         """Return the call of a program with other limits of its rows."""
         other = copy.copy(self)
         other._rows = (np.ascontiguousarray(nlp.lower), np.ascontiguousarray(nlp.upper))
@@ -258,7 +227,7 @@ class NlpsolCall:
 
     def _ended(self, point: Point, status: str, success: bool, count: int, time: float) -> Outcome:
         stopped = self._callback is not None and not success and interrupted()
-        return Outcome(point, status, success, count, time, stopped)
+        return Outcome(point, status, success, count, time, stopped, status == ACCEPTABLE)
 
     def _stats(self) -> dict[str, Any]:
         try:

@@ -127,7 +127,7 @@ class FirstEvent:
     labels: tuple[str, ...]
 
 
-def stacked(parts: Iterable[ca.SX]) -> ca.SX:
+def stack(parts: Iterable[ca.SX]) -> ca.SX:
     """Return columns below each other, (0, 1) of none."""
     return ca.vertcat(ca.SX(0, 1), *parts)
 
@@ -225,5 +225,5 @@ def limited(what: str, values: ca.SX, lower: ca.SX, upper: ca.SX) -> tuple[ca.SX
         signs = zip((-1, 1), limits, known, strict=True)
         found += [(i, sign, limit) for sign, limit, x in signs if not np.isinf(x)]
     of, sign = (np.array([x[k] for x in found], dtype=np.intp) for k in (0, 1))
-    rows = stacked(sign * (values[i] - limit) for i, sign, limit in found)
+    rows = stack(sign * (values[i] - limit) for i, sign, limit in found)
     return rows, Sides(values.numel(), of, sign)

@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 
 from nsopt.mpcc.backend import Backend, Call, Nlp, Outcome, Point
-from nsopt.mpcc.blocks import stacked
+from nsopt.mpcc.blocks import stack
 from nsopt.mpcc.functions import Case
 from nsopt.mpcc.layout import Layout, Vector
 from nsopt.mpcc.lifting import Halves, fixed_unknowns
@@ -85,7 +85,7 @@ class BranchProgram(ABC):
     def on_bounds(self, x: Vector, closed: Mask, case: Case, distance: float) -> Vector:
         """Return a point (n,) with what is near a bound of a branch on it, if that is of use."""
 
-    def snapped(self, x: Vector, case: Case, distance: float) -> Vector | None:
+    def snap(self, x: Vector, case: Case, distance: float) -> Vector | None:
         """Return a point (n,) with halves that are near zero there; None where that is no use."""
         del x, case, distance
         return None
@@ -94,7 +94,7 @@ class BranchProgram(ABC):
     def at(self, x: Vector, case: Case) -> Lpec:
         """Return the program linearised at a point (n,)."""
 
-    def settled(
+    def settle(
         self, end: Point, radius: float, tolerance: float, case: Case
     ) -> Stationarity | None:
         """Return what a point is where its multipliers show that it is stationary; else None.
@@ -114,7 +114,7 @@ class BranchProgram(ABC):
         return None
 
     @abstractmethod
-    def classified(self, end: Point, lpec: Lpec, descent: float, tolerance: float) -> Stationarity:
+    def classify(self, end: Point, lpec: Lpec, descent: float, tolerance: float) -> Stationarity:
         """Return what a point is, arguments as for `classify`."""
 
 
@@ -133,8 +133,8 @@ class Branches(BranchProgram):
     def __init__(self, mpcc: Mpcc, backend: Backend, layout: Layout | None = None) -> None:
         self._layout = layout or Layout.of(mpcc)
         x, p = mpcc.x, mpcc.p
-        c = stacked(r.expr / ca.SX(r.scale) for r in mpcc.equalities)
-        d = stacked(r.expr / ca.SX(r.scale) for r in mpcc.inequalities)
+        c = stack(r.expr / ca.SX(r.scale) for r in mpcc.equalities)
+        d = stack(r.expr / ca.SX(r.scale) for r in mpcc.inequalities)
         self._halves = Halves.of(mpcc.pairs, x)
         self.G, self.H = self._halves.G, self._halves.H
         self._equations = c.numel()
@@ -219,6 +219,6 @@ class Branches(BranchProgram):
             *self._halves,
         )
 
-    def classified(self, end: Point, lpec: Lpec, descent: float, tolerance: float) -> Stationarity:
+    def classify(self, end: Point, lpec: Lpec, descent: float, tolerance: float) -> Stationarity:
         del end
         return classify(lpec, descent, tolerance, self._layout)

@@ -9,7 +9,7 @@ from typing import Self
 
 import casadi as ca
 
-from nsopt.mpcc.blocks import ParameterBlock, fresh, stacked
+from nsopt.mpcc.blocks import ParameterBlock, fresh, stack
 from nsopt.mpcc.program_blocks import ProgramBlocks
 
 
@@ -82,7 +82,7 @@ class ChainedProgram(ProgramBlocks):
                 f"program {self.name!r} does not repeat {other.name!r}: parameters and unknowns "
                 f"have {sizes[0]} numbers, not {sizes[1]}: state both alike"
             )
-        stated = stacked(values)
+        stated = stack(values)
         self.pattern = other, self._of_parameters("what is given", stated, stated.numel())
 
     def _solve(self, known: Sequence[ParameterBlock]) -> ParameterBlock:

@@ -15,7 +15,7 @@ PATIENCE = 30.0
 def has_compiler() -> bool:
     """Return whether there is a C compiler."""
     try:
-        return bool(found_compiler())
+        return bool(find_compiler())
     except RuntimeError:
         return False
 
@@ -36,7 +36,7 @@ class Compiler:
     version: str
 
 
-def found_compiler() -> Compiler:
+def find_compiler() -> Compiler:
     """Return the compiler of the environment's CC, or else the machine's.
 
     Raises

@@ -14,7 +14,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from nsopt.mpcc.blocks import Discs, Rows, stacked
+from nsopt.mpcc.blocks import Discs, Rows, stack
 from nsopt.mpcc.min_row import Alternative, Holding, MinRow
 from nsopt.mpcc.problem import Mpcc
 
@@ -107,7 +107,7 @@ def split_discs(mpcc: Mpcc) -> Mpcc:
     other = copy(mpcc)
     other.discs = ()
     x = mpcc.x
-    guess = stacked(v.guess / ca.SX(v.scale) for v in mpcc.variables)
+    guess = stack(v.guess / ca.SX(v.scale) for v in mpcc.variables)
     for block in mpcc.discs:
         name, m = block.name, len(block.labels)
         radius = block.radius if ca.depends_on(block.radius, x) else ca.fmax(block.radius, 0)

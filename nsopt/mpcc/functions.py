@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mpcc.backend import Nlp, Point
-from nsopt.mpcc.blocks import stacked
+from nsopt.mpcc.blocks import stack
 from nsopt.mpcc.disc import smooth_discs
 from nsopt.mpcc.evaluator import Evaluator
 from nsopt.mpcc.layout import Layout, Section, Tolerances, Vector, sections
@@ -53,10 +53,10 @@ class _Expressions:
             mpcc.x,
             mpcc.p,
             sigma,
-            stacked([_over(r.expr, r.scale) for r in mpcc.equalities]),
-            stacked([_over(r.expr, r.scale) for r in mpcc.inequalities]),
-            stacked([_over(b.G, b.scales[0]) for b in mpcc.pairs]),
-            stacked([_over(b.H, b.scales[1]) for b in mpcc.pairs]),
+            stack([_over(r.expr, r.scale) for r in mpcc.equalities]),
+            stack([_over(r.expr, r.scale) for r in mpcc.inequalities]),
+            stack([_over(b.G, b.scales[0]) for b in mpcc.pairs]),
+            stack([_over(b.H, b.scales[1]) for b in mpcc.pairs]),
             mpcc.objective,
         )
 
@@ -163,7 +163,7 @@ def _signed(e: _Expressions) -> NDArray[np.bool_]:
 
 def _limits(mpcc: Mpcc, p: ca.SX) -> ca.Function:
     def scaled(parts: list[ca.SX]) -> ca.SX:
-        return ca.densify(stacked(parts))
+        return ca.densify(stack(parts))
 
     lower = scaled([_over(v.lower, v.scale) for v in mpcc.variables])
     upper = scaled([_over(v.upper, v.scale) for v in mpcc.variables])

@@ -52,4 +52,4 @@ def with_room(nlp: StructuredNlp, g: Array) -> StructuredNlp:
         of = room[first : first + block.lower.size].reshape(block.lower.shape)
         blocks.append(replace(block, lower=block.lower - of, upper=block.upper + of))
         first += block.lower.size
-    return nlp.restated(blocks)
+    return nlp.restate(blocks)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,27 +33,27 @@ class Trial:
     objective: float
 
 
-SolveStage = Callable[[Stage, Point, bool], Trial]
-"""(stage, start, whether it is the last of its schedule) -> trial."""
+class StageAttempt(NamedTuple):
+    """A stage to be solved: its numbers, where it starts, whether it ends its schedule."""
+
+    stage: Stage
+    start: Point
+    last: bool
 
 
-def follow(
-    schedules: Sequence[Schedule],
-    start: Point,
-    cold: Point,
-    retries: int,
-    solve: SolveStage,
-    *,
-    exact: bool = False,
-) -> list[Trial]:
-    """Run schedules until one ends well; return all trials, the result last.
+Walk = Generator[StageAttempt, None, Trial]
+"""Attempts in order, and the trial that they end with."""
 
-    After a failed stage a schedule goes back: from the last good point, to a stage halfway between
-    the last good and the failed one, unless these are close. If nothing was good yet it restarts
-    from the cold point, then from larger sigma. A schedule out of retries is left for the next one,
-    from the start without multipliers; a stage that it shares with those before, from the same
-    point, is not run again. Where none ends well, or Ctrl-C was pressed, the result is the end that
-    violates the program least.
+
+class Homotopy:
+    """The stages of schedules, one after the other, until a schedule ends well.
+
+    Each `StageAttempt` that it yields is to be solved, its trial given to `take`. After a failed
+    stage a schedule goes back: from the last good point, to a stage halfway between the last good
+    and the failed one, unless these are close. If nothing was good yet it restarts from the cold
+    point, then from larger sigma. A schedule out of retries is left for the next one, from the
+    start without multipliers; a stage that it shares with those before, from the same point, is not
+    run again.
 
     Parameters
     ----------
@@ -61,33 +62,101 @@ def follow(
         The given start, and the program's own guess.
     retries : int
         Failed stages allowed in each schedule.
-    solve : callable
     exact : bool
         Whether every stage may be the last, and each goes on to the next: see `Relaxation`.
     """
-    trials: list[Trial] = []
-    best: Trial | None = None
-    solve = _each_once(solve)
-    for schedule in schedules:
-        made = (
-            _raise_sigma(schedule, start, cold, solve)
-            if exact
-            else _along(schedule, start, cold, retries, solve)
-        )
-        trials += [trial for trial in made if not any(trial is known for known in trials)]
-        if made[-1].outcome.interrupted:
-            best = min(reversed(trials), key=_violation)
-            break
-        if best is None or made[-1].residuals.largest < best.residuals.largest or made[-1].ok:
-            best = made[-1]
-        if best.ok:
-            break
-        start = Point.cold(start.x, start.lam_g.size)
-    assert best is not None  # there is always a schedule
-    return [*(trial for trial in trials if trial is not best), best]
+
+    def __init__(
+        self,
+        schedules: Sequence[Schedule],
+        start: Point,
+        cold: Point,
+        retries: int,
+        *,
+        exact: bool = False,
+    ) -> None:
+        self._schedules, self._start, self._cold = schedules, start, cold
+        self._retries, self._exact = retries, exact
+        self._made: list[tuple[StageAttempt, Trial]] = []
+        self._taken: Trial | None = None
+        self._best: Trial | None = None
+
+    def take(self, trial: Trial) -> None:
+        """Take what the last attempt has come to."""
+        self._taken = trial
+
+    @property
+    def trials(self) -> list[Trial]:
+        """All trials, the result last.
+
+        Where no schedule ended well, or Ctrl-C was pressed, that is the end that violates the
+        program least.
+        """
+        assert self._best is not None  # there is always a schedule
+        return [*(x for _, x in self._made if x is not self._best), self._best]
+
+    def __iter__(self) -> Iterator[StageAttempt]:
+        start, walk = self._start, self._raise_sigma if self._exact else self._along
+        for schedule in self._schedules:
+            end, best = (yield from walk(schedule, start)), self._best
+            if end.outcome.interrupted:
+                self._best = min((x for _, x in reversed(self._made)), key=_violation)
+                return
+            if best is None or end.residuals.largest < best.residuals.largest or end.ok:
+                self._best = end
+            if end.ok:
+                return
+            start = Point.cold(start.x, start.lam_g.size)
+
+    def _solve(self, attempt: StageAttempt) -> Walk:
+        """Yield an attempt unless it was made before; return its trial."""
+        for other, trial in self._made:
+            alike = (other.stage, other.last) == (attempt.stage, attempt.last)
+            if alike and _same(other.start, attempt.start):
+                return trial
+        yield attempt
+        assert self._taken is not None
+        self._made.append((attempt, self._taken))
+        return self._taken
+
+    def _along(self, schedule: Schedule, start: Point) -> Walk:
+        """Run one schedule; return its last trial."""
+        pending = [*reversed(schedule)]
+        stage, good = _before(pending[-1]), start
+        failures = 0
+        while True:
+            trial = yield from self._solve(StageAttempt(pending[-1], good, len(pending) == 1))
+            if trial.ok:
+                stage, good = pending.pop(), trial.point
+                if not pending:
+                    return trial
+                continue
+            failures += 1
+            if trial.outcome.interrupted:
+                return trial
+            if good is start and start is not self._cold:
+                good = self._cold
+            else:
+                # multipliers that led astray once are dropped
+                good = Point.cold(good.x, good.lam_g.size)
+                if _close(stage, pending[-1]):
+                    return trial
+                pending.append(halfway(stage, pending[-1]))
+            if failures > self._retries:
+                return trial
+
+    def _raise_sigma(self, schedule: Schedule, start: Point) -> Walk:
+        """Run one schedule until a stage solves the program; return its last trial."""
+        good = start
+        for stage in schedule:
+            trial = yield from self._solve(StageAttempt(stage, good, True))
+            if trial.ok or trial.outcome.interrupted:
+                break
+            good = trial.point if trial.outcome.success else self._cold
+        return trial
 
 
-def ended(
+def end_solve(
     layout: Layout,
     trials: Sequence[Trial],
     status: Status,
@@ -121,63 +190,10 @@ def ended(
     )
 
 
-def _each_once(solve: SolveStage) -> SolveStage:
-    """Return a solve of stages that remembers its trials."""
-    known: list[tuple[Stage, Point, bool, Trial]] = []
-
-    def once(stage: Stage, start: Point, last: bool) -> Trial:
-        for other, point, was_last, trial in known:
-            if (other, was_last) == (stage, last) and _same(point, start):
-                return trial
-        known.append((stage, start, last, solve(stage, start, last)))
-        return known[-1][-1]
-
-    return once
-
-
 def _same(a: Point, b: Point) -> bool:
     """Return whether two points are equal, with their multipliers."""
     equal = zip((a.x, a.lam_x, a.lam_g), (b.x, b.lam_x, b.lam_g), strict=True)
     return a is b or (a.warm == b.warm and all(np.array_equal(x, y) for x, y in equal))
-
-
-def _along(
-    schedule: Schedule, start: Point, cold: Point, retries: int, solve: SolveStage
-) -> list[Trial]:
-    """Run one schedule; the last trial is its result."""
-    pending = [*reversed(schedule)]
-    stage, good = _before(pending[-1]), start
-    trials: list[Trial] = []
-    failures = 0
-    while pending and failures <= retries:
-        trial = solve(pending[-1], good, len(pending) == 1)
-        trials.append(trial)
-        if trial.ok:
-            stage, good = pending.pop(), trial.point
-            continue
-        if trial.outcome.interrupted:
-            break
-        failures += 1
-        if good is start and start is not cold:
-            good = cold
-        else:
-            # multipliers that led astray once are dropped
-            good = Point.cold(good.x, good.lam_g.size)
-            if _close(stage, pending[-1]):
-                break
-            pending.append(halfway(stage, pending[-1]))
-    return trials
-
-
-def _raise_sigma(schedule: Schedule, start: Point, cold: Point, solve: SolveStage) -> list[Trial]:
-    """Run one schedule until a stage solves the program; the last trial is its result."""
-    good, trials = start, list[Trial]()
-    for stage in schedule:
-        trials.append(solve(stage, good, True))
-        if trials[-1].ok or trials[-1].outcome.interrupted:
-            break
-        good = trials[-1].point if trials[-1].outcome.success else cold
-    return trials
 
 
 def _close(good: Stage, failed: Stage) -> bool:

@@ -19,11 +19,11 @@ from nsopt.mpcc.backend import (
     Outcome,
     Point,
     Vector,
-    WarmStart,
 )
 from nsopt.mpcc.interrupt_callback import InterruptCallback
 from nsopt.mpcc.linear_solver import Ldlt
 from nsopt.mpcc.padding import PaddedCall, pad
+from nsopt.mpcc.warm_start import WarmStart
 
 
 @dataclass(frozen=True)
@@ -86,11 +86,6 @@ class Ipopt(Backend):
         return replace(self, tol=ROUGH if self.tol is None else max(self.tol, ROUGH))
 
     @property
-    def fair(self) -> Ipopt:
-        """With ``tol`` 1.5e-5 at least."""
-        return replace(self, tol=FAIR if self.tol is None else max(self.tol, FAIR))
-
-    @property
     def of_many_steps(self) -> Ipopt:
         """With `Ldlt`."""
         return replace(self, linear_solver=Ldlt())
@@ -116,7 +111,7 @@ class Ipopt(Backend):
         like = (nlp.name, repr(self), nlp.starts, nlp.slope, nlp.complementary, *more)
         call: NlpsolCall | None = nlp.built.get(like)
         if call is not None:
-            return call.restated(nlp)
+            return call.restate(nlp)
         call = self._solver(nlp, {**self._structure(nlp, own), **more})
         if nlp.x.numel() <= KEPT:
             nlp.built[like] = call
@@ -176,10 +171,6 @@ times as many iterations."""
 
 ROUGH = 1e-3
 """Tolerance of optimality of a motion that is only the start of another."""
-
-FAIR = 1.5e-5
-"""Tolerance of optimality at which costs of motions can be compared: the one that IPOPT reaches
-before it reduces the barrier parameter of `BESIDE`."""
 
 BRIEF = 60
 """Iterations within which a program near one that is solved is found, if at all."""

@@ -115,7 +115,7 @@ class Layout:
     sides: dict[str, Sides] = field(default_factory=dict)
     added: frozenset[str] = frozenset()
 
-    def stated_by(self, mpcc: Mpcc) -> Layout:
+    def mark_added(self, mpcc: Mpcc) -> Layout:
         """Return the layout that tells what comes from this program, and what was added to it."""
         stated = {*(v.name for v in mpcc.variables), *(r.name for r in mpcc.equalities)}
         return replace(self, added=frozenset({*self.variables, *self.equality_rows} - stated))

@@ -33,7 +33,7 @@ def lifted_numbers(f: ca.Function) -> tuple[ca.Function, ca.DM]:
             work[out[0]] = ca.SX(number) if structural else symbols[number]
         elif kind == ca.OP_CALL:
             expressions = f.instructions_sx() if expressions is None else expressions
-            results = _called(expressions[k].which_function(), [work[x] for x in given])
+            results = _call(expressions[k].which_function(), [work[x] for x in given])
             work.update((x, y) for x, y in zip(out, results, strict=True) if x >= 0)
         elif len(given) == 2:
             work[out[0]] = ca.SX.binary(kind, work[given[0]], work[given[1]])
@@ -47,7 +47,7 @@ def lifted_numbers(f: ca.Function) -> tuple[ca.Function, ca.DM]:
     return function, ca.DM(list(symbols)) if symbols else ca.DM(0, 1)
 
 
-def _called(f: ca.Function, given: list[ca.SX]) -> list[ca.SX]:
+def _call(f: ca.Function, given: list[ca.SX]) -> list[ca.SX]:
     """Return the entries of the outputs of a call, from those of its inputs."""
     arguments, first = [], 0
     for i in range(f.n_in()):

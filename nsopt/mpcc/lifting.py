@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mpcc.blocks import Pairs, stacked
+from nsopt.mpcc.blocks import Pairs, stack
 from nsopt.mpcc.problem import Mpcc
 
 
@@ -24,7 +24,7 @@ def lifted(mpcc: Mpcc) -> Mpcc:
     other = copy(mpcc)
     other.pairs = ()
     x = mpcc.x
-    guess = stacked(v.guess / ca.SX(v.scale) for v in mpcc.variables)
+    guess = stack(v.guess / ca.SX(v.scale) for v in mpcc.variables)
     for block in mpcc.pairs:
         G = _half(other, f"G of {block.name}", block.G, block.scales[0], x, guess)
         H = _half(other, f"H of {block.name}", block.H, block.scales[1], x, guess)
@@ -89,8 +89,8 @@ class Halves(NamedTuple):
     @classmethod
     def of(cls, pairs: tuple[Pairs, ...], x: ca.SX) -> Halves:
         """Return those of scaled pairs; x (n,) are scaled unknowns."""
-        G = stacked(b.G / ca.SX(b.scales[0]) for b in pairs)
-        H = stacked(b.H / ca.SX(b.scales[1]) for b in pairs)
+        G = stack(b.G / ca.SX(b.scales[0]) for b in pairs)
+        H = stack(b.H / ca.SX(b.scales[1]) for b in pairs)
         factors = [ca.DM(ca.sum2(ca.jacobian(half, x))) for half in (G, H)]
         both = np.array(ca.horzcat(*factors)).reshape(-1, 2)
         return cls(own_unknowns(G, x), own_unknowns(H, x), both)

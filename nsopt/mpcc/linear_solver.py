@@ -21,7 +21,7 @@ from typing import Any
 
 from nsopt.kept_code import Entry, cache_folder
 from nsopt.mpcc.child import run_child
-from nsopt.mpcc.compiler import Compiler, found_compiler, has_compiler
+from nsopt.mpcc.compiler import Compiler, find_compiler, has_compiler
 
 SOURCES = Path(__file__).with_name("ldlt")
 
@@ -115,7 +115,7 @@ def compile_library(name: str, units: Sequence[str], flags: Sequence[str] = ()) 
         Without a compiler, where it fails, and where the library does not load.
     OSError
     """
-    compiler = found_compiler()
+    compiler = find_compiler()
     flags = (*_FLAGS, *flags, *os.environ.get("NSOPT_CFLAGS", "").split())
     origin = {
         "library": name,

@@ -15,7 +15,7 @@ from nsopt.mpcc.backend import Backend, Point
 from nsopt.mpcc.branch import Branches
 from nsopt.mpcc.disc import split_discs
 from nsopt.mpcc.functions import Case
-from nsopt.mpcc.homotopy import Trial, ended
+from nsopt.mpcc.homotopy import Trial, end_solve
 from nsopt.mpcc.layout import Vector
 from nsopt.mpcc.lifting import lifted
 from nsopt.mpcc.min_map import split_into_pairs
@@ -45,7 +45,7 @@ class End(NamedTuple):
         return any(trial.outcome.interrupted for trial in self.trials)
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether nothing else is to be tried: solved or interrupted."""
         return self.status.ok or self.interrupted
 
@@ -88,7 +88,7 @@ class Program:
                 recovery = [x for x in recovery if x.relaxation == settings.relaxation]
         self._mpcc, self._recovery = mpcc, tuple(recovery)
         self._relaxed = [self._way(Recovery(backend, settings.relaxation, schedules))]
-        self.layout = self._relaxed[0].functions.layout.stated_by(stated)
+        self.layout = self._relaxed[0].functions.layout.mark_added(stated)
         self._branches = Branches(mpcc, backend, self.layout) if self._optimized else None
 
     def _way(self, way: Recovery) -> RelaxedProgram:
@@ -141,7 +141,7 @@ class Program:
         trials = [x for end in ends if end is not best for x in end.trials] + best.trials
         objectives = tuple(end.objective for end in ends) if len(ends) > 1 else ()
         time = perf_counter() - begin
-        return ended(self.layout, trials, best.status, time, best.found, objectives)
+        return end_solve(self.layout, trials, best.status, time, best.found, objectives)
 
     def _solve(self, start: Point, case: Case) -> End:
         """Return the best end of all ways from a start, the first if it is a solution."""
@@ -157,8 +157,11 @@ class Program:
                 trials = [*trials[:-1], replace(last, point=cold)]
             optimized = self._optimized
             status = status_of(self.name, self.layout, trials[-1], found, optimized=optimized)
+            status = replace(status, verdict=trials[-1].outcome.verdict)
             ends.append(End(start, trials, found, status))
-            if ends[-1].settled or (optimized and self._falls_without_end(trials[-1], start, case)):
+            if ends[-1].is_settled or (
+                optimized and self._falls_without_end(trials[-1], start, case)
+            ):
                 break
         best = min(ends, key=End.rank)
         others = [x for end in ends if end is not best for x in end.trials]
@@ -181,8 +184,8 @@ class Program:
             options,
             branches,
             case,
-            lambda x, outcome: way.judged(x, outcome, case),
-            lambda trial: way.refined(trial, case),
+            lambda x, outcome: way.judge(x, outcome, case),
+            lambda trial: way.refine(trial, case),
         )
         end = run.run(trials[-1])
         if end.best is None or end.found is None:

@@ -22,7 +22,7 @@ from nsopt.mpcc.blocks import (
     fresh,
     only_known,
     positive,
-    stacked,
+    stack,
 )
 
 
@@ -49,12 +49,12 @@ class ProgramBlocks:
     @property
     def x(self) -> ca.SX:
         """The scaled unknowns, (n,)."""
-        return stacked(variable.scaled for variable in self.variables)
+        return stack(variable.scaled for variable in self.variables)
 
     @property
     def p(self) -> ca.SX:
         """The symbols of the parameters, (k,)."""
-        return stacked(block.symbol for block in self.parameters)
+        return stack(block.symbol for block in self.parameters)
 
     def _scale(self, what: str, value: Any, size: int) -> Scale:
         if isinstance(value, ca.SX):

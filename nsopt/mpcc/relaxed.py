@@ -8,7 +8,7 @@ import numpy as np
 
 from nsopt.mpcc.backend import Outcome, Point
 from nsopt.mpcc.functions import Case, Functions
-from nsopt.mpcc.homotopy import Trial, follow
+from nsopt.mpcc.homotopy import Homotopy, Trial
 from nsopt.mpcc.layout import Tolerances, Vector
 from nsopt.mpcc.least_norm import least_norm
 from nsopt.mpcc.polish import lift, polish
@@ -54,23 +54,20 @@ class RelaxedProgram:
         if start.lam_g.size != self.rows:
             start = Point.cold(start.x, self.rows)
         own = Point.cold(case.guess, self.rows)
-        return follow(
-            self._schedules,
-            start,
-            start if not start.warm and np.array_equal(start.x, own.x) else own,
-            self._retries,
-            lambda stage, point, last: self._try(stage, point, case, last=last),
-            exact=self._exact,
-        )
+        cold = start if not start.warm and np.array_equal(start.x, own.x) else own
+        path = Homotopy(self._schedules, start, cold, self._retries, exact=self._exact)
+        for stage, begin, last in path:
+            path.take(self._try(stage, begin, case, last=last))
+        return path.trials
 
-    def judged(self, x: Vector, outcome: Outcome, case: Case) -> Trial:
+    def judge(self, x: Vector, outcome: Outcome, case: Case) -> Trial:
         """Return a point that was found in another way as a trial, ok where it is a solution."""
         point = Point.cold(x, self.rows)
         residuals, _, f = self.functions.report(point, self._sigma, case)
         good = residuals.largest <= 1 and np.abs(x).max() < RUNAWAY and np.isfinite(f)
         return Trial((), bool(good), point, outcome, residuals, f)
 
-    def refined(self, trial: Trial, case: Case) -> Trial:
+    def refine(self, trial: Trial, case: Case) -> Trial:
         """Return the trial polished, then of least norm; each kept only if it meets everything."""
         if self._polish and np.isfinite(trial.residuals.rows).all():
             x = polish(self.functions, trial.point.x, trial.residuals.rows, case)
@@ -93,7 +90,7 @@ class RelaxedProgram:
         if not last:
             return Trial(stage, near, outcome.point, outcome, residuals, f)
         trial = Trial(stage, residuals.largest <= 1, outcome.point, outcome, residuals, f)
-        return self.refined(trial, case) if near else trial
+        return self.refine(trial, case) if near else trial
 
     def _move(self, trial: Trial, x: Vector | None, case: Case) -> Trial:
         if x is None or x is trial.point.x:

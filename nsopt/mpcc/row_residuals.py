@@ -45,7 +45,7 @@ class RowResiduals:
         self._sections = _sections(nlp, self._tolerances)
         self._limits = np.concatenate([section.limit for section in self._sections])
 
-    def restated(self, nlp: StructuredNlp) -> RowResiduals:
+    def restate(self, nlp: StructuredNlp) -> RowResiduals:
         """Return those of the program with other limits of its rows."""
         other = copy.copy(self)
         other._take(nlp)

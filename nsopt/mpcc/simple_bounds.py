@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from nsopt.mpcc.backend import Call, Derivatives, Outcome, Point, Vector
-from nsopt.mpcc.blocks import stacked
+from nsopt.mpcc.blocks import stack
 from nsopt.mpcc.structured import ConstraintBlock, Index, StructuredNlp
 
 
@@ -59,9 +59,9 @@ class SimpleBounds:
         rest = StructuredNlp(blocks, n, k, complementary=nlp.complementary)
         return cls(nlp, rest, np.concatenate(rows), np.concatenate(unknowns))
 
-    def restated(self, whole: StructuredNlp) -> SimpleBounds:
+    def restate(self, whole: StructuredNlp) -> SimpleBounds:
         """Return the same split of a program with other limits."""
-        lower, upper = (getattr(whole, side)[self.kept] for side in ("lower", "upper"))
+        lower, upper = (getattr(whole, side)[self.kept_rows] for side in ("lower", "upper"))
         blocks, first = [], 0
         for block in self.rest.blocks:
             shape = (block.count, block.rows)
@@ -69,10 +69,10 @@ class SimpleBounds:
             limits = {"lower": lower[own].reshape(shape), "upper": upper[own].reshape(shape)}
             blocks.append(replace(block, **limits))
             first = own.stop
-        return replace(self, whole=whole, rest=self.rest.restated(blocks))
+        return replace(self, whole=whole, rest=self.rest.restate(blocks))
 
     @cached_property
-    def kept(self) -> Index:
+    def kept_rows(self) -> Index:
         """Rows of the whole program that are left in the rest, in their order."""
         return np.setdiff1d(np.arange(self.whole.lower.size), self.rows)
 
@@ -81,14 +81,14 @@ class SimpleBounds:
         if not self.rows.size:
             return rest
         x, p, sigma, lam = self.whole.x, self.whole.p, self.whole.sigma, self.whole.lam
-        order = np.argsort(np.concatenate([self.kept, self.rows])).tolist()
+        order = np.argsort(np.concatenate([self.kept_rows, self.rows])).tolist()
         k, n = self.rows.size, x.numel()
         pick = ca.Sparsity.triplet(k, n, list(range(k)), self.unknowns.tolist())
         own = x[self.unknowns.tolist()]
         g, J = rest.jac_g(x, p)
         rows = ca.vertcat(g, own)[order]
         jacobian = ca.vertcat(J, ca.MX(ca.DM(pick, 1.0)))[order, :]
-        hessian = rest.hess_lag(x, p, sigma, lam[self.kept.tolist()])
+        hessian = rest.hess_lag(x, p, sigma, lam[self.kept_rows.tolist()])
         names, weighted = ["x", "p"], ["x", "p", "lam_f", "lam_g"]
         values = ca.vertcat(rest.g(x, p), own)[order]
         return rest._replace(
@@ -113,11 +113,11 @@ class SimplyBounded:
         np.minimum.at(high, unknowns, nlp.upper[rows])
         lam_x = start.lam_x.copy()
         np.add.at(lam_x, unknowns, start.lam_g[rows])
-        inner = Point(start.x, lam_x, start.lam_g[self.split.kept], start.warm)
+        inner = Point(start.x, lam_x, start.lam_g[self.split.kept_rows], start.warm)
         outcome = self.call(inner, p, low, high)
         end = outcome.point
         lam_x, lam_g = end.lam_x.copy(), np.zeros(nlp.lower.size)
-        lam_g[self.split.kept] = end.lam_g
+        lam_g[self.split.kept_rows] = end.lam_g
         for limits, tightest, sign in ((nlp.upper, high, 1), (nlp.lower, low, -1)):
             stated = upper if sign > 0 else lower
             tight = (limits[rows] == tightest[unknowns]) & (stated != tightest)[unknowns]
@@ -146,7 +146,7 @@ def _without(f: ca.Function, simple: Index) -> ca.Function:
     """Return a block's function without some of its rows."""
     inputs = [ca.SX.sym("x", f.numel_in(i)) for i in range(f.n_in())]
     rows, terms = f(*inputs)
-    others = stacked(rows[i] for i in range(rows.numel()) if i not in simple)
+    others = stack(rows[i] for i in range(rows.numel()) if i not in simple)
     return ca.Function(f.name(), inputs, [others, terms])
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from nsopt.mpcc.backend import Point
+from nsopt.mpcc.backend import Point, Verdict
 from nsopt.mpcc.layout import Kind, Layout, Section, Vector
 from nsopt.mpcc.schedule import Stage
 from nsopt.mpcc.stationarity import Stationarity
@@ -139,12 +139,13 @@ class Residuals:
 
 @dataclass(frozen=True)
 class Status:
-    """Whether the point solves the program, why, what to do, and what the solver said."""
+    """Whether the point solves the program, why, what to do, what the solver said and judged."""
 
     ok: bool
     reason: str
     remedy: str
     solver_status: str
+    verdict: Verdict = Verdict.FAILED
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ class Solver:
         switch it off for programs of a thousand unknowns.
     retries : int, optional
         Failed stages allowed in each schedule, after each of which it goes back, see
-        `nsopt.mpcc.homotopy.follow`. By default 2, without an objective 8, over a horizon none.
+        `nsopt.mpcc.homotopy.Homotopy`. By default 2, without an objective 8, over a horizon none.
     active_set : ActiveSet, optional
         How a program with an objective goes on from the end of the homotopy to a point that is
         B-stationary; by default `ActiveSet()`, over a horizon

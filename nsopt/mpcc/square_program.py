@@ -24,7 +24,7 @@ from nsopt.kernels import (
     workspace_sizes,
 )
 from nsopt.leaves import Leaf
-from nsopt.mpcc.blocks import Slopes, stacked
+from nsopt.mpcc.blocks import Slopes, stack
 from nsopt.mpcc.matching import RowDerivatives, match_rows
 from nsopt.mpcc.newton import Newton, check_square
 from nsopt.mpcc.problem import Mpcc
@@ -74,8 +74,8 @@ class SquareProgram:
             for found in _redundant(mpcc)
             if not any(match[i] in columns_of_terms[i] for i in found)
         ]
-        pairs_active = stacked(b.active for b in mpcc.pairs)
-        events_active = stacked(b.active for b in mpcc.first_events)
+        pairs_active = stack(b.active for b in mpcc.pairs)
+        events_active = stack(b.active for b in mpcc.first_events)
         entries = ca.vec(by_rows.nz[:])  # a column, of one unknown too
         y = ca.densify(ca.vertcat(terms, pairs_active, events_active, entries))
         return cls(mpcc, y, make_square(sizes, events, match, columns_of_terms, redundant))
@@ -174,7 +174,7 @@ def _terms(mpcc: Mpcc) -> ca.SX:
         *(b.F * r / size for b, r, size in zip(discs, rho, twice, strict=True)),
         *(b.radius / ca.SX(b.scales[0]) for b in discs),
     ]
-    return stacked(
+    return stack(
         [
             *(b.expr / ca.SX(b.scale) for b in mpcc.equalities),
             *(b.G / ca.SX(b.scales[0]) for b in pairs),

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from nsopt.mpcc.backend import Derivatives, Nlp
 from nsopt.mpcc.block_functions import BlockFunctions
-from nsopt.mpcc.blocks import stacked
+from nsopt.mpcc.blocks import stack
 from nsopt.mpcc.derivatives import Entries
 
 Array = NDArray[np.float64]
@@ -109,7 +109,7 @@ def constraint_block(
         Of the objective.
     columns : (n, nw)
     """
-    rows = stacked(b.value for b in bounds)
+    rows = stack(b.value for b in bounds)
     outputs = [ca.densify(rows), ca.densify(ca.vertcat(ca.SX(0, 1), terms))]
     n, nothing = len(columns), np.zeros(0)
     lower, upper = (
@@ -172,7 +172,7 @@ class StructuredNlp:
         self.lower = np.concatenate([block.lower.ravel() for block in self.blocks])
         self.upper = np.concatenate([block.upper.ravel() for block in self.blocks])
 
-    def restated(self, blocks: Sequence[ConstraintBlock]) -> StructuredNlp:
+    def restate(self, blocks: Sequence[ConstraintBlock]) -> StructuredNlp:
         """Return the program with the same blocks but for the limits of their rows."""
         other = copy.copy(self)
         other.blocks = tuple(blocks)
@@ -198,7 +198,7 @@ class StructuredNlp:
         return rows if len(rows) == len(self.halves) else rows[:0]
 
     @cached_property
-    def stated(self) -> Index:
+    def stated_rows(self) -> Index:
         """Rows that are not those of pairs."""
         return self._rows_of(None)
 

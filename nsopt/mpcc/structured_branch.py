@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from nsopt.mpcc.backend import NEAR, Backend, Derivatives, Nlp, Outcome, Point
+from nsopt.mpcc.backend import Backend, Derivatives, Nlp, Outcome, Point
 from nsopt.mpcc.branch import BranchProgram, hold, weight_of
 from nsopt.mpcc.certificate import Certificate, Linearised
 from nsopt.mpcc.functions import Case
@@ -19,6 +19,7 @@ from nsopt.mpcc.lpec import Index, Lpec, Mask
 from nsopt.mpcc.padding import PaddedCall, pad
 from nsopt.mpcc.stationarity import Stationarity, StationarityKind, weaker
 from nsopt.mpcc.structured import StructuredNlp
+from nsopt.mpcc.warm_start import NEAR
 
 WITHIN = 0.1
 """Distance from a point within which the slope of the objective counts."""
@@ -71,10 +72,10 @@ class StructuredBranches(BranchProgram):
         first, self._which = _alike(derivatives, x, p, rows)
         self._m, pairs = first.size, len(nlp.halves)
         self.G, self.H = self._n + self._which[:pairs], self._n + self._which[pairs:]
-        self._order = np.concatenate([nlp.stated, rows[first]])
+        self._order = np.concatenate([nlp.stated_rows, rows[first]])
         nothing = np.zeros(self._m)
-        self._lower = np.concatenate([nlp.lower[nlp.stated], nothing])
-        self._upper = np.concatenate([nlp.upper[nlp.stated], nothing])
+        self._lower = np.concatenate([nlp.lower[nlp.stated_rows], nothing])
+        self._upper = np.concatenate([nlp.upper[nlp.stated_rows], nothing])
         self._lifted = self._derivatives(derivatives)
         self._backend, self._built = backend.exact, cast("PaddedCall | None", None)
 
@@ -144,12 +145,12 @@ class StructuredBranches(BranchProgram):
             own = own + lam[nlp.products][:, None] * other
         of_halves = np.bincount(self._which, own.T.ravel(), self._m)
         halves = np.maximum(rows[self._order[-self._m :]], 0.0)
-        lam_g = np.concatenate([lam[nlp.stated], of_halves])
+        lam_g = np.concatenate([lam[nlp.stated_rows], of_halves])
         return Point(
             np.append(point.x, halves), np.append(point.lam_x, of_halves), lam_g, point.warm
         )
 
-    def stated(self, point: Point) -> Point:
+    def restore(self, point: Point) -> Point:
         """Return what `lifted` was made of: multipliers of products are zero."""
         lam = np.zeros(self._nlp.lower.size)
         lam[self._order] = point.lam_g
@@ -207,7 +208,7 @@ class StructuredBranches(BranchProgram):
         del closed, case, distance
         return x
 
-    def snapped(self, x: Vector, case: Case, distance: float) -> Vector | None:
+    def snap(self, x: Vector, case: Case, distance: float) -> Vector | None:
         """Return the nearest point whose halves near zero are there, by a Newton step.
 
         An interior-point method ends as far from a bound without a multiplier as the root of its
@@ -263,7 +264,7 @@ class StructuredBranches(BranchProgram):
             np.ones((self.G.size, 2)),
         )
 
-    def settled(
+    def settle(
         self, end: Point, radius: float, tolerance: float, case: Case
     ) -> Stationarity | None:
         none = replace(end, lam_x=0 * end.lam_x, lam_g=0 * end.lam_g)  # nothing to gain at all
@@ -278,7 +279,7 @@ class StructuredBranches(BranchProgram):
         """Return what the multipliers of a point show."""
         return Certificate.of(self._linear(end.x, case), end, (self.G, self.H), radius)
 
-    def classified(self, end: Point, lpec: Lpec, descent: float, tolerance: float) -> Stationarity:
+    def classify(self, end: Point, lpec: Lpec, descent: float, tolerance: float) -> Stationarity:
         both = (lpec.x[self.G] < ACTIVE) & (lpec.x[self.H] < ACTIVE)
         kind = StationarityKind.B
         if not descent <= tolerance:

@@ -13,14 +13,14 @@ import numpy as np
 
 from nsopt.interrupt import interrupted
 from nsopt.mpcc.active_set import ActiveSet, ActiveSetRun
-from nsopt.mpcc.backend import Backend, Call, Nlp, Outcome, Point, WarmStart
+from nsopt.mpcc.backend import Backend, Call, Nlp, Outcome, Point
 from nsopt.mpcc.branch import without_excess
 from nsopt.mpcc.functions import Case
 from nsopt.mpcc.given_rows import given_values, with_room
-from nsopt.mpcc.homotopy import Trial, ended, follow
+from nsopt.mpcc.homotopy import Homotopy, StageAttempt, Trial, end_solve
 from nsopt.mpcc.layout import Vector
 from nsopt.mpcc.row_residuals import RowResiduals
-from nsopt.mpcc.schedule import Schedule, Stage
+from nsopt.mpcc.schedule import Schedule
 from nsopt.mpcc.settings import Settings
 from nsopt.mpcc.simple_bounds import SimpleBounds, SimplyBounded
 from nsopt.mpcc.solution import Solution, Status
@@ -28,6 +28,7 @@ from nsopt.mpcc.stationarity import Stationarity
 from nsopt.mpcc.status import why_not_optimal
 from nsopt.mpcc.structured import StructuredNlp
 from nsopt.mpcc.structured_branch import StructuredBranches
+from nsopt.mpcc.warm_start import WarmStart
 
 SHIFT = 10.0
 """Times what the relaxation gains to first order, by which a branch may cost more than its end."""
@@ -87,28 +88,23 @@ class StructuredProgram:
         if rest.complementary:
             g = self._of_rest.g(given_values(split.whole), self._p)
             rest = with_room(rest, np.asarray(g).ravel())
-        stated = self._stated(rest.nlp("horizon", self._of_rest), starts)
+        stated = self._state(rest.nlp("horizon", self._of_rest), starts)
         self._call: Call = self._backend.build(stated)
         if split.rows.size:
             self._call = SimplyBounded(split, self._call)
-        self._judge = self._judge.restated(self.nlp)
+        self._judge = self._judge.restate(self.nlp)
 
-    def restated(self, nlp: StructuredNlp, starts: WarmStart | None = None) -> StructuredProgram:
-        """Return the program with other limits of its rows, from `StructuredNlp.restated`."""
+    def restate(self, nlp: StructuredNlp, starts: WarmStart | None = None) -> StructuredProgram:
+        """Return the program with other limits of its rows, from `StructuredNlp.restate`."""
         other = copy.copy(self)
         vars(other).pop("_whole", None)
-        other._take(self._split.restated(nlp), starts)
+        other._take(self._split.restate(nlp), starts)
         return other
 
     @property
     def rough(self) -> StructuredProgram:
         """The program solved roughly, for a start of one like it."""
         return self._by(self._backend.rough)
-
-    @property
-    def fair(self) -> StructuredProgram:
-        """The program solved fairly, to be compared with others or solved further."""
-        return self._by(self._backend.fair)
 
     def _by(self, backend: Backend) -> StructuredProgram:
         """Return the program solved by another backend."""
@@ -149,45 +145,41 @@ class StructuredProgram:
         schedules = self._settings.schedules if schedules is None else schedules
         if start.warm:  # a solution needs no homotopy
             schedules = (schedules[0][-1:], *schedules)
-        final = schedules[0][-1]
-
-        exact = replace(case, p=np.append(p, final))
-
-        def followed(call: Call) -> list[Trial]:
-            def trial(stage: Stage, now: Point, last: bool) -> Trial:
-                tried = self._try(call, stage, now, case, final, last=last)
-                if tried.ok or not last or tried.outcome.interrupted or not now.warm:
-                    return tried
-                return self._branch_beside(tried, now, exact)
-
-            return follow(schedules, start, start, self._settings.retries, trial)
-
-        trials = followed(self._call)
-        if self._split.rows.size and not trials[-1].ok and not trials[-1].outcome.interrupted:
-            # Bounds are kept at the cost of all rows: that does not tell which limit cannot be.
-            trials += followed(self._whole)
+        exact = replace(case, p=np.append(p, schedules[0][-1]))
+        trials: list[Trial] = []
+        # Bounds are kept at the cost of all rows: that does not tell which limit cannot be.
+        for whole in (False, True) if self._split.rows.size else (False,):
+            call = self._whole if whole else self._call
+            path = Homotopy(schedules, start, start, self._settings.retries)
+            for attempt in path:
+                outcome = call(attempt.start, np.append(p, attempt.stage), lower, upper)
+                path.take(self._judge_attempt(attempt, outcome, exact))
+            trials += path.trials
+            if trials[-1].ok or trials[-1].outcome.interrupted:
+                break
         found: Stationarity | None = None
         options = self._settings.active_set
         if options is not None and trials[-1].ok and self.nlp.halves.size:
             trials, found = self._improve(options, trials, exact)
-        status = _status(trials, found)
-        return ended(self._judge.layout, trials, status, perf_counter() - begin, found)
+        status = replace(_status(trials, found), verdict=trials[-1].outcome.verdict)
+        return end_solve(self._judge.layout, trials, status, perf_counter() - begin, found)
 
     @cached_property
     def _whole(self) -> Call:
         """The call with all rows as rows."""
-        return self._backend.build(self._stated(self.nlp.nlp("whole", self._derivatives)))
+        return self._backend.build(self._state(self.nlp.nlp("whole", self._derivatives)))
 
-    def _stated(self, nlp: Nlp, starts: WarmStart | None = None) -> Nlp:
+    def _state(self, nlp: Nlp, starts: WarmStart | None = None) -> Nlp:
         return replace(nlp, slope=self._slope, starts=starts, built=self._built)
 
-    def _try(
-        self, call: Call, stage: Stage, start: Point, case: Case, final: Stage, *, last: bool
-    ) -> Trial:
-        outcome = call(start, np.append(case.p, stage), case.lower, case.upper)
-        residuals, f = self._judge.report(outcome.point, np.append(case.p, final), case)
-        ok = outcome.success and (not last or residuals.largest <= 1)
-        return Trial(stage, ok, outcome.point, outcome, residuals, f)
+    def _judge_attempt(self, attempt: StageAttempt, outcome: Outcome, exact: Case) -> Trial:
+        """Return the trial of an attempt, or of the branch beside its start where it failed."""
+        residuals, f = self._judge.report(outcome.point, exact.p, exact)
+        ok = outcome.success and (not attempt.last or residuals.largest <= 1)
+        trial = Trial(attempt.stage, ok, outcome.point, outcome, residuals, f)
+        if ok or not attempt.last or outcome.interrupted or not attempt.start.warm:
+            return trial
+        return self._branch_beside(trial, attempt.start, exact)
 
     def _branch_beside(self, failed: Trial, near: Point, case: Case) -> Trial:
         """Return the end of the branch of the point before a last stage that failed, if it is one.
@@ -202,7 +194,7 @@ class StructuredProgram:
         start = branches.lifted(near, case)
         G, H = branches.G, branches.H
         outcome = branches.solve(start, without_excess(start.x[G] <= start.x[H], G, H), case)
-        point, first = branches.stated(outcome.point), failed.outcome
+        point, first = branches.restore(outcome.point), failed.outcome
         residuals, f = self._judge.report(point, case.p, case)
         iterations, time = first.iterations + outcome.iterations, first.time + outcome.time
         if not outcome.success or not residuals.largest <= 1:
@@ -222,13 +214,13 @@ class StructuredProgram:
 
         def judged(x: Vector, outcome: Outcome) -> Trial:
             point = replace(outcome.point, x=x)
-            residuals, f = self._judge.report(branches.stated(point), case.p, case)
+            residuals, f = self._judge.report(branches.restore(point), case.p, case)
             ok = residuals.largest <= 1 and bool(np.isfinite(f))
             return Trial((), ok, point, outcome, residuals, f)
 
         start = replace(origin, point=branches.lifted(origin.point, case))
         case = replace(case, guess=start.point.x)
-        worse = SHIFT * _gained(nlp, origin) + CLOSE * abs(origin.objective)
+        worse = SHIFT * _find_gain(nlp, origin) + CLOSE * abs(origin.objective)
         most = origin.objective + worse
         run = ActiveSetRun(options, branches, case, judged, lambda trial: trial, most)
         best, found, tried = run.run(start)
@@ -237,14 +229,14 @@ class StructuredProgram:
         if best is start:
             return _mark([*tried, *trials]), found
         others = [x for x in (*trials, *tried) if x is not best]
-        point = branches.stated(best.point)
+        point = branches.restore(best.point)
         steepest = branches.steepness(best.point.x, case)
         if not np.abs(best.residuals.gradient).max() <= EXACT * steepest:
             point = replace(point, lam_x=np.nan * point.lam_x, lam_g=np.nan * point.lam_g)
         return _mark([*others, replace(best, point=point)]), found
 
 
-def _gained(nlp: StructuredNlp, end: Trial) -> float:
+def _find_gain(nlp: StructuredNlp, end: Trial) -> float:
     """Return by how much the relaxation at the end of the homotopy lowers f, to first order."""
     sigma = end.stage[0]
     return sigma * float(np.abs(end.point.lam_g[nlp.products]).sum())

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+MOST_STRATEGIES = 8
+"""Lines of strategies of a search."""
+
 MOST_WARNINGS = 3
 """Lines of warnings in a short summary."""
 
@@ -63,7 +66,10 @@ def summary(data: xr.Dataset, full: bool = False) -> str:
             rows[most - 1 :] = [("WARNING", f"and {rest} more: result.warnings, nsopt info")]
         rows += [*head(data, "motion"), *optimum(data, short=True)] if best else head(data)
         if data.sizes["time"] > 1:
-            rows += solves(data) if best else short_errors(data) + beyond + short_steps(data)
+            if best:
+                rows += solves(data, short=True)
+            else:
+                rows += short_errors(data) + beyond + short_steps(data)
             rows += energy(data)[:2]
             rows += short_contacts(data) + short_ranges(data)
     return "\n".join(f"{label:<21} {text}" for label, text in rows)
@@ -195,7 +201,7 @@ def shares(costs: str) -> str:
     return ", ".join(f"{name}: {value:.6g}" for name, value in json.loads(costs).items())
 
 
-def solves(data: xr.Dataset) -> list[Row]:
+def solves(data: xr.Dataset, short: bool = False) -> list[Row]:
     """Return step sizes of an optimum, and the solver's effort."""
     h, seconds = data["h"].values[1:], float(np.nansum(data["solve_time"]))
     each = (
@@ -204,7 +210,22 @@ def solves(data: xr.Dataset) -> list[Row]:
     count = round(float(np.nansum(data["iterations"])))
     built = data.attrs["compile_time"]
     effort = f"{count} iterations in {seconds:.3g} s; {built:.2g} s to state the problem"
-    return [("step size h", each), ("solver", effort)]
+    return [("step size h", each), ("solver", effort), *strategies(data.attrs, short)]
+
+
+def strategies(attrs: Mapping[str, Any], short: bool) -> list[Row]:
+    """Return the strategies that led to an optimum, on one line where several did, or each."""
+    ran = json.loads(attrs.get("search", "[]"))
+    if short:
+        solved = [f"{x['strategy']} {x['iterations']}" for x in ran if x["iterations"]]
+        return [("search", f"{', '.join(solved)} iterations")] if len(solved) > 1 else []
+    return [
+        (
+            "search" if k == 0 else "",
+            f"{x['strategy']}, {x['iterations']} iterations, {x['seconds']:.2g} s: {x['why']}",
+        )
+        for k, x in enumerate(ran[:MOST_STRATEGIES])
+    ]
 
 
 def head(data: xr.Dataset, label: str = "simulated") -> list[Row]:

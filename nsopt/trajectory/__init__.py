@@ -111,6 +111,7 @@ from nsopt.trajectory.schedules import (
     WIDE,
     Stage,
 )
+from nsopt.trajectory.search import PLAN, Plan
 from nsopt.trajectory.sensitivity import (
     Derivatives,
     OptimumDerivatives,
@@ -131,6 +132,7 @@ __all__ = [
     "FROM_AFAR_SLOWLY",
     "FROM_NEARBY",
     "GRADUAL",
+    "PLAN",
     "STRAIGHT",
     "WARM_START",
     "WIDE",
@@ -189,6 +191,7 @@ __all__ = [
     "Periodic",
     "Perturbed",
     "PhasedResult",
+    "Plan",
     "Power",
     "PowerLimits",
     "PreparedOptimization",

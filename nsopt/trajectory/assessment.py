@@ -22,6 +22,8 @@ from nsopt.trajectory.diagnosis import (
     least_violation,
     scaling,
 )
+from nsopt.trajectory.dry_friction import exact_costs, record_friction
+from nsopt.trajectory.step_bend import record_bend
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
 from nsopt.trajectory.verification.resimulation import resimulate
 
@@ -29,13 +31,13 @@ FINER = 4
 """Steps of the verifying simulation for each step of the optimum."""
 
 
-def stopped(result: Result, why: str) -> Result:
+def mark_stopped(result: Result, why: str) -> Result:
     """Return a result as one that was interrupted, with what its motion is."""
     motion = result.stop_reason or "this motion is a solution"
     return Result(result.data.assign_attrs(completed=0, stop_reason=f"{why}; {motion}"))
 
 
-def verified(
+def add_simulation(
     result: Result,
     dynamics: Dynamics,
     inputs: Sequence[str],
@@ -60,31 +62,40 @@ def verified(
 
 def figures(
     transcription: Transcription,
-    costs: Sequence[Cost],
     nlp: StructuredNlp,
+    costs: Sequence[Cost],
     solution: Solution,
     start: Point,
-    numbers: Array,
+    p: Array,
 ) -> dict[str, Any]:
-    """Return cost and kind of a solution, cost (if it has forces) and violation of the guess.
+    """Return as attributes what a solution costs and what its guess does, and small costs beside.
+
+    With the exact sign of friction, too. The guess costs something if it has forces.
 
     Parameters
     ----------
     costs : sequence of Cost
-        Those stated, without a tie-breaker.
-    numbers : (np,)
-        Parameters of the program.
+        Those stated, without small ones beside them.
+    p : (np,)
+        Parameters of the mechanism.
     """
+    numbers = transcription.parameters(p)
     parts = shares(costs, nlp.terms(solution.x, numbers))
     kind = solution.stationarity.kind.name if solution.stationarity else ""
-    costs = costs if transcription.guesses_forces else ()
+    guess: dict[str, float] = {}
+    if transcription.guesses_forces:
+        guess = shares(costs, nlp.terms(start.x, numbers))
     g = np.asarray(nlp.rows(start.x, numbers)).ravel()
+    exact = {"exact_cost": (solution.x, parts), "guess_exact_cost": (start.x, guess)}
     return {
         "objective": sum(parts.values()),
         "detailed_cost": json.dumps(parts),
         "stationarity_kind": kind,
-        "guess_cost": json.dumps(shares(costs, nlp.terms(start.x, numbers)) if costs else {}),
+        "guess_cost": json.dumps(guess),
         "guess_violation": float(nlp.violations(g).max(initial=0.0)),
+        **record_friction(transcription),
+        **record_bend(transcription),
+        **exact_costs(transcription, nlp, exact, p),
     }
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from nsopt.elements import Prismatic
 from nsopt.mechanics import Dynamics
-from nsopt.mpcc import BESIDE, FAIRLY, Point, Schedule, Solution, StructuredNlp, StructuredProgram
+from nsopt.mpcc import StructuredNlp
 from nsopt.result import Result
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
@@ -19,13 +19,11 @@ from nsopt.trajectory.node_sample import SHARP
 from nsopt.trajectory.returned import call_costs
 from nsopt.trajectory.transcription.base import Array, Transcription
 from nsopt.trajectory.transcription.collocation import MOMENT, Collocation
+from nsopt.trajectory.transcription.kinds import as_polynomials
 from nsopt.trajectory.transcription.resting import RestingCollocation
 
 WIDTH = 30.0
 """Steps, of all of them, to which the speed up to which friction is smoothed is in proportion."""
-
-WIDER = 2.0
-"""Times that speed, for the motion from which the search for that of the grid starts."""
 
 CREEP = 7
 """Which input of `Dynamics.smoothed_friction` is the creep."""
@@ -78,102 +76,28 @@ def grid_creep(
     )
 
 
-def smoothed_by_grid(transcription: Transcription, guess: Guess) -> Transcription:
+def smooth_by_grid(transcription: Transcription, guess: Guess) -> Transcription:
     """Return a motion by polynomials with the dry friction that its grid resolves; else itself."""
-    x = transcription
-    if not isinstance(x, Collocation) or not x.creep:
-        return x
+    x = as_polynomials(transcription)
+    if x is None or not x.creep:
+        return transcription
     return x.with_creep(grid_creep(x.dynamics, x.horizon, guess, x.inputs))
 
 
-def recorded(transcription: Transcription) -> dict[str, Any]:
+def record_friction(transcription: Transcription) -> dict[str, Any]:
     """Return the attribute of a result that tells how friction was smoothed; none where it is not.
 
     A list of the speeds [rad/s, m/s] up to which that of each element is; and, where they are
     known, the modes of the elements in each step, null where friction is smoothed.
     """
-    if not isinstance(transcription, Collocation) or not any(transcription.creep):
+    if not any(transcription.creep):
         return {}
     found = {"friction_smoothed": json.dumps(transcription.creep)}
-    if isinstance(transcription, RestingCollocation):
-        modes = transcription.modes
+    modes = transcription.friction_modes
+    if modes is not None:
         rows = [[None if np.isnan(x) else int(x) for x in row] for row in modes]
         found["friction_modes"] = json.dumps(rows)
     return found
-
-
-def solved(
-    program: StructuredProgram,
-    transcription: Transcription,
-    p: Array,
-    start: Point,
-    schedules: Sequence[Schedule],
-) -> Solution:
-    """Return the solution of a program, of dry friction smoothed by the grid in two stages.
-
-    Where friction is smoothed to twice the speed there are fewer optima, and better ones are found
-    on the way.
-
-    Parameters
-    ----------
-    program, transcription
-        Of a motion.
-    p : (np,)
-        Parameters of the mechanism.
-    start, schedules
-        Of the solve.
-    """
-    if not in_stages(transcription, start):
-        return program.solve(p, *transcription.limits(), start, schedules)
-    fair = fairly_solved(program, transcription, p, start, schedules)
-    return solved_further(program, transcription, p, start, schedules, fair)
-
-
-def in_stages(transcription: Transcription, start: Point) -> bool:
-    """Return whether friction is smoothed by the grid, and there is no solution to start from."""
-    return isinstance(transcription, Collocation) and any(transcription.creep) and not start.warm
-
-
-def fairly_solved(
-    program: StructuredProgram,
-    transcription: Transcription,
-    p: Array,
-    start: Point,
-    schedules: Sequence[Schedule],
-) -> Solution:
-    """Return a fair solution of dry friction smoothed by the grid, of both stages.
-
-    Arguments as of `solved`.
-    """
-    limits = transcription.limits()
-    assert isinstance(transcription, Collocation)
-    wide = tuple(WIDER * speed for speed in transcription.creep)
-    rough = program.rough.solve(p, *limits, start, ((wide,),))
-    if not rough.ok:
-        return rough
-    beside = program.fair.restated(program.nlp, BESIDE)
-    return beside.solve(p, *limits, rough.point, schedules).after(rough)
-
-
-def solved_further(
-    program: StructuredProgram,
-    transcription: Transcription,
-    p: Array,
-    start: Point,
-    schedules: Sequence[Schedule],
-    fair: Solution,
-) -> Solution:
-    """Return the solution from a fair one; from the start where there is none.
-
-    Arguments as of `solved`.
-    """
-    limits, last = transcription.limits(), fair
-    if last.ok:
-        further = program.restated(program.nlp, FAIRLY)
-        last = further.solve(p, *limits, last.point, schedules).after(last)
-    if last.ok or last.interrupted:
-        return last
-    return program.solve(p, *limits, start, schedules).after(last)
 
 
 def cost_of(result: Result) -> float:
@@ -184,10 +108,10 @@ def cost_of(result: Result) -> float:
 
 def of_result(transcription: Transcription, result: Result) -> Transcription:
     """Return the motion of which a result is an optimum, with friction smoothed as there."""
-    stated = result.data.attrs.get("friction_smoothed")
-    if not stated or not isinstance(transcription, Collocation):
+    stated, x = result.data.attrs.get("friction_smoothed"), as_polynomials(transcription)
+    if not stated or x is None:
         return transcription
-    motion = transcription.with_creep(tuple(json.loads(stated)))
+    motion = x.with_creep(tuple(json.loads(stated)))
     rows = result.data.attrs.get("friction_modes")
     if not rows:
         return motion
@@ -217,8 +141,8 @@ def with_exact_sign(
     costs : mapping of name to float
         Their values in the program, in the order of the costs.
     """
-    motion = transcription
-    if not isinstance(motion, Collocation) or not any(motion.creep):
+    motion = as_polynomials(transcription)
+    if motion is None or not any(motion.creep):
         return {}
     fine, steps = motion.trajectory(x)[1], motion.horizon.steps
     rates = _rates(motion, len(p), len(costs))

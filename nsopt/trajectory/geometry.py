@@ -63,7 +63,7 @@ def between_segments(a: ca.SX, b: ca.SX, c: ca.SX, d: ca.SX) -> ca.SX:
     return length(r + near * u - end * w)
 
 
-def halved(rises: Callable[[ca.SX], ca.SX]) -> tuple[ca.SX, ca.SX]:
+def halve_segment(rises: Callable[[ca.SX], ca.SX]) -> tuple[ca.SX, ca.SX]:
     """Return the last part of a segment that holds the least of a convex function.
 
     Its ends, shares of the segment, come from comparisons: to derivatives they are constants.

@@ -15,7 +15,7 @@ import numpy as np
 from nsopt.checks import positive
 from nsopt.interrupt import uninterrupted
 from nsopt.result import Result
-from nsopt.trajectory.assessment import stopped
+from nsopt.trajectory.assessment import mark_stopped
 from nsopt.trajectory.dry_friction import cost_of
 from nsopt.trajectory.guesses import Guess, Perturbed
 from nsopt.trajectory.optimization import Optimization
@@ -112,7 +112,7 @@ def multi_start(
     objectives = [found.get(k) for k in range(starts)]
     done = sum(x is None or not x.interrupted for x in by_number.values())
     if done < starts and not best.interrupted:
-        best = stopped(best, f"interrupted after {done} of {starts} starts")
+        best = mark_stopped(best, f"interrupted after {done} of {starts} starts")
     return Result(best.data.assign_attrs(starts=json.dumps(objectives)))
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from nsopt.mpcc import Settings, Solution
 from nsopt.trajectory.transcription.base import Transcription
-from nsopt.trajectory.transcription.resting import RestingCollocation
-from nsopt.trajectory.transcription.stepped import Stepped
+from nsopt.trajectory.transcription.kinds import as_steps
 
 
 def what_it_is(transcription: Transcription, settings: Settings, solution: Solution) -> str:
@@ -18,7 +17,7 @@ def what_it_is(transcription: Transcription, settings: Settings, solution: Solut
         return solution.status.reason
     if not solution.ok:
         return ""
-    if isinstance(transcription, RestingCollocation):
+    if transcription.friction_modes is not None:
         return "stationary while joints rest and slide when they do (friction_modes)"
     if not transcription.unilateral:
         return "stationary: no direction lowers the cost to first order"
@@ -34,4 +33,5 @@ def what_it_is(transcription: Transcription, settings: Settings, solution: Solut
 
 def relaxed_in_space(transcription: Transcription) -> bool:
     """Return whether friction in space is relaxed, so that branches of pairs do not tell it."""
-    return isinstance(transcription, Stepped) and transcription.inner.has_discs
+    x = as_steps(transcription)
+    return x is not None and x.inner.has_discs

@@ -15,14 +15,15 @@ from nsopt.result import Result
 from nsopt.schemes import Scheme
 from nsopt.trajectory import dry_friction, step_bend
 from nsopt.trajectory.conditions import Condition
-from nsopt.trajectory.costs import Cost, flattened
+from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimize import optimize
 from nsopt.trajectory.prepared import PreparedOptimization
-from nsopt.trajectory.programs import transcribed
-from nsopt.trajectory.schedules import horizon_settings
+from nsopt.trajectory.programs import transcribe
+from nsopt.trajectory.search import PLAN, Plan, StatedProgram
 from nsopt.trajectory.sensitivity import cost_derivatives, optimum_derivatives
+from nsopt.trajectory.task import Task
 from nsopt.trajectory.tie_breaker import of_result, with_cost
 from nsopt.trajectory.transcription.base import Array, Transcription
 
@@ -36,7 +37,7 @@ class Optimization:
 
     Parameters
     ----------
-    dynamics, horizon, costs, conditions, guess, inputs, scheme, solver
+    dynamics, horizon, costs, conditions, guess, inputs, scheme, solver, plan
         As for `optimize`.
     """
 
@@ -48,6 +49,7 @@ class Optimization:
     inputs: Sequence[str] = ()
     scheme: Scheme | None = None
     solver: Solver = field(default_factory=Solver)
+    plan: Plan[StatedProgram] = PLAN
 
     def solve(
         self,
@@ -67,20 +69,8 @@ class Optimization:
         verify : bool
             As for `optimize`.
         """
-        horizon = self.horizon if steps is None else replace(self.horizon, steps=steps)
-        return optimize(
-            self.dynamics,
-            horizon,
-            self.costs,
-            self.conditions,
-            self.guess,
-            inputs=self.inputs,
-            parameters=parameters,
-            scheme=self.scheme,
-            solver=self.solver,
-            title=title,
-            verify=verify,
-        )
+        stated = vars(self._with_steps(steps))
+        return optimize(**stated, parameters=parameters, title=title, verify=verify)
 
     def prepared(
         self,
@@ -98,18 +88,13 @@ class Optimization:
         often : bool
             As for `PreparedOptimization`.
         """
-        return PreparedOptimization(
-            self.dynamics,
-            self.horizon if steps is None else replace(self.horizon, steps=steps),
-            self.costs,
-            self.conditions,
-            self.guess,
-            inputs=self.inputs,
-            parameters=parameters,
-            scheme=self.scheme,
-            solver=self.solver,
-            often=often,
-        )
+        stated = vars(self._with_steps(steps))
+        return PreparedOptimization(**stated, parameters=parameters, often=often)
+
+    def _with_steps(self, steps: int | None) -> Optimization:
+        if steps is None:
+            return self
+        return replace(self, horizon=replace(self.horizon, steps=steps))
 
     def cost_gradient(self, result: Result) -> dict[str, float]:
         """Return the derivative of the optimal cost by each parameter of the mechanism.
@@ -215,16 +200,8 @@ class Optimization:
         values = json.loads(data.attrs["parameters"])
         p = np.array([values[x.name] for x in d.parameters])
         horizon = replace(self.horizon, steps=data.sizes["time"] - 1)
-        program = transcribed(
-            d,
-            horizon,
-            flattened(self.costs),
-            self.conditions,
-            inputs=self.inputs,
-            p=p,
-            scheme=self.scheme,
-            relaxation=horizon_settings(self.solver).relaxation,
-        )
+        task = {name: x for name, x in vars(self).items() if name != "plan"}
+        program = transcribe(Task(**task | {"horizon": horizon}), p)
         program = step_bend.of_result(with_cost(program, of_result(result)), result)
         program = dry_friction.of_result(program, result)
         nlp = program.nlp()

@@ -17,6 +17,7 @@ from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.prepared import PreparedOptimization
+from nsopt.trajectory.search import PLAN, Plan, StatedProgram
 from nsopt.trajectory.transcription.base import Array
 
 
@@ -31,6 +32,7 @@ def optimize(
     parameters: Mapping[str, float] | None = None,
     scheme: Scheme | None = None,
     solver: Solver | None = None,
+    plan: Plan[StatedProgram] = PLAN,
     verify: bool = False,
     title: str = "optimum",
     progress: bool = True,
@@ -59,6 +61,9 @@ def optimize(
     solver : Solver, optional
         By default IPOPT, along the schedules `GRADUAL`, `DAMPED` and `WIDE` where there are
         contacts, before them `FROM_AFAR` where none of these is in a bore; `Sqp` along `FINE`.
+    plan : Plan
+        The strategies that are tried, in order; ``search`` in ``attrs`` (JSON) has those that ran.
+        ``PLAN.without(OtherStarts)`` is the default one without one of them.
     verify : bool
         Whether to simulate the optimum from its start in steps four times as short, under its
         inputs and drives alone: ``resimulated`` (time, q) and in ``attrs``
@@ -128,6 +133,7 @@ def optimize(
         parameters=parameters,
         scheme=scheme,
         solver=solver,
+        plan=plan,
         often=False,
     )
     if progress:

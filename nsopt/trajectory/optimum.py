@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from nsopt.mechanics import Dynamics, Outline, Start
-from nsopt.mpcc import Solution
+from nsopt.mpcc import Solution, Verdict
 from nsopt.parameter import number
 from nsopt.result import Result
 from nsopt.sampled import PARTS, quadratic
 from nsopt.simulation import History
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
-from nsopt.trajectory.transcription.stepped import Stepped
+from nsopt.trajectory.transcription.kinds import as_steps
 from nsopt.trajectory.verification.closed_contacts import closed_modes
 from nsopt.trajectory.verification.crossed_bores import crossed_bores
 from nsopt.trajectory.verification.held_slip import held_slip
@@ -55,6 +55,8 @@ def record(
     at_nodes = (_with_inputs(transcription, nodes.inputs, p), motion.drive)
     history.add(motion.accepted, at_nodes)
     name, description = transcription.description
+    # Rows that are evaluated again may deny what the solver says.
+    claimed = solution.ok or solution.status.verdict is not Verdict.FAILED
     steps = np.diff(motion.t)
     result = history.result(
         {
@@ -74,7 +76,7 @@ def record(
             "unplaced_energy": 0.0,
             "checkpoint": "",
             "status": REFUSED
-            if attrs["stop_reason"] and (solution.ok or _claimed(solution))
+            if attrs["stop_reason"] and claimed
             else solution.status.solver_status,
             "violation": solution.residuals.violation,
             "defect": motion.defect,
@@ -108,11 +110,6 @@ def record(
         result.data["contact_force"].values[1:, :rigid] += motion.force_correction
     labels = {"input_name": list(transcription.inputs), "part": PARTS}
     return Result(result.data.assign(more | labels))
-
-
-def _claimed(solution: Solution) -> bool:
-    """Return whether IPOPT says that it solved a program, which rows evaluated again may deny."""
-    return solution.status.solver_status.startswith("Solve")
 
 
 def _once(lines: Iterable[Outline]) -> list[Outline]:
@@ -151,15 +148,17 @@ def _over_steps(motion: TranscribedMotion, nv: int) -> dict[str, Variable]:
 def _friction(x: Transcription, motion: TranscribedMotion, p: Array) -> dict[str, Any]:
     """Return attributes of dry friction that turns round within a step, and that should hold."""
     found, slid = reversals(x.dynamics, motion, p), held_slip(x.dynamics, motion, p)
-    if isinstance(x, Stepped) and x.scheme.slip_creep:
-        slid |= {"slip_creep": x.scheme.slip_creep}
+    steps = as_steps(x)
+    if steps is not None and steps.scheme.slip_creep:
+        slid |= {"slip_creep": steps.scheme.slip_creep}
     turned = {} if found is None else found._asdict()
     return slid | {f"reversal_{name}": value for name, value in turned.items()}
 
 
 def _find_crossings(x: Transcription, unknowns: Array, motion: TranscribedMotion) -> dict[str, Any]:
     """Return attributes of pins that cross their bores within a step."""
-    return crossed_bores(x, unknowns, motion) if isinstance(x, Stepped) else {}
+    steps = as_steps(x)
+    return {} if steps is None else crossed_bores(steps, unknowns, motion)
 
 
 def _with_inputs(transcription: Transcription, inputs: Array, p: Array) -> Array:

@@ -15,7 +15,7 @@ from nsopt.trajectory.geometry import (
     TINY,
     between_segments,
     from_segment,
-    halved,
+    halve_segment,
     mean_depth,
 )
 from nsopt.trajectory.polytope import Polytope
@@ -85,7 +85,7 @@ def _deepest(a: ca.SX, b: ca.SX, first: ca.SX, last: ca.SX) -> ca.SX:
         falls_off = ca.logic_and(x > first, along(x, a, b) < 0)
         return ca.logic_or(x > last, falls_off)
 
-    low, high = halved(rises)
+    low, high = halve_segment(rises)
     return ca.if_else(low <= 0, 0, ca.if_else(high >= 1, 1, (low + high) / 2))
 
 

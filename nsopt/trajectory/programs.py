@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -10,27 +11,27 @@ import numpy as np
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import (
     Point,
-    Relaxation,
     Schedule,
     Settings,
     Solver,
     StationarityKind,
     StructuredNlp,
 )
-from nsopt.schemes import Scheme, Variational
-from nsopt.trajectory.conditions import Condition
-from nsopt.trajectory.costs import Cost
+from nsopt.schemes import Variational
+from nsopt.trajectory.costs import Smoothness, flattened
+from nsopt.trajectory.diagnosis import check_costs, dependence
 from nsopt.trajectory.guesses import Earlier, Guess
-from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimality import relaxed_in_space
 from nsopt.trajectory.schedules import (
     DAMPED_START,
     FROM_AFAR,
     FROM_NEARBY,
-    SETTINGS,
     WARM_START,
     horizon_settings,
 )
+from nsopt.trajectory.step_bend import step_bend
+from nsopt.trajectory.task import Task
+from nsopt.trajectory.tie_breaker import M, tie_breaker, with_cost
 from nsopt.trajectory.transcription.accelerations import not_by_default
 from nsopt.trajectory.transcription.base import Array, Transcription
 from nsopt.trajectory.transcription.collocation import Collocation
@@ -46,22 +47,53 @@ def suit_solver(solver: Solver, steps: int, *, often: bool) -> Solver:
     return replace(solver, backend=solver.backend.of_many_steps) if many else solver
 
 
-def transcribed(
-    dynamics: Dynamics,
-    horizon: Horizon,
-    costs: Sequence[Cost],
-    conditions: Sequence[Condition],
-    *,
-    inputs: Sequence[str],
+def transcribe(task: Task, p: Array) -> Transcription:
+    """Return the motion of a task as a program, for parameters p (np,) of its mechanism."""
+    stated = task.dynamics, task.horizon, tuple(flattened(task.costs)), tuple(task.conditions)
+    inputs, scheme = tuple(task.inputs), task.scheme
+    if scheme is None and not not_by_default(task.dynamics):
+        return Collocation(*stated, inputs)
+    relaxation = horizon_settings(task.solver).relaxation
+    return Stepped(*stated, inputs, scheme or Variational(), p, relaxation)
+
+
+def add_small_costs(
+    x: M,
+    guess: Guess,
     p: Array,
-    scheme: Scheme | None,
-    relaxation: Relaxation = SETTINGS.relaxation,
-) -> Transcription:
-    """Return the program of a motion, arguments as for `optimize`."""
-    stated = (dynamics, horizon, tuple(costs), tuple(conditions), tuple(inputs))
-    if scheme is None and not not_by_default(dynamics):
-        return Collocation(*stated)
-    return Stepped(*stated, scheme or Variational(), p, relaxation)
+    state: Callable[[M], StructuredNlp] = operator.methodcaller("nlp"),
+) -> tuple[M, StructuredNlp, Smoothness | None]:
+    """Return a motion with small costs of bends and ties where it needs them, and its program.
+
+    Parameters
+    ----------
+    x : Transcription
+        With the costs stated, of which some must depend on the motion.
+    guess : Guess
+    p : (np,)
+        Parameters of the mechanism.
+    state : callable
+        States the program, by default `Transcription.nlp`.
+
+    Returns
+    -------
+    Transcription, StructuredNlp, Smoothness or None
+        With its tie-breaker.
+
+    Raises
+    ------
+    ValueError
+        If none of the costs depends on the motion.
+    """
+    nlp = state(x)
+    depends = dependence(nlp, len(x.costs))
+    check_costs(x.costs, depends)
+    tie = tie_breaker(x, nlp, depends, guess, p)
+    bend = step_bend(x, nlp, guess, p) if any(x.creep) else None
+    if tie is None and bend is None:
+        return x, nlp, None
+    x = with_cost(with_cost(x, bend), tie)
+    return x, state(x), tie
 
 
 def starting_point(transcription: Transcription, nlp: StructuredNlp, guess: Guess) -> Point:

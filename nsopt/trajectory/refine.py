@@ -13,7 +13,7 @@ import numpy as np
 from nsopt.checks import between, positive
 from nsopt.interrupt import uninterrupted
 from nsopt.result import Result
-from nsopt.trajectory.assessment import stopped
+from nsopt.trajectory.assessment import mark_stopped
 from nsopt.trajectory.dry_friction import cost_of
 from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.horizon import Horizon
@@ -184,7 +184,7 @@ def refine(
             error = by.estimate(grids)
             rows.append(grids[-1]._asdict() | {"estimate": error if np.isfinite(error) else None})
             violated = not result.data.attrs["violation"] <= limit
-            ended = result.completed or _refused(result)
+            ended = result.completed or _is_refused(result)
             done = result.interrupted or (error <= tolerance and ended)
             if violated or done or 2 * steps > most:
                 break
@@ -193,7 +193,7 @@ def refine(
     if result is None:
         raise KeyboardInterrupt
     if why:
-        result = stopped(result, why)
+        result = mark_stopped(result, why)
     fault = "" if error <= tolerance or not result.completed else _coarse(error, tolerance, steps)
     more = {"grids": json.dumps(rows)} | ({"completed": 0, "stop_reason": fault} if fault else {})
     return Result(result.data.assign_attrs(more))
@@ -221,7 +221,7 @@ def _solve(
     return result
 
 
-def _refused(result: Result) -> bool:
+def _is_refused(result: Result) -> bool:
     """Return whether a motion meets all conditions, but is not known to be stationary."""
     return result.data.attrs["stationarity_kind"] not in ("", "S", "B")
 

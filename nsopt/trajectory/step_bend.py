@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -13,6 +13,8 @@ from nsopt.result import Result
 from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.transcription.base import Array, Transcription
+
+M = TypeVar("M", bound=Transcription)
 
 SHARE = 1e-4
 """Weight of `StepBend`, over the cost of the guess and its squared accelerations."""
@@ -45,12 +47,18 @@ def step_bend(transcription: Transcription, nlp: StructuredNlp, guess: Guess, p:
     return StepBend(weight=SHARE * size / max(squares, motion.duration**-3))
 
 
-def bends(transcription: Transcription) -> bool:
-    """Return whether a motion has this cost already."""
-    return any(isinstance(x, StepBend) for x in transcription.costs)
+def with_bend(x: M, nlp: StructuredNlp, guess: Guess, p: Array, tie: Cost | None) -> M | None:
+    """Return a motion with this cost, before its tie-breaker if any; None if it has it already.
+
+    Arguments as of `tie_breaker`.
+    """
+    if any(isinstance(cost, StepBend) for cost in x.costs):
+        return None
+    bend, k = step_bend(x, nlp, guess, p), len(x.costs) - (tie is not None)
+    return replace(x, costs=(*x.costs[:k], bend, *x.costs[k:]))
 
 
-def recorded(transcription: Transcription) -> dict[str, Any]:
+def record_bend(transcription: Transcription) -> dict[str, Any]:
     """Return the attribute of a result that tells the weight; none where there is no such cost."""
     weights = [x.weight for x in transcription.costs if isinstance(x, StepBend)]
     return {"step_bend": sum(weights)} if weights else {}

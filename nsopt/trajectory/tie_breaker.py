@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from nsopt.result import Result
 from nsopt.trajectory.costs import Cost, Smoothness
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.transcription.base import Array, Transcription
+
+M = TypeVar("M", bound=Transcription)
 
 SHARE = 1e-4
 """Cost of the tie-breaker over that of the guess, so that it decides between equals alone."""
@@ -59,32 +62,35 @@ def tie_breaker(
     return Smoothness(names=tuple(free), weight=SHARE * size / max(squares, least))
 
 
-def smaller(cost: Smoothness | None, terms: Array) -> Smoothness | None:
-    """Return a tie-breaker that decides between equals alone; None if the one given does.
+def with_less_tie(
+    transcription: M, tie: Smoothness | None, terms: Array
+) -> tuple[M, Smoothness] | None:
+    """Return a motion whose tie-breaker decides between equals alone, and that; None if it does.
 
     A motion much faster than its guess makes one large that was sized by the guess.
 
     Parameters
     ----------
-    cost : Smoothness, optional
+    transcription : Transcription
+    tie : Smoothness, optional
+        Its tie-breaker, the last one of its costs.
     terms : (k,)
-        Costs of the optimum, that of the tie-breaker last.
+        Costs of the optimum.
     """
-    if cost is None or not 0 < LARGE * abs(terms[:-1].sum()) < terms[-1] < np.inf:
+    if tie is None or not 0 < LARGE * abs(terms[:-1].sum()) < terms[-1] < np.inf:
         return None
-    return replace(cost, weight=cost.weight * SETTLED * abs(terms[:-1].sum()) / terms[-1])
+    tie = replace(tie, weight=tie.weight * SETTLED * abs(terms[:-1].sum()) / terms[-1])
+    return replace(transcription, costs=(*transcription.costs[:-1], tie)), tie
 
 
-def with_cost(transcription: Transcription, cost: Cost | None) -> Transcription:
+def with_cost(transcription: M, cost: Cost | None) -> M:
     """Return a motion with one cost more, the last, or the same if there is none."""
-    return (
-        transcription
-        if cost is None
-        else replace(transcription, costs=(*transcription.costs, cost))
-    )
+    if cost is None:
+        return transcription
+    return replace(transcription, costs=(*transcription.costs, cost))
 
 
-def recorded(cost: Smoothness | None) -> dict[str, str]:
+def record_tie(cost: Smoothness | None) -> dict[str, str]:
     """Return the attribute of a result that tells of a tie-breaker; none where there is none."""
     if cost is None:
         return {}

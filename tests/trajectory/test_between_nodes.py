@@ -9,9 +9,10 @@ import pinocchio as pin
 import pytest
 
 from nsopt import GROUND, Actuator, Body, Frame, Mechanism, Revolute, assemble
-from nsopt.mpcc import Ipopt, StructuredProgram
+from nsopt.mpcc import StructuredProgram
 from nsopt.robots import load_urdf
 from nsopt.trajectory import (
+    PLAN,
     ActuatorLimits,
     Duration,
     EndAt,
@@ -19,14 +20,14 @@ from nsopt.trajectory import (
     Quintic,
     StartAt,
     optimize,
-    tightening,
 )
+from nsopt.trajectory.search import KeepLimits, RoughFirst
 
 G, EFFORT, SPEED = 9.81, 6.0, 1.5
 KEPT = 1 + 1e-6
 
 
-def swing(steps):
+def swing(steps, plan=PLAN):
     """A rod of 1 kg and 1 m lifted in least time, with torque and speed at their limits."""
     rod = Body("rod", 1.0, (0.01, 0.09, 0.09), position=(0.5, 0, 0))
     hinge = Revolute("hinge", Frame(GROUND), Frame.at(rod, (0, 0, 0)))
@@ -37,6 +38,7 @@ def swing(steps):
         [Duration()],
         [StartAt([-1.5], [0.0]), EndAt([1.0], [0.0]), ActuatorLimits()],
         Quintic([-1.5], [1.0]),
+        plan=plan,
     )
 
 
@@ -58,9 +60,8 @@ def test_a_swing_in_least_time_keeps_torque_and_speed_at_all_times():
     assert durations[0] > durations[1] > durations[2] > durations[1] - 0.01
 
 
-def test_a_motion_that_breaks_a_limit_between_nodes_is_no_solution(monkeypatch):
-    monkeypatch.setattr(tightening, "ROUNDS", 0)
-    result = swing(20)
+def test_a_motion_that_breaks_a_limit_between_nodes_is_no_solution():
+    result = swing(20, PLAN.with_others(KeepLimits(rounds=0)))
     assert not result.completed
     says = r"ActuatorLimits: force of hinge is -?6\.\d+ at t = .* s, between nodes, .* its limit"
     assert result.stop_reason.endswith("give it more steps")
@@ -89,10 +90,8 @@ def test_an_interrupt_while_limits_are_tightened_is_told(monkeypatch):
     assert "ActuatorLimits: force of hinge is" in result.stop_reason
 
 
-def test_what_is_first_solved_roughly_ends_at_the_optimum_of_one_solve(monkeypatch):
-    roughly = swing(20)
-    monkeypatch.setattr(Ipopt, "rough", property(lambda self: self))
-    at_once = swing(20)
+def test_what_is_first_solved_roughly_ends_at_the_optimum_of_one_solve():
+    roughly, at_once = swing(20), swing(20, PLAN.without(RoughFirst))
     assert roughly.objective == pytest.approx(at_once.objective, rel=1e-6)
     q = roughly["q"].values, at_once["q"].values
     np.testing.assert_allclose(*q, atol=1e-4)

@@ -10,8 +10,9 @@ from nsopt import Solver, Sqp, StepBounds, Variational
 from nsopt.interrupt import forget
 from nsopt.mpcc import StructuredProgram
 from nsopt.trajectory import STRAIGHT, Earlier, Horizon
-from nsopt.trajectory.coarse_first import coarser
-from nsopt.trajectory.programs import transcribed
+from nsopt.trajectory.programs import transcribe
+from nsopt.trajectory.search import CoarserGrids
+from nsopt.trajectory.task import Task
 from tests.trajectory.lifted import PENDULUM, chains, held, lifted, on_an_ideal_hinge
 
 
@@ -53,10 +54,10 @@ def grids(horizon, solver=None, guess=None, c=1e-3):
     chain = chains.chain(links, [c])
     ends = [chains.HungAt(chain, start), chains.TurnedTo(chain, end)]
     p = chain.dynamics.values()
-    stated = (chain.dynamics, horizon, chain.effort(), ends)
-    motion = transcribed(*stated, inputs=chain.inputs, p=p, scheme=Variational())
     guess = guess or chains.Hanging(chain, start, end)
-    return [x.steps for x in coarser(motion, guess, solver or Solver())]
+    stated = chain.dynamics, horizon, chain.effort(), ends, guess, chain.inputs
+    motion = transcribe(Task(*stated, scheme=Variational()), p)
+    return [x.steps for x in CoarserGrids().grids(motion, solver or Solver(), guess)]
 
 
 def test_grids_are_halved_down_to_at_least_50_steps():

@@ -1,6 +1,7 @@
 """Coulomb's friction in driven joints: its sign smoothed by the grid in the program alone."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from nsopt import (
 )
 from nsopt.mpcc import StructuredProgram
 from nsopt.trajectory import (
+    PLAN,
     ActuatorLimits,
     DriveWithin,
     Duration,
@@ -33,8 +35,8 @@ from nsopt.trajectory import (
     StartAt,
     dry_friction,
     refine,
-    resting_joints,
 )
+from nsopt.trajectory.search import FrictionInStages, RestingJoints
 from nsopt.trajectory.transcription.collocation import Collocation
 from nsopt.trajectory.transcription.resting import RestingCollocation
 
@@ -141,12 +143,11 @@ def test_friction_of_a_finer_grid_is_sharper():
     assert errors[0] > 1.5 * errors[1] > 2.25 * errors[2] > 0
 
 
-def test_two_stages_end_at_the_optimum_of_one(monkeypatch):
+def test_two_stages_end_at_the_optimum_of_one():
     """At the smoothing of the grid, whatever that of the first stage."""
     stated = moved(cart(), Effort(), Horizon(1.0, 40), speed=-0.7)
     results = [stated.solve()]
-    monkeypatch.setattr(dry_friction, "WIDER", 1.0)
-    results.append(stated.solve())
+    results.append(replace(stated, plan=PLAN.without(FrictionInStages)).solve())
     assert [x.completed for x in results] == [True, True]
     assert len({x.data.attrs["friction_smoothed"] for x in results}) == 1
     assert results[0].objective == pytest.approx(results[1].objective, rel=1e-7)
@@ -223,8 +224,9 @@ def test_iterations_are_those_of_all_that_was_solved(monkeypatch):
         return solved[-1]
 
     monkeypatch.setattr(StructuredProgram, "solve", counted)
-    monkeypatch.setattr(resting_joints, "NOTABLE", -1.0)
-    result = moved(cart(), Effort(), Horizon(1.0, 40), speed=-0.7).solve()
+    plan = PLAN.with_others(RestingJoints(notable=-1.0))
+    stated = moved(cart(), Effort(), Horizon(1.0, 40), speed=-0.7)
+    result = replace(stated, plan=plan).solve()
     assert result.completed, result.stop_reason
     assert "friction_modes" not in result.data.attrs
     assert len(solved) > 2

@@ -34,7 +34,8 @@ from nsopt.trajectory import (
     multi_start,
     refine,
 )
-from nsopt.trajectory.programs import transcribed
+from nsopt.trajectory.programs import transcribe
+from nsopt.trajectory.task import Task
 
 pytestmark = pytest.mark.unit
 
@@ -81,15 +82,9 @@ class Idle(Ipopt):
         if nlp.name != "horizon":
             return inner
         stated = pushed(0.0)
-        motion = transcribed(
-            stated.dynamics,
-            stated.horizon,
-            stated.costs,
-            stated.conditions,
-            inputs=stated.inputs,
-            p=stated.dynamics.values(),
-            scheme=None,
-        )
+        given = stated.costs, stated.conditions, stated.guess, stated.inputs
+        task = Task(stated.dynamics, stated.horizon, *given)
+        motion = transcribe(task, stated.dynamics.values())
         push = [i for i, name in enumerate(motion.names()) if name == "u"]
 
         def call(start, p, lower, upper):

@@ -24,7 +24,8 @@ from nsopt.trajectory import (
     optimize,
 )
 from nsopt.trajectory.diagnosis import Ending, Statement, explain
-from nsopt.trajectory.programs import transcribed
+from nsopt.trajectory.programs import transcribe
+from nsopt.trajectory.task import Task
 from tests.trajectory.lifted import PENDULUM, chains
 from tests.trajectory.mechanisms import cart
 
@@ -123,9 +124,8 @@ def test_remedies_for_contacts_where_the_cost_may_not_be_least():
     result = stated.solve({"restitution": 1.0}, 20)
     d, horizon = stated.dynamics, Horizon(2.0, 20, stated.horizon.h, stated.horizon.breaks)
     p = d.values({"restitution": 1.0})
-    program = transcribed(
-        d, horizon, stated.costs, stated.conditions, inputs=(), p=p, scheme=stated.scheme
-    )
+    task = Task(d, horizon, stated.costs, stated.conditions, stated.guess, scheme=stated.scheme)
+    program = transcribe(task, p)
     nlp, x = program.nlp(), result["unknown"].values
     g = np.asarray(nlp.rows(x, program.parameters(p))).ravel()
     statement, status = Statement(d, stated.conditions, (), p), "Maximum_Iterations_Exceeded"

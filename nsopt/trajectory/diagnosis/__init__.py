@@ -1,14 +1,23 @@
 """Diagnosis of an optimization: refusals before the solve, explanations after a failure."""
 
 from nsopt.trajectory.diagnosis.arguments import check_arguments, check_numbers
-from nsopt.trajectory.diagnosis.block_rows import stated_row
+from nsopt.trajectory.diagnosis.block_rows import find_row
 from nsopt.trajectory.diagnosis.dependence import check_costs, dependence
 from nsopt.trajectory.diagnosis.failure import Ending, explain
 from nsopt.trajectory.diagnosis.feasibility import check_feasible
 from nsopt.trajectory.diagnosis.least_violation import LeastViolation, least_violation
 from nsopt.trajectory.diagnosis.outside_bores import warn_outside_bores
 from nsopt.trajectory.diagnosis.scaling import Scaling, scaling
-from nsopt.trajectory.diagnosis.statement import ALONG, END, PARTLY, START, Row, Stated, Statement
+from nsopt.trajectory.diagnosis.statement import (
+    ALONG,
+    END,
+    PARTLY,
+    START,
+    Occasion,
+    Row,
+    Stated,
+    Statement,
+)
 
 __all__ = [
     "ALONG",
@@ -17,6 +26,7 @@ __all__ = [
     "START",
     "Ending",
     "LeastViolation",
+    "Occasion",
     "Row",
     "Scaling",
     "Stated",
@@ -27,8 +37,8 @@ __all__ = [
     "check_numbers",
     "dependence",
     "explain",
+    "find_row",
     "least_violation",
     "scaling",
-    "stated_row",
     "warn_outside_bores",
 ]

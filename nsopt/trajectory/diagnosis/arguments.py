@@ -16,6 +16,7 @@ from nsopt.trajectory.conditions import Condition, EndAt, StartAt
 from nsopt.trajectory.costs import Cost, InputEffort, flattened
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
+from nsopt.trajectory.task import Task
 
 EXAMPLES: dict[type, str] = {
     Dynamics: "assemble(mechanism, elements)",
@@ -28,18 +29,7 @@ EXAMPLES: dict[type, str] = {
 }
 
 
-def check_arguments(
-    dynamics: Dynamics,
-    horizon: Horizon,
-    costs: Sequence[Cost],
-    conditions: Sequence[Condition],
-    guess: Guess,
-    *,
-    inputs: Sequence[str],
-    parameters: Mapping[str, float] | None,
-    scheme: Scheme | None,
-    solver: Solver,
-) -> Guess:
+def check_arguments(task: Task) -> Guess:
     """Return the guess as placed, once all arguments of `optimize` are found to fit the mechanism.
 
     Raises
@@ -50,27 +40,28 @@ def check_arguments(
         If a cost, condition or guess does not fit the mechanism, there is no cost, or an input is
         given a value.
     """
+    dynamics, costs, inputs = task.dynamics, task.costs, task.inputs
     _check_kind("dynamics", dynamics, Dynamics)
-    _check_kind("horizon", horizon, Horizon)
+    _check_kind("horizon", task.horizon, Horizon)
     _check_each("costs", costs, Cost)
-    _check_each("conditions", conditions, Condition)
-    _check_kind("guess", guess, Guess)
-    _check_names(inputs, parameters)
-    if scheme is not None:
-        _check_kind("scheme", scheme, Scheme)
-    _check_kind("solver", solver, Solver)
+    _check_each("conditions", task.conditions, Condition)
+    _check_kind("guess", task.guess, Guess)
+    _check_names(inputs, task.parameters)
+    if task.scheme is not None:
+        _check_kind("scheme", task.scheme, Scheme)
+    _check_kind("solver", task.solver, Solver)
     if not flattened(costs):
         raise ValueError("an optimum needs a cost: give Effort(), Duration(), ...")
     for cost in costs:
         cost.check(dynamics)
     _check_inputs(dynamics, flattened(costs), inputs)
-    for condition in conditions:
+    for condition in task.conditions:
         condition.check(dynamics)
-    guess = guess.placed(dynamics, conditions, parameters)
+    guess = task.guess.placed(dynamics, task.conditions, task.parameters)
     # All times at which any transcription evaluates the guess.
-    share = np.linspace(0, 1, 2 * horizon.steps + 1)
-    trajectory = guess.trajectory(share, horizon.bounds, inputs).with_internal_states(dynamics)
-    trajectory.check(type(guess).__name__, dynamics, inputs)
+    share = np.linspace(0, 1, 2 * task.horizon.steps + 1)
+    trajectory = guess.trajectory(share, task.horizon.bounds, inputs)
+    trajectory.with_internal_states(dynamics).check(type(guess).__name__, dynamics, inputs)
     return guess
 
 

@@ -6,7 +6,7 @@ from nsopt.mpcc import ConstraintBlock
 from nsopt.trajectory.diagnosis.statement import ALONG, END, START, Row, Statement
 
 
-def stated_row(block: ConstraintBlock, row: int, statement: Statement, steps: int) -> Row | None:
+def find_row(block: ConstraintBlock, row: int, statement: Statement, steps: int) -> Row | None:
     """Return the row of a condition that a row of a block is; None if it is an equation."""
     rows = [x for x in _rows_of(block.name, statement, steps) if x.label == block.labels[row]]
     return rows[alike_before(block, row) % len(rows)] if rows else None

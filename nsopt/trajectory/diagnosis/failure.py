@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nsopt.mechanics import Axis, singular_posture
 from nsopt.mpcc import ConstraintBlock, StructuredNlp
 from nsopt.trajectory.conditions import Reach
-from nsopt.trajectory.diagnosis.block_rows import alike_before, stated_row
+from nsopt.trajectory.diagnosis.block_rows import alike_before, find_row
 from nsopt.trajectory.diagnosis.least_violation import LeastViolation
 from nsopt.trajectory.diagnosis.scaling import Scaling
 from nsopt.trajectory.diagnosis.statement import ALONG, END, OFF, START, Statement
@@ -134,7 +134,7 @@ def _conflict(nlp: StructuredNlp, ending: Ending) -> list[str]:
     found: dict[str, list[float]] = {}
     for row in ending.least.opposed:
         location, steps = _locate(nlp, int(row)), ending.horizon.steps
-        stated = stated_row(location.block, location.row, ending.statement, steps)
+        stated = find_row(location.block, location.row, ending.statement, steps)
         if stated is not None:
             name = f"{stated.owner}: {stated.name} (must be {stated.wanted})"
             found.setdefault(name, []).append(location.time(ending.t))
@@ -208,7 +208,7 @@ def _line(nlp: StructuredNlp, g: Array, off: Array, rows: list[int], ending: End
     k, t = rows[0], ending.t
     location = _locate(nlp, k)
     times = [_locate(nlp, row).time(t) for row in rows]
-    stated = stated_row(location.block, location.row, ending.statement, ending.horizon.steps)
+    stated = find_row(location.block, location.row, ending.statement, ending.horizon.steps)
     what, wanted = _named(location, ending.statement), ""
     if stated is not None:
         what = f"{stated.owner}: {stated.name}"

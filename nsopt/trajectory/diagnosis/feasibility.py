@@ -17,7 +17,7 @@ from nsopt.trajectory.conditions import (
 )
 from nsopt.trajectory.diagnosis.extent import Extent, extent
 from nsopt.trajectory.diagnosis.parts import check_effect, check_modes
-from nsopt.trajectory.diagnosis.statement import ALONG, END, OFF, START, Stated, Statement
+from nsopt.trajectory.diagnosis.statement import ALONG, END, OFF, START, Occasion, Stated, Statement
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.returned import bounds_of
 
@@ -36,7 +36,7 @@ def check_feasible(statement: Statement, horizon: Horizon) -> None:
         the conditions, the values and the remedy.
     """
     check_effect(statement)
-    stated = statement.stated(horizon.steps)
+    stated = statement.state_rows(horizon.steps)
     _check_bounds(statement, stated)
     check_modes(stated)
     _check_target(statement)
@@ -72,7 +72,7 @@ def _check_bounds(statement: Statement, stated: Sequence[Stated]) -> None:
 
 
 def _check_posture(
-    statement: Statement, when: str, t: float, here: Sequence[Stated | None]
+    statement: Statement, when: Occasion, t: float, here: Sequence[Stated | None]
 ) -> None:
     """Refuse a given start or end, also an incomplete one, that violates the conditions there.
 
@@ -99,7 +99,7 @@ def _check_posture(
             raise ValueError(f"{whose} {row.owner}: {violation}; {remedy} the condition")
 
 
-def _check_contacts(statement: Statement, when: str, t: float) -> None:
+def _check_contacts(statement: Statement, when: Occasion, t: float) -> None:
     """Refuse a given start or end with penetrating bodies or open joints."""
     d, q = statement.dynamics, statement.posture(when)[0]
     if np.isnan([t, *q]).any():

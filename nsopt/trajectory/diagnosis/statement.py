@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
@@ -18,8 +19,17 @@ from nsopt.trajectory.returned import bounds_of, spans_of
 
 Array = NDArray[np.float64]
 
-START, ALONG, END = "at the start", "all along", "at the end"
-PARTLY = "for a part of the motion"
+
+class Occasion(StrEnum):
+    """When a row of a condition holds; its value is said in messages."""
+
+    START = "at the start"
+    ALONG = "all along"
+    END = "at the end"
+    PARTLY = "for a part of the motion"
+
+
+START, ALONG, END, PARTLY = Occasion
 OFF = 1e-6
 """Tolerated violation of a bound, that of solvers."""
 
@@ -35,7 +45,7 @@ class Row(NamedTuple):
     """A scalar row of a condition: lower <= value <= upper."""
 
     condition: Condition
-    when: str
+    when: Occasion
     label: str  # of the Bound
     name: str  # a coordinate, velocity or input where it is one, else by the label
     value: ca.SX
@@ -198,7 +208,7 @@ class Statement:
             for span in spans_of(c, self.sample)
         )
 
-    def stated(self, steps: int) -> tuple[Stated, ...]:
+    def state_rows(self, steps: int) -> tuple[Stated, ...]:
         """Return all rows with the nodes at which they hold: those of `rows`, then of `spans`."""
         nodes = {START: (0, 0), ALONG: (0, steps), END: (steps, steps)}
         stated = [Stated(row, *nodes[row.when]) for row in self.rows]
@@ -207,7 +217,7 @@ class Statement:
             stated += [Stated(row, int(first), int(last)) for row in rows]
         return tuple(stated)
 
-    def _rows(self, condition: Condition, when: str, b: Bound) -> list[Row]:
+    def _rows(self, condition: Condition, when: Occasion, b: Bound) -> list[Row]:
         n = b.value.numel()
         if n == 0:
             return []
@@ -262,14 +272,14 @@ class Statement:
         rows = [*self.rows, *(row for _, rows in self.spans for row in rows)]
         return ca.vertcat(ca.SX(0, 1), *(row.value for row in rows))
 
-    def restated(self, conditions: Sequence[Condition]) -> Statement | None:
+    def restate(self, conditions: Sequence[Condition]) -> Statement | None:
         """Return the statement of conditions that differ in limits alone; None if there is more.
 
         Rows are the same if they have the same label and expression, on the same sample.
         """
         other = replace(self, conditions=conditions)
         vars(other).update({name: vars(self)[name] for name in SHARED if name in vars(self)})
-        rows, others = self.stated(STEPS), other.stated(STEPS)
+        rows, others = self.state_rows(STEPS), other.state_rows(STEPS)
         alike = len(rows) == len(others) and all(
             _same(x.row, y.row) and x[1:] == y[1:] for x, y in zip(rows, others, strict=True)
         )
@@ -288,7 +298,7 @@ class Statement:
             for c in self.conditions
         )
 
-    def interval(self, name: str, *occasions: str) -> VariableBounds:
+    def interval(self, name: str, *occasions: Occasion) -> VariableBounds:
         """Return the interval that rows at some occasions leave for a named number."""
         mine = [row for row in self.rows if row.name == name and row.when in occasions]
         return VariableBounds(
@@ -296,20 +306,20 @@ class Statement:
             min((row.upper for row in mine), default=np.inf),
         )
 
-    def posture(self, when: str) -> tuple[Array, Array]:
+    def posture(self, when: Occasion) -> tuple[Array, Array]:
         """Return q (nq,) and v (nv,) as given at start or end, NaN where they are free."""
         d = self.dynamics
         return self._turn(self._given(d.q_names, when), when), self._given(d.v_names, when)
 
-    def acceleration(self, when: str) -> Array:
+    def acceleration(self, when: Occasion) -> Array:
         """Return accelerations (nv,) as given at start or end, NaN where they are free."""
         return self._given(self._acceleration_names, when)
 
-    def _given(self, names: Sequence[str], when: str) -> Array:
+    def _given(self, names: Sequence[str], when: Occasion) -> Array:
         left = [self.interval(name, when, ALONG) for name in names]
         return np.array([x.lower if x.given else np.nan for x in left])
 
-    def _turn(self, q: Array, when: str) -> Array:
+    def _turn(self, q: Array, when: Occasion) -> Array:
         """Return coordinates with Euler parameters of which three and the sign of one are given."""
         d = self.dynamics
         for group in ca.DM(d.norms.jac_sparsity(0, 0)).full().astype(bool):

@@ -13,7 +13,7 @@ from nsopt.trajectory.guesses.base import Array
 from nsopt.trajectory.postures import find_posture
 
 
-def stated_ends(dynamics: Dynamics, conditions: Sequence[Condition]) -> Array:
+def find_ends(dynamics: Dynamics, conditions: Sequence[Condition]) -> Array:
     """Return the coordinates that `StartAt` and `EndAt` ask for, (2, nq), NaN where they are free.
 
     Parameters
@@ -50,7 +50,7 @@ def start_posture(
         For an unknown name.
     """
     posture = _named(f"start of {guess}", given, dynamics)
-    posture = _fill(posture, stated_ends(dynamics, conditions)[0])
+    posture = _fill(posture, find_ends(dynamics, conditions)[0])
     if not np.isnan(posture).any():
         return posture
     return _fill(posture, dynamics.stated_start(refuse=False)[0])
@@ -82,7 +82,7 @@ def end_posture(
         For an unknown name, or if no posture is found.
     """
     posture = _named(f"end of {guess}", given, dynamics)
-    posture = _fill(posture, stated_ends(dynamics, conditions)[1])
+    posture = _fill(posture, find_ends(dynamics, conditions)[1])
     kinds = [type(x) for x in conditions]
     tasks = [x for x in kinds if x.end is not Condition.end and not issubclass(x, EndAt)]
     if not np.isnan(posture).any() or not tasks:

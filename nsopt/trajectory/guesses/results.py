@@ -13,7 +13,7 @@ from nsopt.mechanics import Dynamics
 from nsopt.result import Result
 from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.guesses.base import Array, Guess, Trajectory, constant_inputs
-from nsopt.trajectory.guesses.ends import stated_ends
+from nsopt.trajectory.guesses.ends import find_ends
 from nsopt.trajectory.guesses.paths import Quintic
 
 MOVED = 1e-6
@@ -63,7 +63,7 @@ class Earlier(Guess):
         q = self.result.data["q"].values
         if q.shape[1] != dynamics.nq or dynamics.nq != dynamics.nv:
             return self
-        shift = stated_ends(dynamics, conditions) - q[[0, -1]]
+        shift = find_ends(dynamics, conditions) - q[[0, -1]]
         shift = np.where(np.abs(shift) > MOVED, shift, 0.0)  # free ones, not a number, stay
         return replace(self, shift=shift) if shift.any() else self
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -12,33 +11,26 @@ import numpy as np
 
 from nsopt.interrupt import interruptible, uninterrupted
 from nsopt.mpcc import (
-    ENDED,
     Point,
     Settings,
     Solution,
     Solver,
-    StructuredNlp,
-    StructuredProgram,
 )
 from nsopt.result import Result
-from nsopt.trajectory.assessment import fault, figures, verified
+from nsopt.trajectory.assessment import add_simulation, fault, figures
 from nsopt.trajectory.conditions import EndAt, StartAt
 from nsopt.trajectory.diagnosis import LeastViolation
-from nsopt.trajectory.dry_friction import exact_costs
-from nsopt.trajectory.dry_friction import recorded as recorded_friction
 from nsopt.trajectory.optimality import what_it_is
 from nsopt.trajectory.optimum import load_xarray, record
 from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
 from nsopt.trajectory.phases.program import LinkedPhases
-from nsopt.trajectory.phases.recorded_modes import in_given_modes, recorded_modes, slid
+from nsopt.trajectory.phases.recorded_modes import in_given_modes, recorded_modes, tell_slide
 from nsopt.trajectory.phases.result import PhasedResult
-from nsopt.trajectory.phases.search import PhasesMotion
+from nsopt.trajectory.phases.search import PhasesProgram
 from nsopt.trajectory.programs import program_settings, suit_solver
-from nsopt.trajectory.step_bend import recorded as recorded_bend
-from nsopt.trajectory.tie_breaker import recorded
-from nsopt.trajectory.tightening import KeptMotion, LimitedPart, Tightening
+from nsopt.trajectory.search import PLAN_OF_PHASES, KeptMotion, MotionSearch
+from nsopt.trajectory.tie_breaker import record_tie
 from nsopt.trajectory.transcription.base import Array
-from nsopt.trajectory.verification.between_nodes import LimitsBetweenNodes
 
 SAME = 1e-9
 """Difference of coordinates of one posture [rad, m]."""
@@ -90,16 +82,15 @@ def optimize_phases(
         settings = program_settings(linked.phases[0].transcription, solver)
         settings = replace(settings, schedules=(((),),))
         steps = sum(x.phase.horizon.steps for x in linked.phases)
-        search = PhasesMotion(suit_solver(solver, steps, often=False), settings)
-        start, now = linked.start(), search.program(linked)
+        suited, start = suit_solver(solver, steps, often=False), linked.start()
+        now = PhasesProgram.of(linked, suited, settings)
+        begun = Point.cold(start, len(now.nlp.lower))
+        search = MotionSearch[PhasesProgram](PLAN_OF_PHASES, begun, settings.schedules)
         load_xarray()
     with uninterrupted("stopping after this iteration; the best motion so far is kept"):
         built = perf_counter() - begin
-        begun = Point.cold(start, len(now.nlp.lower))
-        now, solution = search.found(now, linked.parameters, begun, settings.schedules)
-        linked = now.linked
-        kept = _keep(linked, now.program, solution, settings)
-        solution = solution if kept is None else kept.solution
+        found, _ = search.run(now)
+        linked, kept, solution = found.program.linked, found.kept, search.complete(found.end)
         attrs = {"title": title, "solver": repr(solver), "compile_time": built}
         known = solution.ok or solution.interrupted
         least = None if known else linked.least_violation(solution.x)
@@ -182,30 +173,6 @@ def _bounds(
     return (float(low) if low > least else -np.inf), (float(high) if high < most else np.inf)
 
 
-def _keep(
-    linked: LinkedPhases, program: StructuredProgram, solution: Solution, settings: Settings
-) -> KeptMotion | None:
-    """Return a motion that keeps its limits between nodes too; None where nothing is known."""
-    stated = [None, *(x.statement for x in linked.phases), None]
-    limits = [
-        LimitsBetweenNodes(x.transcription, x.statement, stated[k], stated[k + 2])
-        for k, x in enumerate(linked.phases)
-    ]
-    if not (solution.ok and any(x.rows for x in limits)):
-        return None
-
-    def solve(nlp: StructuredNlp, last: Solution) -> Solution:
-        known = linked.parameters, *linked.limits()
-        found = program.restated(nlp, ENDED).solve(*known, last.point, settings.schedules)
-        if found.ok or found.interrupted:
-            return found
-        again = program.restated(nlp)
-        return again.solve(*known, Point.cold(last.point.x, len(nlp.lower)))
-
-    parts = [LimitedPart(*x) for x in zip(limits, linked.unknowns, linked.blocks, strict=True)]
-    return Tightening(linked.nlp, parts, solve).kept(solution)
-
-
 def _record(
     linked: LinkedPhases,
     k: int,
@@ -230,8 +197,6 @@ def _record(
     why = ""
     if violated > limit:
         why = fault(x, own.nlp, part, motion, p, settings.tolerances, mine_alone)
-    found = figures(x, own.costs, own.nlp, part, begun, own.numbers)
-    costs = json.loads(found["detailed_cost"])
     result = record(
         x,
         part,
@@ -241,17 +206,14 @@ def _record(
         {
             **attrs,
             "title": f"{attrs['title']}, {own.label}",
-            **found,
-            **recorded(own.tie),
-            **recorded_friction(x),
-            **recorded_bend(x),
-            **exact_costs(x, own.nlp, {"exact_cost": (part.x, costs)}, p),
+            **figures(x, own.nlp, own.costs, part, begun, p),
+            **record_tie(own.tie),
             **recorded_modes(own, part.x, solution.x[linked.impulses[k]]),
             "stationarity": what_it_is(x, settings, solution),
             **({} if mine is None else mine.attrs),
             "stop_reason": why
             or ("" if mine is None else mine.fault)
-            or (solution.ok and slid(own, part.x))
+            or (solution.ok and tell_slide(own, part.x))
             or (motion.unresolved if solution.ok else ""),
         },
     )
@@ -263,7 +225,7 @@ def _simulate(linked: LinkedPhases, k: int, solution: Solution, result: Result) 
     own = linked.phases[k]
     motion = own.transcription.motion(own.part(solution, linked.unknowns[k], linked.rows[k]), own.p)
     d, inputs = own.phase.dynamics, own.phase.inputs
-    return verified(result, d, inputs, motion, d.values(own.phase.parameters), None)
+    return add_simulation(result, d, inputs, motion, d.values(own.phase.parameters), None)
 
 
 def _violation(linked: LinkedPhases, k: int, solution: Solution) -> float:

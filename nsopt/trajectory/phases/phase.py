@@ -15,9 +15,7 @@ from nsopt.trajectory.costs import Cost, Smoothness, flattened
 from nsopt.trajectory.diagnosis import (
     Statement,
     check_arguments,
-    check_costs,
     check_feasible,
-    dependence,
 )
 from nsopt.trajectory.dry_friction import grid_creep
 from nsopt.trajectory.guesses import Guess
@@ -30,8 +28,10 @@ from nsopt.trajectory.phases.mode_conditions import (
     contacts_in_modes,
 )
 from nsopt.trajectory.phases.modes import ContactMode, with_modes
-from nsopt.trajectory.step_bend import bends, step_bend
-from nsopt.trajectory.tie_breaker import smaller, tie_breaker
+from nsopt.trajectory.programs import add_small_costs
+from nsopt.trajectory.step_bend import with_bend
+from nsopt.trajectory.task import Task
+from nsopt.trajectory.tie_breaker import with_less_tie
 from nsopt.trajectory.transcription.accelerations import no_accelerations
 from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.transcription.collocation import Collocation
@@ -137,17 +137,8 @@ class PhaseProgram:
         conditions, guess = tuple(phase.conditions), phase.guess
         if before is not None and isinstance(guess, Guess):
             guess = guess.placed(d, [*conditions, StartAt(before.last_posture)], parameters)
-        guess = check_arguments(
-            d,
-            horizon,
-            phase.costs,
-            conditions,
-            guess,
-            inputs=inputs,
-            parameters=parameters,
-            scheme=None,
-            solver=solver,
-        )
+        task = Task(d, horizon, phase.costs, conditions, guess, inputs, parameters, solver=solver)
+        guess = check_arguments(task)
         if fault := no_accelerations(d):
             raise ValueError(f"{fault}: phases are of motions by polynomials{_remedy(d)}")
         p, earlier = d.values(parameters), () if before is None else before.in_modes
@@ -161,15 +152,9 @@ class PhaseProgram:
         transcription = transcription.with_creep(grid_creep(d, horizon, guess, inputs))
         statement = Statement(d, conditions, inputs, p)
         check_feasible(statement, horizon)
-        nlp = _program(transcription, in_modes)
-        depends = dependence(nlp, len(costs))
-        check_costs(costs, depends)
-        tie = tie_breaker(transcription, nlp, depends, guess, p)
-        bend = step_bend(transcription, nlp, guess, p) if any(transcription.creep) else None
-        more = [x for x in (bend, tie) if x is not None]
-        if more:
-            transcription = replace(transcription, costs=(*costs, *more))
-            nlp = _program(transcription, in_modes)
+        transcription, nlp, tie = add_small_costs(
+            transcription, guess, p, lambda x: _program(x, in_modes)
+        )
         return cls(phase, label, p, guess, statement, transcription, nlp, tie, in_modes, impact)
 
     @property
@@ -177,7 +162,7 @@ class PhaseProgram:
         """The contacts that are closed, by name."""
         return {x.forces.name: x for x in self.in_modes if x.forces.mode.closed}
 
-    def settled(self, terms: Array) -> PhaseProgram:
+    def with_less_tie(self, terms: Array) -> PhaseProgram:
         """Return the phase with a tie-breaker that decides between equals alone.
 
         Parameters
@@ -185,25 +170,16 @@ class PhaseProgram:
         terms : (k,)
             Its costs at an optimum, that of the tie-breaker last.
         """
-        tie = smaller(self.tie, terms)
-        if tie is None:
-            return self
-        other = self._with_costs((*self.transcription.costs[:-1], tie))
-        return replace(other, tie=tie)
+        found = with_less_tie(self.transcription, self.tie, terms)
+        return self if found is None else self._with_motion(*found)
 
-    def bent(self) -> PhaseProgram:
+    def with_bend(self) -> PhaseProgram:
         """Return the phase with a little cost of what accelerations do within steps."""
-        x = self.transcription
-        if bends(x):
-            return self
-        k = len(x.costs) - (self.tie is not None)
-        bend = step_bend(x, self.nlp, self.guess, self.p)
-        return self._with_costs((*x.costs[:k], bend, *x.costs[k:]))
+        x = with_bend(self.transcription, self.nlp, self.guess, self.p, self.tie)
+        return self if x is None else self._with_motion(x, self.tie)
 
-    def _with_costs(self, costs: tuple[Cost, ...]) -> PhaseProgram:
-        transcription = replace(self.transcription, costs=costs)
-        nlp = _program(transcription, self.in_modes)
-        return replace(self, transcription=transcription, nlp=nlp)
+    def _with_motion(self, x: Collocation, tie: Smoothness | None) -> PhaseProgram:
+        return replace(self, transcription=x, nlp=_program(x, self.in_modes), tie=tie)
 
     @property
     def numbers(self) -> Array:

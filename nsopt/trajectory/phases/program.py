@@ -55,22 +55,22 @@ class LinkedPhases:
         end = self.unknowns[-1].stop
         return [slice(end + x.start, end + x.stop) for x in _slices(counts)]
 
-    def settled(self, terms: Array) -> LinkedPhases:
+    def with_less_tie(self, terms: Array) -> LinkedPhases:
         """Return the phases with tie-breakers small beside the costs (k,) of an optimum."""
         pairs = zip(self.phases, self._counts, strict=True)
-        return self._with([phase.settled(terms[own]) for phase, own in pairs])
+        return self._with([phase.with_less_tie(terms[own]) for phase, own in pairs])
 
-    def resolved(self, x: Array, part: float) -> list[bool]:
-        """Return of each phase what `MotionSearch.resolved` does."""
+    def are_resolved(self, x: Array, part: float) -> list[bool]:
+        """Return of each phase what `Transcription.is_resolved` does."""
         return [
-            phase.transcription.resolved(x[own], phase.p, part)
+            phase.transcription.is_resolved(x[own], phase.p, part)
             for phase, own in zip(self.phases, self.unknowns, strict=True)
         ]
 
-    def bent(self, resolved: Sequence[bool]) -> LinkedPhases:
+    def with_bend(self, resolved: Sequence[bool]) -> LinkedPhases:
         """Return the phases, with a cost of bends those whose steps are not resolved."""
         pairs = zip(self.phases, resolved, strict=True)
-        return self._with([phase if done else phase.bent() for phase, done in pairs])
+        return self._with([phase if done else phase.with_bend() for phase, done in pairs])
 
     def _with(self, phases: Sequence[PhaseProgram]) -> LinkedPhases:
         alike = all(x is y for x, y in zip(phases, self.phases, strict=True))

@@ -36,7 +36,7 @@ def recorded_modes(phase: PhaseProgram, x: Array, impulses: Array) -> dict[str, 
     }
     closed = phase.closed
     if closed:
-        left = np.array([_left(phase, y, x) for y in closed.values()])
+        left = np.array([_find_left(phase, y, x) for y in closed.values()])
         attrs["modes_gap"], attrs["modes_slip"] = (float(z) for z in left.max(axis=0))
     if impulses.size:
         ends = np.cumsum([len(y.forces.inputs) for y in closed.values()])[:-1]
@@ -57,7 +57,7 @@ def in_given_modes(result: Result, in_modes: Sequence[InMode]) -> Result:
     return Result(data)
 
 
-def slid(phase: PhaseProgram, x: Array) -> str:
+def tell_slide(phase: PhaseProgram, x: Array) -> str:
     """Return which contact that is to stick is elsewhere at the end of a phase; none by default.
 
     Where the postures at both ends are given, nothing else keeps it in its place in the last step.
@@ -89,7 +89,7 @@ def _points(phase: PhaseProgram, contact: InMode, x: Array) -> tuple[Array, dict
     return np.linspace(0, fine.duration, n), found
 
 
-def _left(phase: PhaseProgram, contact: InMode, x: Array) -> tuple[float, float]:
+def _find_left(phase: PhaseProgram, contact: InMode, x: Array) -> tuple[float, float]:
     """Return the largest gap [m], and the largest slip [m/s] of one that sticks, at all points."""
     _, found = _points(phase, contact, x)
     gap, slip = (float(np.abs(found[y]).max(initial=0.0)) for y in ("distance", "slip"))

@@ -1,86 +1,66 @@
-"""The search for a motion in phases."""
+"""The program of phases, as a search solves and restates it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from nsopt.mpcc import (
-    Point,
-    Schedule,
-    Settings,
-    Solution,
-    Solver,
-    StructuredNlp,
-    StructuredProgram,
-)
-from nsopt.trajectory.motion_search import MotionSearch
+from nsopt.mpcc import Settings, Solution, Solver, StructuredProgram
 from nsopt.trajectory.phases.program import LinkedPhases
+from nsopt.trajectory.search import LimitedPart, SearchedProgram
 from nsopt.trajectory.transcription.base import Array
+from nsopt.trajectory.verification.between_nodes import LimitsBetweenNodes
 
 
 @dataclass(frozen=True, eq=False)
-class PhasesProgram:
-    """Linked phases, and what solves them."""
+class PhasesProgram(SearchedProgram):
+    """Linked phases, and what solves them, for all parameters of their programs."""
 
     linked: LinkedPhases
-    program: StructuredProgram
+
+    @classmethod
+    def of(cls, linked: LinkedPhases, solver: Solver, settings: Settings) -> PhasesProgram:
+        """Return the program of linked phases."""
+        nlp, typical = linked.nlp, (linked.parameters, linked.start())
+        program = StructuredProgram(nlp, solver.backend, settings, *typical)
+        return cls(solver, nlp, settings, program, linked)
 
     @property
-    def nlp(self) -> StructuredNlp:
-        """The program of all phases."""
-        return self.linked.nlp
+    def p(self) -> Array:
+        return self.linked.parameters
 
-    def limits(self) -> tuple[Array, Array]:
-        """Return bounds of the unknowns, (n,) each."""
-        return self.linked.limits()
-
-
-@dataclass(frozen=True, eq=False)
-class PhasesMotion(MotionSearch[PhasesProgram]):
-    """The search for a motion in phases, for all parameters of their programs.
-
-    Parameters
-    ----------
-    solver : Solver
-    settings : Settings
-    """
-
-    solver: Solver
-    settings: Settings
-
-    def program(self, linked: LinkedPhases) -> PhasesProgram:
-        """Return the program of linked phases."""
-        made = linked.nlp, self.solver.backend, self.settings
-        return PhasesProgram(linked, StructuredProgram(*made, linked.parameters, linked.start()))
-
-    def first(
-        self, now: PhasesProgram, p: Array, start: Point, schedules: Sequence[Schedule]
-    ) -> Solution:
-        return now.program.solve(p, *now.limits(), start, schedules)
-
-    def at_once(self, now: PhasesProgram, start: Point) -> bool:
-        return start.warm or any(any(x.transcription.creep) for x in now.linked.phases)
-
-    def by_polynomials(self, now: PhasesProgram) -> bool:
-        del now
+    @property
+    def by_polynomials(self) -> bool:
         return True
 
-    def settled(self, now: PhasesProgram, solution: Solution, p: Array) -> PhasesProgram | None:
-        terms = np.asarray(now.nlp.terms(solution.x, p)).ravel()
-        return self._restate(now, now.linked.settled(terms))
+    @property
+    def is_smoothed(self) -> bool:
+        return any(any(x.transcription.creep) for x in self.linked.phases)
 
-    def resolved(self, now: PhasesProgram, solution: Solution, p: Array, part: float = 1.0) -> bool:
-        del p
-        return all(now.linked.resolved(solution.x, part))
+    def limits(self) -> tuple[Array, Array]:
+        return self.linked.limits()
 
-    def bent(
-        self, now: PhasesProgram, solution: Solution, p: Array, part: float = 1.0
-    ) -> PhasesProgram | None:
-        del p
-        return self._restate(now, now.linked.bent(now.linked.resolved(solution.x, part)))
+    def limited_parts(self) -> list[LimitedPart]:
+        linked, phases = self.linked, self.linked.phases
+        stated = [None, *(x.statement for x in phases), None]
+        limits = [
+            LimitsBetweenNodes(x.transcription, x.statement, stated[k], stated[k + 2])
+            for k, x in enumerate(phases)
+        ]
+        return [LimitedPart(*x) for x in zip(limits, linked.unknowns, linked.blocks, strict=True)]
 
-    def _restate(self, now: PhasesProgram, linked: LinkedPhases) -> PhasesProgram | None:
-        return None if linked is now.linked else self.program(linked)
+    def is_resolved(self, solution: Solution, part: float = 1.0) -> bool:
+        return all(self.linked.are_resolved(solution.x, part))
+
+    def with_less_tie(self, solution: Solution) -> PhasesProgram | None:
+        terms = np.asarray(self.nlp.terms(solution.x, self.p)).ravel()
+        return self._restate(self.linked.with_less_tie(terms))
+
+    def with_bend(self, solution: Solution, part: float = 1.0) -> PhasesProgram | None:
+        linked = self.linked
+        return self._restate(linked.with_bend(linked.are_resolved(solution.x, part)))
+
+    def _restate(self, linked: LinkedPhases) -> PhasesProgram | None:
+        unchanged = linked is self.linked
+        return None if unchanged else self.of(linked, self.solver, self.settings)

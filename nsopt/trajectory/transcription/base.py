@@ -126,6 +126,8 @@ class Transcription(ABC):
     ----------
     guesses_forces : bool
         Whether a guess determines the forces, so that its cost can be evaluated.
+    by_polynomials : bool
+        Whether motions are polynomials between nodes, without complementarity.
 
     Raises
     ------
@@ -134,6 +136,7 @@ class Transcription(ABC):
     """
 
     guesses_forces: ClassVar[bool] = True
+    by_polynomials: ClassVar[bool] = False
 
     dynamics: Dynamics
     horizon: Horizon
@@ -155,6 +158,16 @@ class Transcription(ABC):
     @abstractmethod
     def description(self) -> tuple[str, str]:
         """Short name and full description, for the Result."""
+
+    @property
+    def creep(self) -> tuple[float, ...]:
+        """Speeds up to which the grid smooths dry friction; none by default."""
+        return ()
+
+    @property
+    def friction_modes(self) -> Array | None:
+        """Which way joints with dry friction slide, (steps, .), where that is known."""
+        return None
 
     @property
     def last_stage(self) -> tuple[float, ...]:
@@ -210,6 +223,20 @@ class Transcription(ABC):
     def free_unknowns(self) -> Index:
         """Indices of the unknowns on which no equation and no cost depends; none by default."""
         return np.zeros(0, dtype=np.intp)
+
+    def is_resolved(self, x: Array, p: Array, part: float = 1.0) -> bool:
+        """Return whether steps end at their nodes, reintegrated; true where nothing is known.
+
+        Parameters
+        ----------
+        x : (size,)
+        p : (np,)
+            Parameters of the mechanism.
+        part : float
+            Of the distance that the horizon allows.
+        """
+        del x, p, part
+        return True
 
     def undetermined(self, counted: NDArray[np.bool_]) -> list[str]:
         """Return the velocities whose motion costs nothing; none by default.

@@ -18,6 +18,7 @@ import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import ClassVar
 
 import casadi as ca
 import numpy as np
@@ -60,6 +61,8 @@ class Collocation(Transcription):
         If the mechanism has contacts, cut joints or internal states, an input is no Parameter, or
         the steps are not all of one size.
     """
+
+    by_polynomials: ClassVar[bool] = True
 
     creep: tuple[float, ...] = field(default=(), kw_only=True)
 
@@ -357,11 +360,7 @@ class Collocation(Transcription):
         q, v, a, u = (rows[:, i] for i in self._slices())
         return Trajectory(q, v, a, u, duration)
 
-    def resolved(self, x: Array, p: Array, part: float = 1.0) -> bool:
-        """Return whether reintegrated steps end at the next node, as far as the horizon asks.
-
-        ``part`` is that of the distance that the horizon allows.
-        """
+    def is_resolved(self, x: Array, p: Array, part: float = 1.0) -> bool:
         fine = self.trajectory(x)[1]
         return self._reintegration.defects(fine, p, ENOUGH * part).within(part)
 

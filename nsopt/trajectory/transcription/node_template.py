@@ -135,7 +135,7 @@ class NodeTemplate:
         guesses = [v.guess / ca.SX(v.scale) for v in self.mpcc.variables]
         return ca.Function("guess", [state, self.p], [ca.vertcat(ca.SX(0, 1), *guesses)])
 
-    def recorded(self, inputs: Sequence[str], w: Array, data: Array, p: Array) -> list[Array]:
+    def record(self, inputs: Sequence[str], w: Array, data: Array, p: Array) -> list[Array]:
         """Return the recorded quantities of nodes from their unknowns w, one node in a row."""
         m, y = self.sample, self.interval
         u = [m.input(name) for name in inputs]
@@ -148,7 +148,7 @@ class NodeTemplate:
         values = function.map(n)(w.T, data.T, np.tile(p[:, None], n))
         return [np.asarray(value).T.reshape(n, -1) for value in values]
 
-    def kept_at_start(self, model: Model, started: Sequence[Bound], coupled: ca.SX) -> list[Bound]:
+    def keep_at_start(self, model: Model, started: Sequence[Bound], coupled: ca.SX) -> list[Bound]:
         """Return bounds of gaps, closed joints and Euler parameters of which something is free.
 
         Steps keep them from the second node on; a start that is given is checked beforehand, and
@@ -182,7 +182,7 @@ class NodeTemplate:
         gap, sizes, low, high = d.gap(*at), model.scales.gap, np.zeros(1), np.full(1, np.inf)
         open_ = [k for k in range(gap.numel()) if q.numel() and ca.depends_on(gap[k], q)]
         # A condition of one's own may place a contact on its wall, where a bound more is redundant.
-        open_ = [k for k in open_ if not _stated(gap[k], given, ca.vertsplit(node.q))]
+        open_ = [k for k in open_ if not _is_stated(gap[k], given, ca.vertsplit(node.q))]
         kept = [zero(*row) for row in rows] + self._on_their_sides(model, open_)
         return kept + [
             Bound(f"start of {d.contact_names[k]}", node.gap[k] / sizes[k], low, high)
@@ -366,7 +366,7 @@ def _undetermined(entries: list[ca.SX], given: Sequence[ca.SX]) -> list[ca.SX]:
     return [e for e in entries if e.element_hash() not in known]
 
 
-def _stated(gap: ca.SX, given: Sequence[ca.SX], entries: list[ca.SX]) -> bool:
+def _is_stated(gap: ca.SX, given: Sequence[ca.SX], entries: list[ca.SX]) -> bool:
     """Return whether as many equations as a gap has coordinates are of these."""
     own = [e for e in entries if ca.depends_on(gap, e)]
     rows = [x for value in given for x in ca.vertsplit(value)]

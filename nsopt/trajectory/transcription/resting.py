@@ -43,11 +43,14 @@ class RestingCollocation(Collocation):
         stated = (x.dynamics, x.horizon, x.costs, x.conditions, x.inputs)
         return cls(*stated, creep=x.creep, modes=modes)
 
-    def alike(self, other: Transcription) -> bool:
+    def is_alike(self, other: Transcription) -> bool:
         """Return whether another motion has the same modes."""
-        if not isinstance(other, RestingCollocation):
-            return False
-        return np.array_equal(self.modes, other.modes, equal_nan=True)
+        known = other.friction_modes
+        return known is not None and np.array_equal(self.modes, known, equal_nan=True)
+
+    @property
+    def friction_modes(self) -> Array:
+        return self.modes
 
     def limits(self) -> tuple[Array, Array]:
         (low, high), nv = super().limits(), self.dynamics.nv

@@ -180,11 +180,11 @@ class Stepped(Transcription):
 
     def _start(self) -> ConstraintBlock:
         bounds = [b for c in self.conditions for b in bounds_of(c, "start", self.inner.sample)]
-        kept = self.inner.kept_at_start(self.model, bounds, self._stated([]))
+        kept = self.inner.keep_at_start(self.model, bounds, self._state_bounds([]))
         bounds += [*self._at_rest(bounds), *kept]
         return self._at("start", bounds, np.arange(1, dtype=np.intp))
 
-    def _stated(self, started: Sequence[Bound]) -> ca.SX:
+    def _state_bounds(self, started: Sequence[Bound]) -> ca.SX:
         """Return what bounds at the start, and those that couple it to the end, are of."""
         x, y = self.inner.sample, self.last.sample
         coupled = [b for c in self.conditions for b in bounds_of(c, "couple", x, y)]
@@ -195,7 +195,7 @@ class Stepped(Transcription):
 
         If they were free, the optimizer could start with loaded bristles that drive the motion.
         """
-        d, stated = self.dynamics, self._stated(started)
+        d, stated = self.dynamics, self._state_bounds(started)
         z = internal(d, self.inner.node.q)
         names = d.q_names[d.nq - z.numel() :]
         undetermined = [not ca.depends_on(stated, z[k]) for k in range(z.numel())]
@@ -313,8 +313,8 @@ class Stepped(Transcription):
     def motion(self, solution: Solution, p: Array) -> TranscribedMotion:
         n, parameters = self.horizon.steps, self.parameters(p)
         x, end = solution.x[self._columns()], solution.x[self._last_columns()]
-        inner = self.inner.recorded(self.inputs, x, self._data(), parameters)
-        last = self.last.recorded(self.inputs, end, self._last_data, parameters)
+        inner = self.inner.record(self.inputs, x, self._data(), parameters)
+        last = self.last.record(self.inputs, end, self._last_data, parameters)
         recorded = (np.vstack(values) for values in zip(inner, last, strict=True))
         t, q, v, a, drive, u, force, time, lam, impact, mu, slip, *more = recorded
         loss, impact_loss, work, impact_work, projection_work = more

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nsopt.sampled import PARTS, lagrange
 from nsopt.simulation import evaluate_at_times
-from nsopt.trajectory.diagnosis import ALONG, END, PARTLY, START, Row, Stated, Statement
+from nsopt.trajectory.diagnosis import ALONG, END, PARTLY, START, Occasion, Row, Stated, Statement
 from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.transcription.collocation import Collocation
@@ -96,7 +96,7 @@ class LimitsBetweenNodes:
     @cached_property
     def _limits(self) -> list[tuple[int, Stated]]:
         """Those rows with their numbers among all, and the nodes at which they hold."""
-        stated = enumerate(self.statement.stated(self.transcription.horizon.steps))
+        stated = enumerate(self.statement.state_rows(self.transcription.horizon.steps))
         lasting = ((k, x) for k, x in stated if x.row.when in (ALONG, PARTLY) and x.first < x.last)
         return [(k, x) for k, x in lasting if x.row.lower < x.row.upper]
 
@@ -133,7 +133,7 @@ class LimitsBetweenNodes:
         given = any(getattr(x, "accelerations", None) is not None for x in conditions)
         return u if given else ca.vertcat(a, u)
 
-    def _posture(self, when: str) -> tuple[Array, Array]:
+    def _posture(self, when: Occasion) -> tuple[Array, Array]:
         """Return q and v as given at start or end, also by the phase before or after."""
         own = self.statement.posture(when)
         beside = self.before if when == START else self.after

@@ -9,7 +9,7 @@ from nsopt.contact_modes import FREE
 from nsopt.mechanics import Dynamics
 from nsopt.result import Result
 from nsopt.trajectory.transcription.base import Transcription
-from nsopt.trajectory.transcription.stepped import Stepped
+from nsopt.trajectory.transcription.kinds import as_steps
 
 Array = NDArray[np.float64]
 
@@ -39,10 +39,10 @@ def closed_modes(x: Transcription, result: Result, p: Array) -> Array:
         Parameters of the mechanism.
     """
     mode = result["contact_mode"].values.copy()
-    rigid = len(x.dynamics.contact_names)
-    if not isinstance(x, Stepped) or not rigid:
+    rigid, steps = len(x.dynamics.contact_names), as_steps(x)
+    if steps is None or not rigid:
         return mode
-    scales, impulse = x.model.scales, result["impulse"].values[:, :rigid]
+    scales, impulse = steps.model.scales, result["impulse"].values[:, :rigid]
     gap = result["gap"].values[:, :rigid] / np.asarray(scales.gap)
     weight = float(scales.force) / float(scales.mass) * float(scales.time)
     own = weight * _masses(x.dynamics, result, p)

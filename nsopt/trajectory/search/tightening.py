@@ -1,4 +1,4 @@
-"""Limits kept between nodes too: tightened by what a motion exceeds them, and solved again."""
+"""How limits are tightened, by what a motion exceeds them between nodes, and solved again."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mpcc import ConstraintBlock, Solution, StructuredNlp
-from nsopt.trajectory.diagnosis import stated_row
+from nsopt.trajectory.diagnosis import find_row
 from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.verification.between_nodes import KEPT, BeyondLimits, LimitsBetweenNodes
-
-ROUNDS = 24
-"""How often limits are tightened at most."""
 
 MORE = 1.1
 """Times what is exceeded, by which a limit is tightened."""
@@ -46,12 +43,10 @@ class LimitedPart(NamedTuple):
 
 
 class KeptMotion(NamedTuple):
-    """A solution and what is left of its excess between nodes.
+    """What is left of the excess of a motion between nodes.
 
     Attributes
     ----------
-    solution : Solution
-        With the iterations and the time of all rounds.
     excesses : tuple of BeyondLimits
         Of each part.
     rounds : int
@@ -60,7 +55,6 @@ class KeptMotion(NamedTuple):
         Whether the last round was, by Ctrl-C or SIGTERM.
     """
 
-    solution: Solution
     excesses: tuple[BeyondLimits, ...]
     rounds: int
     interrupted: bool = False
@@ -91,6 +85,10 @@ class KeptMotion(NamedTuple):
         return f"{worst}{tried}: give it more steps"
 
 
+End = tuple[Solution, KeptMotion]
+"""A solution and what is left of its excess."""
+
+
 @dataclass(frozen=True, eq=False)
 class Tightening:
     """The search for a motion that keeps its limits at all times.
@@ -106,54 +104,54 @@ class Tightening:
     nlp : StructuredNlp
         Of one motion by polynomials, or of several.
     parts : sequence of LimitedPart
+    rounds : int
+        How often limits are tightened at most.
     solve : callable
         Of a program with other limits, from a solution.
     """
 
     nlp: StructuredNlp
     parts: Sequence[LimitedPart]
+    rounds: int
     solve: Callable[[StructuredNlp, Solution], Solution]
 
-    def kept(self, solution: Solution) -> KeptMotion:
+    def tighten(self, solution: Solution) -> End:
         """Return the motion of least cost found that keeps its limits, from one that may not."""
-        found = self._tighten(solution, [x.limits.rates_at_ends for x in self.parts])
+        end, found = self._tighten(solution, [x.limits.rates_at_ends for x in self.parts])
         ends = [x.limits.free_at_ends for x in self.parts]
         alike = all(
             np.array_equal(x.limits.rates_at_ends, y) for x, y in zip(self.parts, ends, strict=True)
         )
         if found.largest <= KEPT or found.interrupted or alike:
-            return found
-        again = self._tighten(solution, ends)
+            return end, found
+        other, again = self._tighten(solution, ends)
         if again.largest >= found.largest:
-            return found
-        stages = (*found.solution.stages, *again.solution.stages[len(solution.stages) :])
-        time = found.solution.time + again.solution.time - solution.time
-        whole = replace(again.solution, stages=stages, time=time)
-        return again._replace(solution=whole, rounds=found.rounds + again.rounds)
+            return end, found
+        return other, again._replace(rounds=found.rounds + again.rounds)
 
-    def _tighten(self, solution: Solution, ends: Sequence[NDArray[np.bool_]]) -> KeptMotion:
+    def _tighten(self, solution: Solution, ends: Sequence[NDArray[np.bool_]]) -> End:
         """Return the same, limits at first and last nodes tightened in the rows of ``ends``."""
-        best = last = KeptMotion(solution, self._excesses(solution), 0)
-        shifts = [np.zeros_like(x.beyond) for x in last.excesses]
+        best = last = solution, KeptMotion(self._excesses(solution), 0)
+        shifts = [np.zeros_like(x.beyond) for x in last[1].excesses]
         before = [np.zeros_like(x) for x in shifts]
-        for k in range(1, ROUNDS + 1):
-            beyond = [x.beyond for x in last.excesses]
-            if last.largest <= KEPT:
+        for k in range(1, self.rounds + 1):
+            beyond = [x.beyond for x in last[1].excesses]
+            if last[1].largest <= KEPT:
                 break
             shifts = [x + _more(*y) for x, *y in zip(shifts, beyond, before, strict=True)]
             before = beyond
-            found = self.solve(self._tightened(shifts, ends), last.solution)
+            found = self.solve(self._with_limits(shifts, ends), last[0])
             if not found.ok:
-                best = best._replace(interrupted=found.interrupted)
+                best = best[0], best[1]._replace(interrupted=found.interrupted)
                 break
-            last = KeptMotion(found.after(last.solution), self._excesses(found), k)
-            best = min(best, last, key=lambda x: x.largest)
-        return last if last.largest <= KEPT else best
+            last = found, KeptMotion(self._excesses(found), k)
+            best = min(best, last, key=lambda x: x[1].largest)
+        return last if last[1].largest <= KEPT else best
 
     def _excesses(self, solution: Solution) -> tuple[BeyondLimits, ...]:
         return tuple(part.excess(solution) for part in self.parts)
 
-    def _tightened(
+    def _with_limits(
         self, shifts: Sequence[Array], ends: Sequence[NDArray[np.bool_]]
     ) -> StructuredNlp:
         """Return the program with limits moved inward, (2, steps, rows) of each part."""
@@ -161,7 +159,7 @@ class Tightening:
         for part, shift, at_ends in zip(self.parts, shifts, ends, strict=True):
             own = blocks[part.blocks]
             blocks[part.blocks] = [_tight(x, part.limits, at_ends, *shift) for x in own]
-        return self.nlp.restated(blocks)
+        return self.nlp.restate(blocks)
 
 
 def _more(beyond: Array, before: Array) -> Array:
@@ -193,7 +191,7 @@ def _tight(
     lower, upper = block.lower.copy(), block.upper.copy()
     numbers = {id(row): k for k, row in enumerate(limits.rows)}
     for i in range(block.rows):
-        k = numbers.get(id(stated_row(block, i, limits.statement, steps)))
+        k = numbers.get(id(find_row(block, i, limits.statement, steps)))
         if k is not None:
             lower[:, i] += below[:, k]
             upper[:, i] -= above[:, k]

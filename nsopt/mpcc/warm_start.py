@@ -1,0 +1,51 @@
+"""Starts of an interior-point method from points with multipliers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class WarmStart:
+    """The start of an interior-point method from a point with multipliers.
+
+    Parameters
+    ----------
+    mu : float
+        Barrier parameter.
+    push : float
+        By how much the start is pushed off bounds, at most.
+    decrease : float
+        Power by which the barrier parameter falls near the solution, between 1 and 2.
+    """
+
+    mu: float = 1e-8
+    push: float = 1e-9
+    decrease: float = 1.5
+
+    def __post_init__(self) -> None:
+        if not self.mu > 0 or not self.push > 0:
+            raise ValueError(f"mu and push must be positive, got {self}")
+        if not 1 < self.decrease < 2:
+            raise ValueError(f"decrease must be between 1 and 2, got {self}")
+
+
+BENT = WarmStart(1e-5, 3e-5, 1.65)
+"""At a rough solution of the same program without its cost of bends."""
+
+BESIDE = WarmStart(1e-5, 1e-3)
+"""At a solution under costs that differ a little, with the barrier parameter of a rough one."""
+
+ROUGHLY = WarmStart(1e-5, 1e-5)
+"""At a rough solution of the same program, with the barrier parameter that IPOPT ends it with."""
+
+AT_ONCE = WarmStart(1e-9, 1e-8)
+"""At a rough solution where no curvature is negative, with the barrier parameter that IPOPT ends
+with."""
+
+NEAR = WarmStart()
+"""At the solution of another program that has the same one."""
+
+ENDED = WarmStart(1e-9)
+"""At a solution but for a few limits, with the barrier parameter that IPOPT ended with. From 1e-8
+it first leaves the solution, and comes back: three iterations more in each round of limits."""

@@ -1,0 +1,47 @@
+"""The search for a motion: an ordered plan of strategies, and what runs it."""
+
+from nsopt.trajectory.search.coarser_grids import CoarserGrids
+from nsopt.trajectory.search.contacts_from_afar import ContactsFromAfar
+from nsopt.trajectory.search.finish import FinishAcceptable, LessenTie
+from nsopt.trajectory.search.found import Found
+from nsopt.trajectory.search.friction_in_stages import FrictionInStages
+from nsopt.trajectory.search.from_guess import FromGuess
+from nsopt.trajectory.search.keep_limits import KeepLimits
+from nsopt.trajectory.search.least_duration import LeastDuration
+from nsopt.trajectory.search.other_starts import OtherStarts
+from nsopt.trajectory.search.plan import PLAN, PLAN_OF_PHASES
+from nsopt.trajectory.search.program import SearchedProgram, StatedProgram, restate_limits
+from nsopt.trajectory.search.resolve_steps import ResolveSteps
+from nsopt.trajectory.search.resting_joints import RestingJoints
+from nsopt.trajectory.search.rough_first import RoughFirst
+from nsopt.trajectory.search.strategy import MotionSearch, Plan, Spent, Strategy, StrategyRun
+from nsopt.trajectory.search.tightening import KeptMotion, LimitedPart, Tightening
+
+__all__ = [
+    "PLAN",
+    "PLAN_OF_PHASES",
+    "CoarserGrids",
+    "ContactsFromAfar",
+    "FinishAcceptable",
+    "Found",
+    "FrictionInStages",
+    "FromGuess",
+    "KeepLimits",
+    "KeptMotion",
+    "LeastDuration",
+    "LessenTie",
+    "LimitedPart",
+    "MotionSearch",
+    "OtherStarts",
+    "Plan",
+    "ResolveSteps",
+    "RestingJoints",
+    "RoughFirst",
+    "SearchedProgram",
+    "Spent",
+    "StatedProgram",
+    "Strategy",
+    "StrategyRun",
+    "Tightening",
+    "restate_limits",
+]

@@ -1,0 +1,43 @@
+"""The strategy that keeps limits between nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from nsopt.mpcc import ENDED, Point, Solution, StructuredNlp
+from nsopt.trajectory.search.found import Found, P
+from nsopt.trajectory.search.strategy import MotionSearch, Strategy
+from nsopt.trajectory.search.tightening import Tightening
+
+
+@dataclass(frozen=True)
+class KeepLimits(Strategy[P]):
+    """Tightens limits by what a motion by polynomials exceeds them within steps.
+
+    Parameters
+    ----------
+    rounds : int
+        How often at most.
+    """
+
+    why = "programs of polynomials know limits at nodes and midpoints alone"
+
+    rounds: int = 24
+
+    def applies(self, search: MotionSearch[P], found: Found[P]) -> bool:
+        del search
+        return found.is_solved and any(x.limits.rows for x in found.program.limited_parts())
+
+    def solve(self, search: MotionSearch[P], found: Found[P]) -> Found[P]:
+        now = found.program
+
+        def solve_near(nlp: StructuredNlp, last: Solution) -> Solution:
+            end = search.solve(now, last.point, by=now.near(ENDED, nlp))
+            if end.ok or end.interrupted:
+                return end
+            cold = Point.cold(last.point.x, len(nlp.lower))
+            return search.solve(now, cold, by=now.program.restate(nlp))
+
+        tightening = Tightening(now.nlp, now.limited_parts(), self.rounds, solve_near)
+        solution, kept = tightening.tighten(found.end)
+        return replace(found, solution=solution, kept=kept)

@@ -1,0 +1,85 @@
+"""The strategy that begins anew from other starts, where a search ended without a motion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from nsopt.interrupt import interrupted
+from nsopt.trajectory.guesses import Guess, Trajectory
+from nsopt.trajectory.programs import starting_point
+from nsopt.trajectory.search.found import Motion
+from nsopt.trajectory.search.program import StatedProgram
+from nsopt.trajectory.search.strategy import Search, Strategy
+from nsopt.trajectory.transcription.base import Array
+
+
+@dataclass(frozen=True)
+class Swinging(Guess):
+    """A guess that swings, ever farther, about where it starts before it ends where another does.
+
+    q_0 + (q_1 - q_0) s^2 sin((n + 1/2) pi s) (-1)^n at the share s of the duration.
+
+    Parameters
+    ----------
+    guess : Guess
+        As placed, in coordinates that are angles and lengths.
+    swings : int
+        n, half swings before the last one.
+    """
+
+    guess: Guess
+    swings: int
+
+    def trajectory(
+        self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
+    ) -> Trajectory:
+        known = self.guess.trajectory(share, bounds, inputs)
+        ends, n = self.guess.trajectory(np.array([0.0, 1.0]), bounds, inputs), known.v.shape[1]
+        s, w, T = share[:, None], (self.swings + 0.5) * np.pi, known.duration
+        way = (-1) ** self.swings * (ends.q[1, :n] - ends.q[0, :n])
+        sine, cosine = np.sin(w * s), np.cos(w * s)
+        q = ends.q[0, :n] + way * s**2 * sine
+        v = way * (2 * s * sine + s**2 * w * cosine) / T
+        a = way * ((2 - s**2 * w**2) * sine + 4 * s * w * cosine) / T**2
+        return known._replace(q=np.hstack([q, known.q[:, n:]]), v=v, a=a)
+
+
+@dataclass(frozen=True)
+class OtherStarts(Strategy[StatedProgram]):
+    """Begins anew from guesses that swing, where the search ended without a motion.
+
+    A search that ends where conditions are violated has shown nothing: it is a local one.
+
+    Parameters
+    ----------
+    swings : tuple of int
+        Half swings before the last one, of each start. A pendulum that its drive cannot lift (1.3,
+        2 and 3.5 N m of 9.81) is swung up from the first ones, not from a smooth way up; of random
+        perturbations of that, 8 of 64 led to a motion at 2 N m.
+    """
+
+    why = "a weak drive must swing, and no smooth way leads there"
+
+    swings: tuple[int, ...] = (1, 4, 2)
+
+    def applies(self, search: Search, found: Motion) -> bool:
+        d = found.program.transcription.dynamics
+        lengths_and_angles = d.nq - len(d.internal_names) == d.nv
+        lost = found.program.by_polynomials and not found.end.feasible and not interrupted()
+        return lost and lengths_and_angles and search.guess is not None
+
+    def solve(self, search: Search, found: Motion) -> Motion:
+        assert search.guess is not None
+        now, plan = found.program, search.plan.before(OtherStarts)
+        for swings in self.swings:
+            if interrupted():
+                break
+            guess = Swinging(search.guess, swings)
+            start = starting_point(now.transcription, now.nlp, guess)
+            other, _ = replace(search, plan=plan, start=start, guess=guess).run(now)
+            if other.is_good:
+                return replace(other, swings=swings)
+        return found

@@ -1,0 +1,41 @@
+"""The strategy that makes steps end at their nodes, where joints are light."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from nsopt.mpcc import BENT, Point
+from nsopt.trajectory.search.found import Found, P
+from nsopt.trajectory.search.strategy import MotionSearch, Strategy
+
+
+@dataclass(frozen=True)
+class ResolveSteps(Strategy[P]):
+    """Solves again with a little cost of bends where reintegrated steps miss their nodes."""
+
+    why = "of light joints costs at three points of a step are no bound on how they move between"
+
+    def applies(self, search: MotionSearch[P], found: Found[P]) -> bool:
+        del search
+        end = found.end
+        return end.feasible and not end.interrupted and found.program.by_polynomials
+
+    def solve(self, search: MotionSearch[P], found: Found[P]) -> Found[P]:
+        return resolve_steps(search, found)
+
+
+def resolve_steps(search: MotionSearch[P], found: Found[P], part: float = 1.0) -> Found[P]:
+    """Return a motion of which steps are resolved, if need be with a cost of bends.
+
+    Arguments as of `SearchedProgram.with_bend`.
+    """
+    solution, other = found.end, found.program.with_bend(found.end, part)
+    if other is None:
+        return found
+    cold, last = Point.cold(solution.x, len(other.nlp.lower)), solution
+    # From beside it is a third of the iterations; it may end beside, with steps not resolved.
+    for by, start in ((other.near(BENT), solution.point), (other.program, cold)):
+        last = search.solve(other, start, by=by)
+        if last.interrupted or (last.ok and other.is_resolved(last)):
+            break
+    return replace(found, program=other, solution=last) if last.ok or last.interrupted else found

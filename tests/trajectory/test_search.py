@@ -1,0 +1,161 @@
+"""The plan of search: its strategies run in order, are on record, and a user may change them."""
+
+import ast
+import json
+import traceback
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+
+from nsopt import GROUND, Actuator, Body, Frame, Mechanism, Prismatic, assemble
+from nsopt.mpcc import Backend, Ipopt, Point, Solver
+from nsopt.schemes import Scheme
+from nsopt.trajectory import (
+    PLAN,
+    ActuatorLimits,
+    Effort,
+    EndAt,
+    Horizon,
+    Optimization,
+    Quintic,
+    StartAt,
+)
+from nsopt.trajectory.search import FromGuess, KeepLimits, Plan, RoughFirst, Strategy
+from nsopt.trajectory.transcription.base import Transcription
+from tests.test_layers import modules
+
+
+def moved(plan=PLAN):
+    """1 kg moved by 1 m in 1 s at least effort, its drive limited to less than the 6 N of that."""
+    cart = Body("cart", 1.0, (1.0, 1.0, 1.0))
+    rail = Prismatic("rail", Frame(GROUND), Frame(cart))
+    d = assemble(Mechanism([cart], [rail], "relative", [Actuator("rail", effort=5.0)]))
+    conditions = [StartAt([0.0], [0.0]), EndAt([1.0], [0.0]), ActuatorLimits()]
+    guess = Quintic([0.0], [1.0])
+    return Optimization(d, Horizon(1.0, 20), [Effort()], conditions, guess, plan=plan)
+
+
+def ran(result):
+    return json.loads(result.data.attrs["search"])
+
+
+def least_effort(limit=5.0):
+    """The integral of u^2 of u = limit to t, then linear through zero in the middle, by symmetry.
+
+    Its way is 1: limit (1/4 - (1 - 2 t)^2/12) = 1.
+    """
+    ramp = np.sqrt(12 * (0.25 - 1 / limit))  # 1 - 2 t
+    return limit**2 * (1 - ramp) + limit**2 * ramp / 3
+
+
+def test_strategies_that_ran_are_on_record_with_all_iterations():
+    result = moved().solve()
+    assert result.completed, result.stop_reason
+    assert result.objective == pytest.approx(least_effort(), rel=2e-3)
+    names = [x["strategy"] for x in ran(result)]
+    assert names[0] == "RoughFirst"
+    order = [type(x).__name__ for x in PLAN.strategies]
+    assert [x for x in order if x in names] == names
+    assert sum(x["iterations"] for x in ran(result)) == round(float(result["iterations"].sum()))
+    told = [x for x in result.summary(full=True).splitlines() if ": " in x and "iterations," in x]
+    assert len(told) == len(names) <= 8
+
+
+def test_a_plan_without_a_strategy_ends_at_the_same_optimum():
+    roughly, at_once = moved().solve(), moved(PLAN.without(RoughFirst)).solve()
+    assert ran(at_once)[0]["strategy"] == "FromGuess"
+    assert roughly.objective == pytest.approx(at_once.objective, rel=1e-6)
+
+
+@dataclass(frozen=True)
+class Doubtful(Strategy):
+    """Solves again from a solution, as a user's strategy might."""
+
+    why = "to be sure"
+
+    def applies(self, search, found):
+        return found.is_solved
+
+    def solve(self, search, found):
+        now = found.program
+        again = search.solve(now, Point.cold(found.end.x, len(now.nlp.lower)))
+        return replace(found, solution=again) if again.ok else found
+
+
+def test_a_strategy_of_a_user_is_run_in_its_place():
+    result = moved(Plan((FromGuess(), Doubtful(), KeepLimits()))).solve()
+    assert result.completed, result.stop_reason
+    assert [x["strategy"] for x in ran(result)][:2] == ["FromGuess", "Doubtful"]
+    assert ran(result)[1]["why"] == "to be sure"
+    assert result.objective == pytest.approx(least_effort(), rel=2e-3)
+
+
+def test_a_plan_that_solves_nothing_is_refused():
+    with pytest.raises(ValueError, match=r"no strategy of the plan .* give it FromGuess"):
+        moved(Plan((KeepLimits(),))).solve()
+    with pytest.raises(TypeError, match="plan of an optimization must be a Plan, got"):
+        moved((FromGuess(),)).solve()
+
+
+def test_a_plan_tells_why_it_has_each_strategy():
+    lines = str(PLAN).splitlines()
+    assert len(lines) == len(PLAN.strategies)
+    assert all(line.partition(": ")[2] for line in lines)
+
+
+@dataclass(frozen=True)
+class Counted(Backend):
+    """IPOPT that notes how many functions of nsopt lead to its calls."""
+
+    frames: list = field(default_factory=list)
+
+    def build(self, nlp):
+        call = Ipopt().build(nlp)
+
+        def counted(*given):
+            stack = [frame for frame, _ in traceback.walk_stack(None)]
+            self.frames.append([x for x in stack if x.f_globals["__name__"].startswith("nsopt.")])
+            return call(*given)
+
+        return counted
+
+
+def test_few_functions_lead_from_optimize_to_a_backend():
+    backend = Counted()
+    result = replace(moved(), solver=Solver(backend)).solve()
+    assert result.completed, result.stop_reason
+    first = [frame.f_code.co_name for frame in reversed(backend.frames[0])]
+    assert len(first[first.index("optimize") :]) <= 8, first
+
+
+def kinds_of(base):
+    return {base} | {x for kind in base.__subclasses__() for x in kinds_of(kind)}
+
+
+def calls(name):
+    """Yield module and arguments of each call of a function, by the names in the arguments."""
+    for module, file in modules().items():
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", None) == name:
+                parts = [x for y in node.args for x in ast.walk(y)]
+                yield module, {x.id for x in parts if isinstance(x, ast.Name)}
+
+
+@pytest.mark.unit
+def test_no_module_asks_which_transcription_or_scheme_there_is():
+    """Their members say what others need to know; only whether an argument is a Scheme is asked."""
+    homes = {
+        "nsopt.trajectory.transcription": kinds_of(Transcription),
+        "nsopt.schemes": kinds_of(Scheme) - {Scheme},
+    }
+    for home, kinds in homes.items():
+        names = {x.__name__ for x in kinds}
+        asked = [x for x, named in calls("isinstance") if named & names and not x.startswith(home)]
+        assert not asked, home
+
+
+@pytest.mark.unit
+def test_warm_starts_have_one_place():
+    made = {module for module, _ in calls("WarmStart") if module.startswith("nsopt.")}
+    assert made == {"nsopt.mpcc.warm_start"}
