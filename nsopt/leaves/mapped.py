@@ -175,6 +175,8 @@ class MappedLeaf:
 
     def interpreter(self, count: int) -> ca.Function:
         """Return the function at so many instances by CasADi's virtual machine, side by side."""
+        if count == 1:  # a map of one would leave out outputs that are always zero
+            return self.function
         common = list(range(self.own, self.function.n_in()))
         name = f"{self.function.name()}_many"
         return self.function.map(name, "serial", count, common, [])

@@ -114,6 +114,15 @@ def test_entries_of_sparse_matrices():
     assert_same_bits(found, 2 * of_A)
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_outputs_that_are_always_zero_are_written(count):
+    x = ca.SX.sym("x")
+    leaf = MappedLeaf(ca.Function("none", [x], [ca.SX.zeros(3)]))
+    found = np.full((count, 3), 7.0)
+    leaf.evaluate(count, [np.ones(count).data], [found.data])
+    assert not found.any()
+
+
 def test_better_code_comes_by_itself_and_stays_on_the_disk(folder, monkeypatch):
     """The same bits all the time; another leaf of the same function finds the code."""
     monkeypatch.setattr(mapped, "SOON", 0.0)
