@@ -17,7 +17,7 @@ from nsopt.schemes.balance import Balance, Impulses
 from nsopt.schemes.errors import Errors, symmetric_errors
 from nsopt.schemes.friction import Friction
 from nsopt.schemes.impact import Impact, NewtonImpact
-from nsopt.schemes.lasting import StepContacts, contacts_of_step
+from nsopt.schemes.lasting import contacts_of_step
 from nsopt.schemes.modes import KnownModes, parts, rate_sizes, touching
 from nsopt.schemes.moreau_jean import MoreauJean
 from nsopt.schemes.node import Node, StepStart
@@ -208,7 +208,7 @@ class Variational(Scheme):
         twists = d.twists(start.q, u, h * (1 - impact), p)
         arriving = d.momentum(end.q, twists, -h * (1 + impact), p) + impact * given
         meeting = KnownModes(mpcc, d, scales, closed * impact)
-        met = self._met(half, contacts, step, end)
+        met = self._met(half, step, push * (1 - contacts.lasting), end, ca.SX(scales.time))
         closes = (1 - contacts.closed) * (met.node.gap_rate(met.node.v) < 0)
         stated = d.restitution(p)
         e = self.impact.coefficients(stated, closes) * (1 - closes * met.rests(stated))
@@ -266,11 +266,11 @@ class Variational(Scheme):
             walls=replace(step.walls, late=_largest(late), overdue=overdue, unplaced=unplaced),
         )
 
-    def _met(self, half: Balance, contacts: StepContacts, step: Step, end: Node) -> Approach:
+    def _met(self, half: Balance, step: Step, placing: ca.SX, end: Node, h: ca.SX) -> Approach:
         """Return the approach, at the velocity of the start where nothing rebounds."""
         if not _rebounds(half.dynamics, end.p):
             return Approach(replace(end, v=half.before), ca.SX.zeros(end.gap.numel()))
-        return met_at(half, step.v, step.impulse * (1 - contacts.lasting), step.h, end)
+        return met_at(half, step.v, placing, step.h, end, h)
 
     def _counted(self, half: Balance, lasting: ca.SX, impact: ca.SX, moved: ca.SX) -> Balance:
         """Return what counts of the first half: in impacts the work of loads on ``moved`` (nv,)."""

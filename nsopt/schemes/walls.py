@@ -15,6 +15,13 @@ from nsopt.schemes.terms import kinetic, metric
 MATTERS = 1e-2
 """Of the largest impulse, that from which the time of an impact matters."""
 
+SHORT = 1e-2
+"""Of a typical step, one in which forces change speeds by little."""
+
+LIKELY, SLIGHT = 3.0, 1e-3
+"""Over what applied forces give, the speed that bodies gain in a step; and a part of the speed of
+approach that is within what they may."""
+
 FLAT = 1e-6
 """Least slope of a gap function whose direction counts."""
 
@@ -170,12 +177,19 @@ class Approach:
         return ca.logic_and(approach > 0, e * approach <= self.gained)
 
 
-def met_at(first: Balance, moved: ca.SX, placing: ca.SX, h: ca.SX, end: Node) -> Approach:
+def met_at(
+    first: Balance, moved: ca.SX, placing: ca.SX, h: ca.SX, end: Node, usual: ca.SX
+) -> Approach:
     """Return the velocities before the first impact of a step.
 
     Without the walls that close bodies gain velocity evenly over the step, and come as far beyond
     the wall as the placing impulses bring them back: so long before the end they met it. Velocities
     of walls are those of that time too.
+
+    What contacts that last answer to the placing impulses is not known apart, and would count as
+    what bodies gain. Where they approach far faster by it than applied forces make them, and in
+    steps far shorter than usual, as those that end at an impact, what these forces give counts
+    instead. In short steps the gap at the start tells when they meet.
 
     Parameters
     ----------
@@ -187,12 +201,23 @@ def met_at(first: Balance, moved: ca.SX, placing: ca.SX, h: ca.SX, end: Node) ->
         Impulses of contacts that close, which place the bodies.
     h : SX scalar [s]
     end : Node
+    usual : SX scalar [s]
+        A typical step.
     """
-    back = respond(first.M, first.C, first.node.W @ placing)
+    d = first.dynamics
+    back, short = respond(first.M, first.C, first.node.W @ placing), h < SHORT * usual
     gained = 2 * (moved - back - first.before)
+    forced, bends = respond(first.M, first.C, h * first.K), h * _of_distances(d, end, first.before)
+    found, likely = end.W.T @ gained + bends, ca.fabs(end.W.T @ forced) + ca.fabs(bends)
+    likely = LIKELY * likely + SLIGHT * ca.fabs(end.gap_rate(first.before))
+    strange = ca.sum1((placing > 0) * (ca.fabs(found) > likely)) > 0
+    gained = ca.if_else(ca.logic_or(strange, short), forced, gained)
     fast = first.before + gained
-    faster = -(end.W.T @ gained + h * _of_distances(first.dynamics, end, fast))
-    nearing, beyond = -end.gap_rate(fast), first.node.W.T @ back
+    faster = -(end.W.T @ gained + h * _of_distances(d, end, fast))
+    nearing = -end.gap_rate(fast)
+    nears = first.node.gap_rate(first.before) + (first.node.W.T @ forced + bends) / 2
+    passed = -nears - first.node.gap / h
+    beyond = ca.if_else(short, ca.fmax(passed, 0), first.node.W.T @ back)
     # In units of h: beyond = nearing s - faster s^2 / 2, at the time s before the end.
     root = ca.sqrt(ca.fmax(nearing**2 - 2 * faster * beyond, 0))
     met = ca.logic_and(placing > 0, nearing > 0)
@@ -201,7 +226,7 @@ def met_at(first: Balance, moved: ca.SX, placing: ca.SX, h: ca.SX, end: Node) ->
     after = ca.mmax(late)
     v = first.before + (1 - after) * gained
     node = replace(end, v=v, drift=end.drift - after * h * _of_surfaces(first, end, v))
-    faster = -(end.W.T @ gained + h * _of_distances(first.dynamics, end, v))
+    faster = -(end.W.T @ gained + h * _of_distances(d, end, v))
     return Approach(node, faster, h * late)
 
 

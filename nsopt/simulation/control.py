@@ -35,8 +35,8 @@ LATE = 1e-2
 """Part of a step that it goes on past a change of contact, from which on it counts as such."""
 
 EARNED, MOST = 0.5, 40.0
-"""Attempts that may be spent on ending steps where contacts change: for each h_max of motion, and
-saved up for changes that follow each other closely. What rattles faster stays in longer steps."""
+"""Attempts that may be spent on ending steps where contacts change: earned by each step, and saved
+up for changes that follow each other closely. What rattles faster stays in longer steps."""
 
 FREE = 1e3
 """Factor on h where nothing is known of the next step."""
@@ -155,11 +155,12 @@ class FollowContacts:
         off = step.unplaced > self.placed * step.kinetic_energy
         # Only where it is known when the impact was can a step end there.
         turns = ca.logic_and(off, step.late > 0)
-        overdue = ca.logic_and(self._is_overdue(step), step.credit >= 1)
-        return ca.logic_and(ca.logic_or(turns, overdue), ca.logic_not(step.smallest))
+        goes_on = ca.logic_or(turns, self._is_overdue(step))
+        return ca.logic_and(goes_on, ca.logic_not(step.smallest))
 
     def _is_overdue(self, step: StepFigures) -> ca.SX:
-        return step.overdue > self.overdue * step.usual
+        """Return whether a step is overdue, and attempts at ending it earlier are left."""
+        return ca.logic_and(step.overdue > self.overdue * step.usual, step.credit >= 1)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from nsopt.simulation.control import (
     HALF,
     LEAST_CHANGE,
     MOST,
+    OVERDUE,
     StepControl,
     StepFigures,
     refused,
@@ -150,13 +151,13 @@ class StepRules:
         running = ChainStatus.RUNNING
         # After a step that was made shorter to end at a change of contact, h is as before.
         following = ca.if_else(factor >= 1, ca.fmax(trial * factor, back), trial * factor)
-        changed = ca.logic_and(sound, overdue > 0)
+        changed = ca.logic_and(sound, overdue > OVERDUE * usual)
         results = [
             *(good, end, solved, failed, *judged),
             _within(following, run),
             ca.if_else(end >= run[2], ChainStatus.DONE, running),
             0,
-            ca.fmin(credit + EARNED * h / run[1], MOST),
+            ca.fmin(credit + EARNED * h / usual, MOST),
             ca.fmax(shorter, run[0]),
             ca.if_else(smallest, ChainStatus.STUCK, running),
             ca.if_else(changed, ca.fmax(back, trial), ca.if_else(sound, 0, back)),

@@ -19,6 +19,7 @@ from nsopt.simulation.control import (
     HALF,
     LEAST_CHANGE,
     MOST,
+    OVERDUE,
     StepControl,
     StepFigures,
     refused,
@@ -132,7 +133,7 @@ class Stepper:
             tried += [f"{label}: {RESTARTED} {a.solver_status}" for a in failed]
             if fault is None:
                 points = tuple(s.point for s in solutions)
-                credit = min(self.state.credit + EARNED * end.h[0] / self._steps.h_max, MOST)
+                credit = min(self.state.credit + EARNED * end.h[0] / self.trial, MOST)
                 self.state = StepperState(self._next_trial(end, bounds), points, credit)
                 return self._accepted(start, end, tuple(tried), iterations, seconds, t_end, label)
             tried.append(f"{label}: {fault.text}")
@@ -210,7 +211,7 @@ class Stepper:
         if keeps or self._program.scheme.chooses_h or end.h[0] <= self._steps.h_min + self._slack:
             return None
         self._shorter = min(factor, LEAST_CHANGE)
-        if end.overdue[0] > 0:
+        if end.overdue[0] > OVERDUE * end.h[0]:
             self.state = replace(self.state, credit=max(self.state.credit - 1, 0))
         figures = end.local_error, end.depth, end.late, end.overdue, end.unplaced
         return Fault(refused(*(float(x[0]) for x in figures)), unphysical=True)

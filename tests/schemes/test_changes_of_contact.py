@@ -24,6 +24,7 @@ from nsopt import (
     Slide,
     SphereContact,
     SpringDamper,
+    Start,
     StepBounds,
     assemble,
     simulate,
@@ -229,6 +230,49 @@ def test_a_disc_that_rolls_in_a_bore_is_of_second_order():
     end = rolls.y[0, -1]
     right = arm * np.array([np.sin(end), -np.cos(end)])
     check_second_order(assemble(mechanism, [bore], (0, -G, 0)), duration, right)
+
+
+def rebound(result, contact, rate):
+    """Return the speed of separation over that of approach, where a contact first closes."""
+    k = int(np.flatnonzero(result["contact_mode"].values[:, contact] > 0)[0])
+    before, after = (rate(result["v"].values[row]) for row in (k - 1, k))
+    return -after / before
+
+
+@pytest.mark.parametrize("part", [1e-6, 1e-3, 1.0])
+@pytest.mark.parametrize("way", [2e-4, 5e-4, 8e-4])
+def test_a_box_rebounds_from_a_wall_while_its_feet_press(way, part):
+    """Off its centre: the impact turns it onto one foot, which answers at once."""
+    box = Body("box", 1.0, (0.02,) * 3, position=(0, 0, 0.1), velocity=(1.0, 0, 0))
+    law = ContactLaw(restitution=0.5)
+    feet = [
+        PlaneContact(f"foot {x}", Frame(GROUND), Frame(box, (x, 0, -0.1)), law=law)
+        for x in (-0.2, 0.2)
+    ]
+    wall = Frame(GROUND, (0.3 + way, 0, 0), (-1.0, 0, 0))
+    met = PlaneContact("wall", wall, Frame(box, (0.2, 0, 0.08)), law=law)
+    result = run(assemble(Mechanism([box]), [*feet, met], (0, 0, -G)), 0.12, 1e-3, 1e-3 * part)
+    found = rebound(result, 2, lambda v: v[0] + 0.08 * v[4])
+    assert found == pytest.approx(0.5, abs=1e-6 if part < 1 else 1e-3)
+
+
+def test_a_box_that_tips_onto_its_other_foot_rebounds():
+    box = Body("box", 1.0, (0.02,) * 3, position=(0, 0, 0.1))
+    law = ContactLaw(restitution=0.3, friction=0.4)
+    feet = [
+        PlaneContact(f"foot {x}", Frame(GROUND), Frame(box, (x, 0, -0.1)), law=law)
+        for x in (-0.2, 0.2)
+    ]
+    dynamics = assemble(Mechanism([box]), feet, (0, 0, -G))
+    for part, off in ((1e-3, 1e-5), (0.1, 2e-3)):
+        for angle in np.linspace(0.3, 0.6, 8):
+            c, s = np.cos(angle), np.sin(angle)
+            place = [-0.2 * c + 0.1 * s, 0, 0.2 * s + 0.1 * c]
+            start = Start(
+                np.array([*place, np.cos(angle / 2), 0, np.sin(angle / 2), 0]), np.zeros(6)
+            )
+            result = run(dynamics, 0.6, 1e-3, 1e-3 * part, start=start)
+            assert rebound(result, 0, lambda v: v[2] + 0.2 * v[4]) == pytest.approx(0.3, abs=off)
 
 
 def test_what_changes_too_often_stays_in_longer_steps():
