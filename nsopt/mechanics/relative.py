@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -108,6 +109,10 @@ class RelativeCoordinates(Coordinates):
             a.joint: value(a.rotor_inertia) * value(a.gear_ratio) ** 2 for a in self.actuators
         }
         return LinkTree(self.branches, self.entries, rotors, value, weld)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all but expressions, which cannot be sent to other processes."""
+        return {name: x for name, x in vars(self).items() if name not in ("_last", "_stated")}
 
     def _recursion(self, q: ca.SX, value: Value) -> Recursion:
         """Return the recursions at q: those of the last call, if it was the same."""

@@ -1,5 +1,7 @@
 """Functions of a mechanism that recall how they were called."""
 
+import pickle
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -39,3 +41,8 @@ def test_values_are_those_of_the_mechanism():
         for numbers in rng.normal(size=(3, 3)):
             given = (*numbers, np.zeros(0))
             assert made(*numbers) == d.applied(*given) == recalled.applied(*given)
+
+
+def test_a_mechanism_goes_to_another_process():
+    d = swing()
+    assert pickle.loads(pickle.dumps(d)).mass(0.3, []) == d.mass(0.3, [])
