@@ -30,6 +30,7 @@ BEHIND = {
     "parts of mechanisms and steps that no user calls": """
         elements.range_of_motion.nearest elements.tangents mechanics.absolute mechanics.assembly
         mechanics.symbolic mobility.screws robots.table simulation.fallback_chain simulation.limits
+        schemes.terms
         simulation.record.accepted_steps simulation.step_rules
         """,
     "where tests hold a run on, break it off or count its calls": """

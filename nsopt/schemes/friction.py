@@ -10,11 +10,8 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.node import Node
 from nsopt.schemes.scales import Scales
-from nsopt.schemes.slips import by_contact
+from nsopt.schemes.slips import by_contact, size_of_slip
 from nsopt.schemes.terms import metric
-
-NEXT_TO_NONE = 1e-14
-"""Slip [m/s] by which the size of one is smoothed."""
 
 LIGHT = 1e-12
 """Mobility [1/kg] of a slip that nothing with a mass takes part in."""
@@ -115,7 +112,7 @@ class Friction:
         T = d.slip_matrix(*at)
         u = T.T @ v + node.slip_drift if slip is None else slip
         if turn is not None and self._space.size:
-            u += _each(ca.sqrt(by_contact(d, u**2) + NEXT_TO_NONE**2), owners) * turn
+            u += _each(size_of_slip(d, u), owners) * turn
         limit = _each(d.friction(p) * d.slope(*at) * lam, owners)
         self._law = (u, limit, _resistance(T, metric(d.mass(*at[1:]))))
         return self._unknowns - h * _each(d.viscous(p) * closed, owners) * u

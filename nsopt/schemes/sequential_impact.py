@@ -57,12 +57,12 @@ class SequentialImpact(Impact):
     ) -> Rebound:
         del early
         d, count = modes.dynamics, restitution.numel()
+        none = Impulses.none(d)
+        if not count:
+            return Rebound.none(d)
         _refuse_friction(d)
         if not isinstance(modes, KnownModes):
             raise ValueError("SequentialImpact is of simulations: take NewtonImpact over a horizon")
-        none = Impulses.none(d)
-        if not count:
-            return Rebound(none.lam, none.lam, none)
         # By how much an impulse at each contact changes the rate of each gap.
         answers = node.W.T @ respond(d.mass(*node.at[1:]), d.closure_matrix(*node.at), node.W)
         rate, lam = node.gap_rate(node.v), none.lam

@@ -10,6 +10,9 @@ from nsopt.schemes.node import At, Node
 SLOW = 1e-3
 """Of the speed that a typical impulse gives in a step, a slip that is none."""
 
+NEXT_TO_NONE = 1e-14
+"""Slip [m/s] by which the size of one is smoothed, so that it has a derivative where it sticks."""
+
 LARGEST_TURN = 0.5
 """Difference of two directions of slip, up to which one is told from the other."""
 
@@ -26,6 +29,11 @@ def by_contact(d: Dynamics, values: ca.SX) -> ca.SX:
     for k, i in enumerate(d.slip_contacts):
         sums[int(i)] += values[k]
     return sums
+
+
+def size_of_slip(d: Dynamics, u: ca.SX) -> ca.SX:
+    """Return the sizes of the slips (ns,) of each contact, smooth where there is none, (ng,)."""
+    return ca.sqrt(by_contact(d, u**2) + NEXT_TO_NONE**2)
 
 
 def slip_at(d: Dynamics, at: At, v: ca.SX) -> ca.SX:
@@ -74,7 +82,7 @@ def _turn(d: Dynamics, to: ca.SX, since: ca.SX, slow: ca.SX) -> ca.SX:
     """
     owners = [int(i) for i in d.slip_contacts]
     alone = [float(owners.count(i) == 1) for i in owners]
-    sizes = [ca.sqrt(by_contact(d, u**2)) for u in (to, since)]
+    sizes = [size_of_slip(d, u) for u in (to, since)]
     units = [
         u / ca.vertcat(ca.SX(0, 1), *(ca.fmax(size, slow)[i] for i in owners))
         for u, size in zip((to, since), sizes, strict=True)
@@ -112,7 +120,7 @@ def find_end_of_slip(
     if not d.slip_contacts:
         return ca.SX(0)
     before, after = (slip_at(d, node.at, node.v) for node in nodes)
-    was, now = (ca.sqrt(by_contact(d, x**2)) for x in (before, after))
+    was, now = (size_of_slip(d, x) for x in (before, after))
     along = by_contact(d, before * after)
     ends = ca.logic_or(now < slow, along < -TURNED * was * now)
     counts = lasting * ends * (was > slow) * (d.friction(nodes[1].p) > 0)
