@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nsopt.stored import (
     ATTRIBUTES,
@@ -27,13 +26,11 @@ from nsopt.stored import (
     left_out,
 )
 from nsopt.stored_hash import GROUP
+from nsopt.stored_relations import EXACT, find_contradictions, parts_of
 
 if TYPE_CHECKING:
     import h5py
     import xarray as xr
-
-ROWS = 1 << 16
-"""Of a variable, those that are read at once."""
 
 UNKNOWN_AT_TIMES = {
     *("acceleration", "body_acceleration", "body_angular_acceleration", "lasting_force"),
@@ -55,11 +52,14 @@ NOT_NEGATIVE = (
 )
 """Variables that are sizes and counts."""
 
-EXACT = 1e-9
-"""Of the largest of a sum's terms, what rounding may leave."""
-
 UNKNOWN = ("gap_scales", "clearances", *OF_OPTIMA, *OF_SOME)
 """Attributes of numbers that a run may not know: NaN."""
+
+AMONG_STEPS = (
+    *("steps_below_h_min", "steps_by_other_schemes"),
+    *("steps_by_other_laws", "steps_unfollowed"),
+)
+"""Attributes of numbers of steps among all."""
 
 _OWN_DIMENSION = "_nc4_non_coord_"
 """Before the name of a variable in a file that is over a dimension of its name."""
@@ -137,7 +137,7 @@ def check_values(data: xr.Dataset) -> None:
 
 def _faults_of_values(data: xr.Dataset) -> Iterator[str]:
     for name in (x for x in VARIABLES if x in data.variables and x not in TEXTS):
-        for k, x in enumerate(_parts(data, name)):
+        for k, x in enumerate(parts_of(data, name)):
             known = x[1:] if not k and name in OF_STEPS else x
             if np.any(np.isinf(x)) or (name not in UNKNOWN_AT_TIMES and np.any(np.isnan(known))):
                 yield f"variable {name!r} has entries that are no finite numbers"
@@ -147,66 +147,20 @@ def _faults_of_values(data: xr.Dataset) -> Iterator[str]:
                 break
     name = "contact_mode"
     if name in data.variables and not all(
-        np.all(np.isnan(x) | np.isin(x, (0, 1, 2))) for x in _parts(data, name)
+        np.all(np.isnan(x) | np.isin(x, (0, 1, 2))) for x in parts_of(data, name)
     ):
         yield f"variable {name!r} has others than 0, 1, 2"
-    for names, right, relation in RELATIONS:
-        if all(name in data.variables for name in names):
-            parts = zip(*(_parts(data, name) for name in names), strict=True)
-            if not all(right(*x) for x in parts):
-                yield f"variable {names[0]!r} is not {relation}"
+    yield from find_contradictions(data)
     time, h = data.variables["time"].values, data.variables["h"].values
     # Of a result whose rows are steps.
     if data.attrs["steps"] == len(time) - 1 and not data.attrs["output_times"]:
         error = abs(np.diff(time) - h[1:])
         if not np.all(error <= EXACT * (abs(time[1:]) + abs(time[:-1])) + 1e-6 * h[1:]):
             yield "variable 'h' is not what 'time' rises by"
-
-
-def _is_sum(total: NDArray[Any], *terms: NDArray[Any]) -> bool:
-    size = np.max(np.abs(terms), initial=0)
-    return bool(np.all(abs(total - sum(terms)) <= EXACT * size))
-
-
-def _agrees_with_work(lost: NDArray[Any], energy: NDArray[Any], work: NDArray[Any]) -> bool:
-    changes = [x - x[0] for x in (lost, energy, work)]
-    size = np.max(np.abs([energy, work]), initial=0)
-    return bool(np.all(abs(changes[0] + changes[1] - changes[2]) <= EXACT * size))
-
-
-def _is_depth(violation: NDArray[Any], gap: NDArray[Any]) -> bool:
-    # Forces that press surfaces together have a depth, which is no violation.
-    off = abs(violation - np.maximum(-gap, 0)) > EXACT * np.max(abs(gap), initial=0)
-    return not np.any(off & (violation != 0))
-
-
-def _is_unit(quaternion: NDArray[Any], error: NDArray[Any]) -> bool:
-    off = abs(np.linalg.norm(quaternion, axis=-1) - 1)
-    return bool(np.all(off <= error[:, None] + EXACT))
-
-
-RELATIONS: tuple[tuple[tuple[str, ...], Callable[..., bool], str], ...] = (
-    (
-        ("total_energy", "kinetic_energy", "potential_energy"),
-        _is_sum,
-        "the sum of 'kinetic_energy' and 'potential_energy'",
-    ),
-    (
-        ("dissipated_energy", "total_energy", "external_work"),
-        _agrees_with_work,
-        "what 'total_energy' lacks of 'external_work'",
-    ),
-    (("gap_violation", "gap"), _is_depth, "the depth by which 'gap' is negative"),
-    (("body_quaternion", "euler_norm_error"), _is_unit, "of norm one within 'euler_norm_error'"),
-)
-"""What variables over time have to do with each other: names, the check, and its words."""
-
-
-def _parts(data: xr.Dataset, name: str) -> Iterator[NDArray[Any]]:
-    """Yield a variable in parts, for results larger than memory."""
-    x = data.variables[name]
-    for begin in range(0, x.shape[0], ROWS):
-        yield x[begin : begin + ROWS].values
+    for name, (_, units, _) in VARIABLES.items():
+        stated = data[name].attrs["units"] if name in data.variables else units
+        if stated != units and "objective" not in data.attrs:
+            yield f"attribute 'units' of {name!r} is {stated!r}, not {units!r}"
 
 
 def check_complete(data: xr.Dataset) -> None:
@@ -237,7 +191,7 @@ def _faults_of_variables(data: xr.Dataset) -> Iterator[str]:
         x = data.variables[name]
         if x.dims != dims:
             yield f"variable {name!r} is over {x.dims}, not {dims}"
-        elif (x.dtype.kind in "OUTS") is not (name in TEXTS):
+        elif x.dtype.kind not in ("OUTS" if name in TEXTS else "f"):
             yield f"variable {name!r} is of type {x.dtype}"
         elif not x.size and name == "time":
             yield "variable 'time' is empty"
@@ -255,11 +209,15 @@ def _faults_of_errors(data: xr.Dataset) -> Iterator[str]:
         for label in (ERROR + name, *([name] if name not in VARIABLES else [])):
             x = data.variables.get(label)
             if x is None:
+                if dims == FIGURE and FIGURE[0] in data.variables:
+                    yield f"variable {label!r} is missing"
                 continue
             if x.dims != dims or x.dtype.kind != "f":
                 yield f"variable {label!r} is of type {x.dtype} over {x.dims}"
             elif label != name and np.any(x.values < 0):
                 yield f"variable {label!r} has entries that are negative"
+            elif dims == TIME and np.any(np.diff(np.isnan(x.values).astype(int)) < 0):
+                yield f"variable {label!r} is unknown at times before others"
             if label == ERROR + "motion" and not _is(x.attrs.get("size"), Real, many=False):
                 yield f"attribute 'size' of {label!r} must be a number"
             for key in ("order", "orders", "unique", "growth_rate", "alike"):
@@ -294,6 +252,11 @@ def _faults_of_labels(data: xr.Dataset) -> Iterator[str]:
         x = data.variables[name]
         if x.dims != (name.removesuffix("_name"),) or x.dtype.kind not in "OUST":
             yield f"variable {name!r} is of type {x.dtype} over {x.dims}"
+    for name in AMONG_STEPS:
+        if data.attrs[name] > data.attrs["steps"]:
+            yield f"attribute {name!r} is more than all {data.attrs['steps']} 'steps'"
+    if [*map(str, data.variables["axis"].values)] != [*"xyz"]:
+        yield "variable 'axis' is not x, y, z"
     for name, size in (("axis", 3), ("quaternion", 4)):
         if data.sizes.get(name, size) != size:
             yield f"dimension {name!r} has {data.sizes[name]} entries, not {size}"

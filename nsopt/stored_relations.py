@@ -1,0 +1,149 @@
+"""What the variables of a result have to do with each other, whatever mechanism they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.contact_modes import IMPACT
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+ROWS = 1 << 16
+"""Of a variable, those that are read at once."""
+
+EXACT = 1e-9
+"""Of the largest of a sum's terms, what rounding may leave."""
+
+Column = tuple[str, int, str, tuple[int, ...]]
+"""A variable and its column, and the variable and the column that are the same."""
+
+
+def find_contradictions(data: xr.Dataset) -> Iterator[str]:
+    """Yield what variables contradict each other in."""
+    simulated = "objective" not in data.attrs  # nodes of an optimum are no ends of steps
+    for names, right, relation in (*RELATIONS, *(OF_STEPS if simulated else ())):
+        if all(name in data.variables for name in names):
+            parts = zip(*(parts_of(data, name) for name in names), strict=True)
+            if not all(right(*x) for x in parts):
+                yield f"variable {names[0]!r} is not {relation}"
+    if not simulated:
+        return
+    told = set()
+    for name, k, other, column in _same_columns(data):
+        if {name, other} <= {*data.variables} and (name, other) not in told:
+            pairs = zip(parts_of(data, name), parts_of(data, other), strict=True)
+            at: Any = (slice(None), *column)
+            if not all(_are_same(x[:, k], y[at]) for x, y in pairs):
+                told.add((name, other))
+                yield f"variable {name!r} is not what {other!r} says"
+
+
+def _same_columns(data: xr.Dataset) -> Iterator[Column]:
+    """Yield which columns are the same: coordinates are those of bodies, or of joints."""
+    names = {x: [*map(str, data[f"{x}_name"].values)] for x in "qv"}
+    if data.attrs.get("generalized_coordinates") == "absolute":
+        wanted = [
+            *(("q", f".{x}", "body_position", k) for k, x in enumerate("xyz")),
+            *(("q", f".e{k}", "body_quaternion", k) for k in range(4)),
+            *(("v", f".v{x}", "body_velocity", k) for k, x in enumerate("xyz")),
+            *(("acceleration", f".v{x}", "body_acceleration", k) for k, x in enumerate("xyz")),
+        ]
+        for j, body in enumerate(map(str, data["body"].values)):
+            for name, end, other, k in wanted:
+                among = names[name[0].replace("a", "v")]
+                if body + end in among:
+                    yield name, among.index(body + end), other, (j, k)
+    freedoms = [*map(str, data["freedom"].values)]
+    if freedoms == names["q"]:
+        for k in range(len(freedoms)):
+            yield "q", k, "joint_coordinate", (k,)
+            yield "v", k, "joint_rate", (k,)
+
+
+def _are_same(x: NDArray[Any], y: NDArray[Any]) -> bool:
+    return bool(np.all((abs(x - y) <= EXACT * np.nanmax(abs(x), initial=0)) | (x != x) | (y != y)))
+
+
+def parts_of(data: xr.Dataset, name: str) -> Iterator[NDArray[Any]]:
+    """Yield a variable in parts, for results larger than memory."""
+    x = data.variables[name]
+    for begin in range(0, x.shape[0], ROWS):
+        yield x[begin : begin + ROWS].values
+
+
+def _is_sum(total: NDArray[Any], *terms: NDArray[Any]) -> bool:
+    size = np.max(np.abs(terms), initial=0)
+    return bool(np.all(abs(total - sum(terms)) <= EXACT * size))
+
+
+def _agrees_with_work(lost: NDArray[Any], energy: NDArray[Any], work: NDArray[Any]) -> bool:
+    changes = [x - x[0] for x in (lost, energy, work)]
+    size = np.max(np.abs([energy, work]), initial=0)
+    return bool(np.all(abs(changes[0] + changes[1] - changes[2]) <= EXACT * size))
+
+
+def _is_depth(violation: NDArray[Any], gap: NDArray[Any]) -> bool:
+    # Forces that press surfaces together have a depth, which is no violation.
+    off = abs(violation - np.maximum(-gap, 0)) > EXACT * np.max(abs(gap), initial=0)
+    return not np.any(off & (violation != 0))
+
+
+def _is_part(part: NDArray[Any], whole: NDArray[Any]) -> bool:
+    return not np.any(part > whole * (1 + EXACT))
+
+
+def _is_impact(mode: NDArray[Any], impact: NDArray[Any]) -> bool:
+    return not np.any(((mode == IMPACT) != (impact > 0)) & ~np.isnan(impact))
+
+
+def _pushes(force: NDArray[Any], impulse: NDArray[Any], h: NDArray[Any]) -> bool:
+    pushed = np.linalg.norm(force, axis=-1) * h[:, None]
+    return not np.any(pushed < impulse - EXACT * np.nanmax(impulse, initial=0))
+
+
+def _is_power(
+    residual: NDArray[Any], impulse: NDArray[Any], gap: NDArray[Any], h: NDArray[Any]
+) -> bool:
+    # Forces that press surfaces together leave none.
+    right = impulse * abs(gap) / h[:, None]
+    off = abs(residual - right) > EXACT * np.nanmax(right, initial=0)
+    return not np.any(off & (residual != 0))
+
+
+def _is_unit(quaternion: NDArray[Any], error: NDArray[Any]) -> bool:
+    off = abs(np.linalg.norm(quaternion, axis=-1) - 1)
+    return bool(np.all(off <= error[:, None] + EXACT))
+
+
+RELATIONS: tuple[tuple[tuple[str, ...], Callable[..., bool], str], ...] = (
+    (
+        ("total_energy", "kinetic_energy", "potential_energy"),
+        _is_sum,
+        "the sum of 'kinetic_energy' and 'potential_energy'",
+    ),
+    (
+        ("dissipated_energy", "total_energy", "external_work"),
+        _agrees_with_work,
+        "what 'total_energy' lacks of 'external_work'",
+    ),
+    (("gap_violation", "gap"), _is_depth, "the depth by which 'gap' is negative"),
+    (("body_quaternion", "euler_norm_error"), _is_unit, "of norm one within 'euler_norm_error'"),
+)
+"""What variables over time have to do with each other: names, the check, and its words."""
+
+OF_STEPS: tuple[tuple[tuple[str, ...], Callable[..., bool], str], ...] = (
+    (("impact_impulse", "impulse"), _is_part, "a part of 'impulse'"),
+    (("contact_mode", "impact_impulse"), _is_impact, "2 where there is an 'impact_impulse'"),
+    (("contact_force", "impulse", "h"), _pushes, "what makes 'impulse' over 'h'"),
+    (
+        ("complementarity_residual", "impulse", "gap", "h"),
+        _is_power,
+        "the force of 'impulse' times 'gap'",
+    ),
+)
+"""The same of simulations, whose rows are ends of steps."""
