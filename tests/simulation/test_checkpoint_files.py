@@ -267,6 +267,31 @@ def test_a_number_that_no_run_writes_is_named(few, name, value):
         run(checkpoint=resumed(few.path), store_every=4000)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("impact_impulse", 7.0), ("retries", 3.0), ("contact_mode", 2.0)]
+)
+def test_a_block_that_contradicts_itself_is_refused(copy, name, value):
+    """Whoever changed it renewed all hashes."""
+    number, head = files(copy)[1], copy.folder / "head.h5"
+    columns, _, _ = hdf5.read(copy.folder / number)
+    changed = columns[name].copy()
+    changed[-1] = value
+    block = hdf5.write(copy.folder / number, columns | {name: changed}, {})
+    arrays, facts, _ = hdf5.read(head)
+    hdf5.write(head, arrays, facts | {"blocks": facts["blocks"] | {number: block}})
+    with pytest.raises(ValueError, match=f"{number}: {name} contradicts what else"):
+        run(checkpoint=resumed(copy.path))
+
+
+def test_an_altered_fact_is_named(few):
+    with h5py.File(few.folder / "head.h5", "r+") as file:
+        facts = json.loads(file["facts"][()].tobytes()) | {"count": 7}
+        del file["facts"]
+        file["facts"] = np.frombuffer(json.dumps(facts).encode(), np.uint8)
+    with pytest.raises(ValueError, match=r"damaged, head\.h5: count is not what was written"):
+        run(checkpoint=resumed(few.path), store_every=4000)
+
+
 def test_altered_steps_are_refused(few):
     """By as little as the last bit, with the checksum of HDF5 that fits."""
     with h5py.File(few.folder / "head.h5", "r+") as file:

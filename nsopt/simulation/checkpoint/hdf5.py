@@ -21,6 +21,9 @@ Facts = dict[str, Any]
 FACTS, HASHES = "facts", "hashes"
 """Datasets beside the arrays: the facts, and the hash of each dataset by name, as JSON."""
 
+OF_FACTS = "of facts"
+"""Among the hashes, those of each fact."""
+
 OLDER = "nsopt 1.0.0"
 
 BINARY = getattr(os, "O_BINARY", 0)  # on Windows
@@ -41,8 +44,9 @@ def write(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, An
     """
     import h5py
 
-    named = {**arrays, FACTS: _bytes({**facts, "name": path.name})}
-    hashes = {name: _hash(x) for name, x in named.items()}
+    facts = {**facts, "name": path.name}
+    named = {**arrays, FACTS: _bytes(facts)}
+    hashes = {name: _hash(x) for name, x in named.items()} | {OF_FACTS: _hash_each(facts)}
     # In memory, for HDF5 cannot close a file on a full disk.
     buffer = io.BytesIO()
     with h5py.File(buffer, "w", libver="latest") as file:  # whose metadata have checksums too
@@ -71,7 +75,7 @@ def read(path: Path) -> tuple[Arrays, Facts, str]:
         with h5py.File(io.BytesIO(content), "r") as file:
             stated = _array(HASHES, file[HASHES], len(content)) if HASHES in file else None
             hashes = _unpacked(stated, f"its hashes, which {OLDER} did not write")
-            if missing := {*hashes} - {*file}:
+            if missing := {*hashes} - {*file, OF_FACTS}:
                 raise ValueError(f"it lacks {', '.join(sorted(missing))}")
             names = [name for name in file if name != HASHES]
             arrays: Arrays = {name: _array(name, file[name], len(content)) for name in names}
@@ -99,7 +103,20 @@ def _check_hashes(arrays: Arrays, hashes: Facts) -> None:
         if name not in hashes:
             raise ValueError(f"{name!r} is no field of a run")
         if hashes[name] != _hash(x):
-            raise ValueError(f"{name!r} is not what was written, by its hash")
+            changed = _changed_facts(x, hashes.get(OF_FACTS)) if name == FACTS else ""
+            raise ValueError(f"{changed or repr(name)} is not what was written, by its hash")
+
+
+def _changed_facts(x: NDArray[Any], stated: Any) -> str:
+    """Return the names of the facts that are not those of the hashes; empty if these tell none."""
+    found = _hash_each(_unpacked(x, "its facts"))
+    if not isinstance(stated, dict):
+        return ""
+    return ", ".join(n for n in {**stated, **found} if stated.get(n) != found.get(n))
+
+
+def _hash_each(facts: Mapping[str, Any]) -> dict[str, str]:
+    return {name: _hash(_bytes({name: fact})) for name, fact in facts.items()}
 
 
 def _hash(x: NDArray[Any]) -> str:

@@ -140,7 +140,22 @@ class AcceptedSteps:
                 raise FieldError(f"{prefix}{name} has negative entries")
             if name == "contact_mode" and not np.all(np.isin(x, MODES)):
                 raise FieldError(f"{prefix}{name} has others than 0, 1, 2")
-        return cls(**values | {name: texts[values[name]] for name in TEXTS})
+        steps = cls(**values | {name: texts[values[name]] for name in TEXTS})
+        for name, right in steps._relations(judged=not prefix).items():
+            if not np.all(right):
+                raise FieldError(f"{prefix}{name} contradicts what else it has of its steps")
+        return steps
+
+    def _relations(self, judged: bool) -> dict[str, NDArray[np.bool_]]:
+        """Return where columns are what others make of them, by name."""
+        attempts = np.array([len(texts) for texts in self.tried], dtype=float)
+        relations = {
+            "impact_impulse": self.impact_impulse <= self.impulse,
+            "retries": self.retries == attempts,
+        }
+        if judged:
+            relations["contact_mode"] = (self.contact_mode == IMPACT) == (self.impact_impulse > 0)
+        return relations
 
     @property
     def end(self) -> Start:
