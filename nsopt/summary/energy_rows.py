@@ -18,6 +18,9 @@ Row = tuple[str, str]
 BALANCE = 1e-3
 """Of the energy that a motion exchanges, a difference that summaries do not tell."""
 
+ROUND_OFF = 1e-9
+"""The same of what rounding leaves, which is told as zero."""
+
 
 def energy(data: xr.Dataset) -> list[Row]:
     """Return the energies at both ends, and where the difference went; then details of it."""
@@ -26,7 +29,8 @@ def energy(data: xr.Dataset) -> list[Row]:
     rows = [("energy", f"{total[0]:.6g} J at the start, {total[-1]:.6g} J at the end{given}")]
     loss, taken = data["dissipated_energy"].values, taken_by_contacts(data)
     if dissipates(data):
-        rows.append(("energy lost", f"{loss[-1]:.3g} J at the end{_where_lost(data, taken)}"))
+        lost = _told(loss[-1], data)
+        rows.append(("energy lost", f"{lost:.3g} J at the end{_where_lost(data, lost, taken)}"))
         gained = float(np.max(np.maximum.accumulate(loss) - loss))
         if data.attrs["scheme_name"] == "PaperStep" and gained > 0:
             t = data["time"].values
@@ -44,16 +48,21 @@ def energy(data: xr.Dataset) -> list[Row]:
     return rows
 
 
-def _where_lost(data: xr.Dataset, taken: float | None) -> str:
-    """Return what took the loss: contacts what is on record of them, all else the rest."""
-    loss, whole = data["dissipated_energy"].values[-1], measure_exchange(data)
+def _told(energy: float, data: xr.Dataset) -> float:
+    """Return an energy [J] without what rounding leaves."""
+    return energy if abs(energy) > ROUND_OFF * measure_exchange(data) else 0.0
+
+
+def _where_lost(data: xr.Dataset, loss: float, taken: float | None) -> str:
+    """Return what took the loss [J]: contacts what is on record of them, all else the rest."""
+    whole = measure_exchange(data)
     others = "by forces that may dissipate and by the steps"
     if taken is None:
         return f", {others}"
     if taken < -BALANCE * whole:
         return f"; contacts give {-taken:.3g} J: the steps add energy to them"
-    taken = max(taken, 0.0)
-    if taken > loss + BALANCE * whole:
+    taken = _told(max(taken, 0.0), data)
+    if taken - loss > BALANCE * max(taken, abs(loss)):
         return f"; contacts take {taken:.3g} J, and the steps add the difference"
     rest = others if forces_dissipate(data) else "by the steps"
     more = f", the rest {rest}" if loss - taken > BALANCE * whole else ""
