@@ -22,7 +22,10 @@ RESTS = 1.5
 """Steps of the lasting force, from which the impulse of a contact that begins may be an impact."""
 
 OPEN = 1e-3
-"""Of the largest gap, that from which a contact was open as it began."""
+"""Of the largest gap, that from which a contact was open as it began, ..."""
+
+SHUT = 1e-6
+"""... and of its typical opening: less is what solvers leave of a contact that stays closed."""
 
 SETTLES = 0.02
 """Of the duration, the time at the start in which what is stated comes into motion."""
@@ -88,8 +91,16 @@ def find_open(data: xr.Dataset) -> NDArray[np.bool_]:
     if "gap" not in data:
         return np.zeros((data.sizes["time"], data.sizes["contact"]), dtype=bool)
     gap = data["gap"].values
-    is_open: NDArray[np.bool_] = gap > OPEN * gap.max(axis=0)
+    is_open: NDArray[np.bool_] = gap > _find_least_openings(data)
     return is_open
+
+
+def _find_least_openings(data: xr.Dataset) -> Array:
+    """Return the gaps from which contacts are open, (contact,) [m]."""
+    widest = np.max([x.max(axis=0) for _, x in blocks(data["gap"])], axis=0)
+    scales = np.nan_to_num(np.atleast_1d(data.attrs.get("gap_scales", 0.0)))
+    least: Array = np.maximum(OPEN * widest, SHUT * scales)
+    return least
 
 
 def statistics_of_modes(data: xr.Dataset) -> Mapping[str, ModeStatistics]:
@@ -126,18 +137,18 @@ def count_unresolved(data: xr.Dataset) -> int:
     rigid = data.sizes["contact"] - int(data.attrs["pressed"])
     if not rigid or not needed <= {*data.variables}:
         return 0
-    widest = np.max([x[:, :rigid].max(axis=0) for _, x in blocks(data["gap"])], axis=0)
+    least = _find_least_openings(data)[:rigid]
     parts = (
         data[[*needed]].isel(time=slice(begin, begin + ROWS + 1), contact=slice(rigid))
         for begin in range(0, data.sizes["time"] - 1, ROWS)
     )
-    return sum(_count_unresolved(part, widest) for part in parts)
+    return sum(_count_unresolved(part, least) for part in parts)
 
 
-def _count_unresolved(data: xr.Dataset, widest: Array) -> int:
+def _count_unresolved(data: xr.Dataset, least: Array) -> int:
     mode, gap, impulse = (data[x].values for x in ("contact_mode", "gap", "impulse"))
     force = np.linalg.norm(data["lasting_force"].values, axis=-1)
-    was_open = gap[:-1] > OPEN * widest
+    was_open = gap[:-1] > least
     was_open[1:] |= was_open[:-1] & (mode[1:-1] == FREE)  # where steps end as surfaces meet
     begins = (mode[1:] == LASTING) & was_open & (mode[:-1] != LASTING)
     worth = impulse[1:] > RESTS * data["h"].values[1:, None] * force[1:]

@@ -2,22 +2,27 @@
 
 import re
 
+import casadi as ca
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 from nsopt import (
     GROUND,
+    AppliedForce,
     Body,
+    Check,
     CompliantContact,
     ContactLaw,
     Frame,
     HuntCrossley,
     Mechanism,
+    PaperStep,
     PlaneContact,
     Revolute,
     Start,
     StepBounds,
+    Variational,
     assemble,
     simulate,
 )
@@ -159,3 +164,19 @@ def test_swings_whose_errors_contacts_amplify_are_told():
     assert np.abs(ends[0] - ends[2]).max() > 0.04
     assert [x for x in long.warnings if "swings by" in x]
     assert not short.warnings
+
+
+@pytest.mark.parametrize("scheme", [Variational(), PaperStep()], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize("check", [Check(), None], ids=["checked", "unchecked"])
+def test_a_point_that_lies_still_is_off_by_nothing(scheme, check):
+    """A mass of a milligram at the origin, held down by a force: no length but rounding."""
+    grain = Body("grain", 1e-6, point_mass=True)
+    force = AppliedForce("held", Frame(grain), lambda t: (0, 0, -2e-5 - 1e-5 * ca.sin(30 * t)))
+    floor = PlaneContact("floor", Frame(GROUND), Frame(grain))
+    d = assemble(Mechanism([grain]), [floor, force], gravity=(0, 0, -9.81))
+    steps = StepBounds(1e-3, 1e-3)
+    still = simulate(d, None, 0.2, steps=steps, scheme=scheme, check=check, progress=False)
+    assert still.warnings == ()
+    force = still["lasting_force"].values[1:, 0, 2]
+    right = 9.81e-6 + 2e-5 + 1e-5 * np.sin(30 * still["time"].values[1:])
+    assert force == pytest.approx(right, rel=0.02)

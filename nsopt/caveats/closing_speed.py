@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.contact_modes import FREE, OPEN, contacts_of_joints, spans
+from nsopt.contact_modes import FREE, OPEN, SHUT, contacts_of_joints, spans
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -21,9 +21,6 @@ which nothing is said."""
 
 WARNED = 0.2
 """Error, likewise, from which there is a warning."""
-
-SHUT = 1e-6
-"""Gap, over the typical one, that counts as none: rounding and tolerances leave less."""
 
 LATENESS = 1.5
 """Steps by which schemes place impacts late at most."""

@@ -24,6 +24,9 @@ SOON = 5e-3
 LEAST = 1e-9
 """Of the distance of the farthest body from the origin, a motion that is none."""
 
+NONE = 1e-12
+"""A motion [m] that is none, be all else zero: a hundredth of an atom."""
+
 
 def find_gyration_radii(dynamics: Dynamics, p: Array) -> Array:
     """Return sqrt(tr(I) / 2 m) of each body, (body,) [m]: how far its mass is from its centre."""
@@ -56,7 +59,7 @@ def measure_size(data: xr.Dataset, radii: Array) -> float:
     x, p = data["body_position"].values, data["body_quaternion"].values
     far = np.maximum(np.ptp(x, axis=0).max(axis=-1), radii * _angle(p, p[:1]).max(axis=0))
     extent = np.abs(x).max(initial=0.0) + radii.max(initial=0.0)
-    return float(max(far.max(initial=0.0), LEAST * extent, np.finfo(float).tiny))
+    return float(max(far.max(initial=0.0), LEAST * extent, NONE))
 
 
 def measure_energy_distance(
