@@ -62,7 +62,7 @@ def _where_lost(data: xr.Dataset, loss: float, taken: float | None) -> str:
     if taken < -BALANCE * whole:
         return f"; contacts give {-taken:.3g} J: the steps add energy to them"
     taken = _told(max(taken, 0.0), data)
-    if taken - loss > BALANCE * max(taken, abs(loss)):
+    if taken > loss and f"{taken:.3g}" != f"{loss:.3g}":
         return f"; contacts take {taken:.3g} J, and the steps add the difference"
     rest = others if forces_dissipate(data) else "by the steps"
     more = f", the rest {rest}" if loss - taken > BALANCE * whole else ""
