@@ -283,6 +283,17 @@ def test_a_block_that_contradicts_itself_is_refused(copy, name, value):
         run(checkpoint=resumed(copy.path))
 
 
+@pytest.mark.parametrize(("entry", "value"), [(0, 0.151), (3, 1e-3), (8, 1.0), (-2, np.nan)])
+def test_a_chain_that_goes_on_from_elsewhere_is_refused(few, entry, value):
+    """It might go on for ever."""
+    arrays, facts, _ = hdf5.read(few.folder / "head.h5")
+    z = arrays["z"].copy()
+    z[entry] = value
+    hdf5.write(few.folder / "head.h5", arrays | {"z": z}, facts)
+    with pytest.raises(ValueError, match=r"damaged, head\.h5: z "):
+        run(checkpoint=resumed(few.path), store_every=4000)
+
+
 def test_an_altered_fact_is_named(few):
     with h5py.File(few.folder / "head.h5", "r+") as file:
         facts = json.loads(file["facts"][()].tobytes()) | {"count": 7}

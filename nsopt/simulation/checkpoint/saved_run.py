@@ -85,6 +85,7 @@ class SavedRun:
             steps = AcceptedSteps.joined([kept, pending])
             _check_follows(place, steps, arrays, facts)
             _check_steps(place, steps, every, dynamics)
+        _check_chain(place, arrays, facts)
         stored = len(kept) * every + len(pending)
         if every and stored != facts["count"]:
             raise damaged(place, f"blocks have {stored} of its {facts['count']} steps (count)")
@@ -105,6 +106,18 @@ def _check_follows(place: Path, steps: AcceptedSteps, arrays: Arrays, facts: Fac
     ):
         if not np.array_equal(found, last):
             raise damaged(place, f"{name} is not that of the last of its steps")
+
+
+def _check_chain(place: Path, arrays: Arrays, facts: Facts) -> None:
+    """Refuse a state of the chain other than that of the head: it might never come to the end."""
+    z, state = arrays.get("z"), np.concatenate([[facts["t"]], arrays["q"], arrays["v"]])
+    if z is None:
+        return
+    h, back, *others = z[len(state) :] if len(z) > len(state) + 2 else (np.nan, np.nan)
+    if not np.array_equal(z[: len(state)], state) or not (h > 0 and back >= 0):
+        raise damaged(place, "z is not the state from which its steps go on")
+    if not np.all(np.isfinite(others)):
+        raise damaged(place, "z has entries that are no finite numbers")
 
 
 def _check_steps(place: Path, steps: AcceptedSteps, every: int, dynamics: Dynamics) -> None:
