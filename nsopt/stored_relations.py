@@ -19,6 +19,9 @@ ROWS = 1 << 16
 EXACT = 1e-9
 """Of the largest of a sum's terms, what rounding may leave."""
 
+FAR = 20.0
+"""Ways at the highest speed of a run, which no step comes near to."""
+
 Column = tuple[str, int, str, tuple[int, ...]]
 """A variable and its column, and the variable and the column that are the same."""
 
@@ -115,6 +118,12 @@ def _is_power(
     return not np.any(off & (residual != 0))
 
 
+def _keeps_up(place: NDArray[Any], velocity: NDArray[Any], time: NDArray[Any]) -> bool:
+    fastest, size = abs(velocity).max(initial=0), abs(place).max(initial=0)
+    moved = abs(np.diff(place, axis=0)).max(axis=(1, 2), initial=0)
+    return bool(np.all(moved <= FAR * fastest * np.diff(time) + EXACT * size))
+
+
 def _is_unit(quaternion: NDArray[Any], error: NDArray[Any]) -> bool:
     off = abs(np.linalg.norm(quaternion, axis=-1) - 1)
     return bool(np.all(off <= error[:, None] + EXACT))
@@ -138,6 +147,11 @@ RELATIONS: tuple[tuple[tuple[str, ...], Callable[..., bool], str], ...] = (
 
 OF_STEPS: tuple[tuple[tuple[str, ...], Callable[..., bool], str], ...] = (
     (("impact_impulse", "impulse"), _is_part, "a part of 'impulse'"),
+    (
+        ("body_position", "body_velocity", "time"),
+        _keeps_up,
+        "within what 'body_velocity' lets it move",
+    ),
     (("contact_mode", "impact_impulse"), _is_impact, "2 where there is an 'impact_impulse'"),
     (("contact_force", "impulse", "h"), _pushes, "what makes 'impulse' over 'h'"),
     (

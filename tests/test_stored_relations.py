@@ -106,6 +106,10 @@ def test_a_variable_that_shrank_or_grew_is_named(runs, name, fault):
             lambda data: data.assign(contact_mode=data["contact_mode"].roll(time=3)),
             "'contact_mode' is not 2 where there is an 'impact_impulse'",
         ),
+        (
+            lambda data: data.assign(body_position=data["body_position"].roll(time=50)),
+            "'body_position' is not within what 'body_velocity' lets it move",
+        ),
         (lambda data: data.assign_coords(axis=["x", "z", "y"]), "'axis' is not x, y, z"),
         (
             lambda data: data.assign(q=data["q"].astype("f4").astype(int)),

@@ -268,18 +268,25 @@ def test_a_number_that_no_run_writes_is_named(few, name, value):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("impact_impulse", 7.0), ("retries", 3.0), ("contact_mode", 2.0)]
+    ("name", "value", "words"),
+    [
+        ("impact_impulse", 7.0, "impact_impulse contradicts what else"),
+        ("retries", 3.0, "retries contradicts what else"),
+        ("contact_mode", 2.0, "contact_mode contradicts what else"),
+        ("q", None, "q of its steps moves farther than v lets it"),
+    ],
 )
-def test_a_block_that_contradicts_itself_is_refused(copy, name, value):
-    """Whoever changed it renewed all hashes."""
+def test_a_block_that_contradicts_itself_is_refused(copy, name, value, words):
+    """Whoever changed it, or turned it round, renewed all hashes."""
     number, head = files(copy)[1], copy.folder / "head.h5"
     columns, _, _ = hdf5.read(copy.folder / number)
-    changed = columns[name].copy()
-    changed[-1] = value
+    changed = columns[name][::-1].copy() if value is None else columns[name].copy()
+    if value is not None:
+        changed[-1] = value
     block = hdf5.write(copy.folder / number, columns | {name: changed}, {})
     arrays, facts, _ = hdf5.read(head)
     hdf5.write(head, arrays, facts | {"blocks": facts["blocks"] | {number: block}})
-    with pytest.raises(ValueError, match=f"{number}: {name} contradicts what else"):
+    with pytest.raises(ValueError, match=f"is damaged, .*: {words}"):
         run(checkpoint=resumed(copy.path))
 
 
@@ -292,6 +299,16 @@ def test_a_chain_that_goes_on_from_elsewhere_is_refused(few, entry, value):
     hdf5.write(few.folder / "head.h5", arrays | {"z": z}, facts)
     with pytest.raises(ValueError, match=r"damaged, head\.h5: z "):
         run(checkpoint=resumed(few.path), store_every=4000)
+
+
+def test_multipliers_of_another_size_are_named(tmp_path):
+    options = {"duration": 2e-3, "scheme": PaperStep()}
+    keep = Checkpoint(tmp_path / "run", steps=5)
+    run(checkpoint=keep, **options)
+    arrays, facts, _ = hdf5.read(keep.folder / "head.h5")
+    hdf5.write(keep.folder / "head.h5", arrays | {"lam_x_0_0": arrays["lam_x_0_0"][1:]}, facts)
+    with pytest.raises(ValueError, match=r"damaged, head\.h5: lam_x_0_0 and x_0_0 are of "):
+        run(checkpoint=resumed(keep.path), **options)
 
 
 def test_an_altered_fact_is_named(few):

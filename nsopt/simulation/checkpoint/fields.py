@@ -60,6 +60,11 @@ def check_arrays(arrays: Arrays, facts: Facts, dynamics: Dynamics) -> None:
             raise FieldError(f"{name} is of type {x.dtype} and shape {x.shape}, not {wanted}")
         if size and not np.all(np.isfinite(x)):
             raise FieldError(f"{name} has entries that are no finite numbers")
+    for name in (n for n in vectors if n.startswith("lam_x")):
+        of = name.removeprefix("lam_")
+        if len(arrays[name]) != len(arrays[of]):
+            sizes = f"{len(arrays[name])} and {len(arrays[of])} numbers"
+            raise FieldError(f"{name} and {of} are of {sizes}, which must be alike")
 
 
 def _is_number(x: Any) -> bool:
