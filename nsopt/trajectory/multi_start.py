@@ -31,7 +31,7 @@ def multi_start(
     *,
     parameters: Mapping[str, float] | None = None,
     steps: int | None = None,
-    title: str = "optimum",
+    title: str = "",
     workers: int | None = 1,
     workers_timeout: float | None = None,
 ) -> Result:

@@ -55,7 +55,7 @@ class Optimization:
         self,
         parameters: Mapping[str, float] | None = None,
         steps: int | None = None,
-        title: str = "optimum",
+        title: str = "",
         verify: bool = False,
     ) -> Result:
         """Return the best motion; errors as for `optimize`.

@@ -34,7 +34,7 @@ def optimize(
     solver: Solver | None = None,
     plan: Plan[StatedProgram] = PLAN,
     verify: bool = False,
-    title: str = "optimum",
+    title: str = "",
     progress: bool = True,
 ) -> Result:
     """Return the motion of least cost that keeps all conditions.
@@ -72,6 +72,7 @@ def optimize(
         steps was made or found, beside ``resimulated_seconds`` of the simulation. Where it
         departs is a WARNING of the summary.
     title : str
+        By default the name of the mechanism.
     progress : bool
         Whether to say on standard error, before the solve, which rows of the ideal joints are
         redundant.

@@ -102,7 +102,7 @@ class PreparedOptimization:
         guess: Guess | None = None,
         parameters: Mapping[str, float] | None = None,
         verify: bool = False,
-        title: str = "optimum",
+        title: str = "",
     ) -> Result:
         """Return the best motion.
 
@@ -168,7 +168,7 @@ class PreparedOptimization:
             motion = now.transcription.motion(solution, p)
             why = fault(now.transcription, now.nlp, solution, motion, p, settings.tolerances)
             attrs = {
-                "title": title,
+                "title": title or task.dynamics.mechanism.name or "optimum",
                 "solver": repr(task.solver),
                 "compile_time": built,
                 "search": json.dumps([run._asdict() for run in ran]),

@@ -123,7 +123,7 @@ def refine(
     by: ErrorEstimate | None = None,
     most: int = 2000,
     parameters: Mapping[str, float] | None = None,
-    title: str = "optimum",
+    title: str = "",
 ) -> Result:
     """Return the optimum on a grid whose estimated error is within a tolerance.
 

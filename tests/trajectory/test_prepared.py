@@ -261,3 +261,16 @@ def test_what_is_free_is_named():
 def test_a_stated_start_without_a_number_is_refused():
     with pytest.raises(ValueError, match="nan in place of every number"):
         prepared(cart(), [StartAt([np.nan], [np.nan]), EndAt([1], [0])])
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "told"),
+    [("", "", "optimum"), ("sledge", "", "sledge"), ("sledge", "of a day", "of a day")],
+)
+def test_an_optimum_has_the_name_of_its_mechanism(name, title, told):
+    sledge = Body("body", 1.0, (0.1,) * 3)
+    rail = Prismatic("rail", *(Frame(x, axes=(1, 0, 0)) for x in (None, sledge)))
+    d = assemble(Mechanism([sledge], [rail], "relative", [Actuator("rail")], name=name))
+    best = optimize(d, Horizon(1.0, 4), [Effort()], between(0, 1), REST, title=title)
+    assert best.name == told
+    assert best.objective == pytest.approx(12, rel=1e-9)
