@@ -16,6 +16,7 @@ from nsopt.stored import (
     ERROR,
     ERRORS,
     FIGURE,
+    JSON,
     LABELS,
     NUMBERS,
     OF_OPTIMA,
@@ -51,6 +52,9 @@ NOT_NEGATIVE = (
     *("iterations", "retries", "solve_time"),
 )
 """Variables that are sizes and counts."""
+
+COUNTS = ("iterations", "retries")
+"""Variables of whole numbers."""
 
 UNKNOWN = ("gap_scales", "clearances", *OF_OPTIMA, *OF_SOME)
 """Attributes of numbers that a run may not know: NaN."""
@@ -145,6 +149,9 @@ def _faults_of_values(data: xr.Dataset) -> Iterator[str]:
             if name in NOT_NEGATIVE and np.any(x < 0):
                 yield f"variable {name!r} has entries that are negative"
                 break
+    for name in COUNTS if "objective" not in data.attrs else ():
+        if name in data.variables and any(np.any(x % 1 > 0) for x in parts_of(data, name)):
+            yield f"variable {name!r} has entries that are no whole numbers"
     name = "contact_mode"
     if name in data.variables and not all(
         np.all(np.isnan(x) | np.isin(x, (0, 1, 2))) for x in parts_of(data, name)
@@ -152,6 +159,8 @@ def _faults_of_values(data: xr.Dataset) -> Iterator[str]:
         yield f"variable {name!r} has others than 0, 1, 2"
     yield from find_contradictions(data)
     time, h = data.variables["time"].values, data.variables["h"].values
+    if np.any(h > data.attrs["h_max"] * (1 + EXACT)) and "objective" not in data.attrs:
+        yield f"attribute 'h_max' is {data.attrs['h_max']}, less than 'h'"
     # Of a result whose rows are steps.
     if data.attrs["steps"] == len(time) - 1 and not data.attrs["output_times"]:
         error = abs(np.diff(time) - h[1:])
@@ -216,6 +225,8 @@ def _faults_of_errors(data: xr.Dataset) -> Iterator[str]:
                 yield f"variable {label!r} is of type {x.dtype} over {x.dims}"
             elif label != name and np.any(x.values < 0):
                 yield f"variable {label!r} has entries that are negative"
+            elif dims[:1] == TIME and label != name and np.any(x.values[:1] > 0):
+                yield f"variable {label!r} is above zero at the start, which all runs share"
             elif dims == TIME and np.any(np.diff(np.isnan(x.values).astype(int)) < 0):
                 yield f"variable {label!r} is unknown at times before others"
             if label == ERROR + "motion" and not _is(x.attrs.get("size"), Real, many=False):
@@ -255,8 +266,9 @@ def _faults_of_labels(data: xr.Dataset) -> Iterator[str]:
     for name in AMONG_STEPS:
         if data.attrs[name] > data.attrs["steps"]:
             yield f"attribute {name!r} is more than all {data.attrs['steps']} 'steps'"
-    if [*map(str, data.variables["axis"].values)] != [*"xyz"]:
-        yield "variable 'axis' is not x, y, z"
+    for name, texts in (("axis", ["x", "y", "z"]), ("quaternion", ["e0", "e1", "e2", "e3"])):
+        if [*map(str, data[name].values)] != texts:
+            yield f"variable {name!r} is not {', '.join(texts)}"
     for name, size in (("axis", 3), ("quaternion", 4)):
         if data.sizes.get(name, size) != size:
             yield f"dimension {name!r} has {data.sizes[name]} entries, not {size}"
@@ -299,7 +311,7 @@ def _faults_of_tables(data: xr.Dataset) -> Iterator[str]:
         **dict.fromkeys(("detailed_cost", "guess_cost"), numbers),
         **dict.fromkeys(("exact_cost", "guess_exact_cost"), numbers),
     }
-    for name in (x for x in tables if data.attrs.get(x)):
+    for name in (x for x in tables if data.attrs.get(x) or x in JSON):
         try:
             right = tables[name](json.loads(data.attrs[name]))
         except (TypeError, ValueError, RecursionError):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.contact_modes import IMPACT
+from nsopt.contact_modes import IMPACT, contacts_of_joints
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -22,6 +22,8 @@ EXACT = 1e-9
 FAR = 20.0
 """Ways at the highest speed of a run, which no step comes near to."""
 
+PLACE, ANGULAR = "body_quaternion", "body_angular_acceleration"
+
 Column = tuple[str, int, str, tuple[int, ...]]
 """A variable and its column, and the variable and the column that are the same."""
 
@@ -34,16 +36,45 @@ def find_contradictions(data: xr.Dataset) -> Iterator[str]:
             parts = zip(*(parts_of(data, name) for name in names), strict=True)
             if not all(right(*x) for x in parts):
                 yield f"variable {names[0]!r} is not {relation}"
-    if not simulated:
-        return
-    told = set()
+    wrong = dict.fromkeys((name, other) for name, other in _find_unlike(data, simulated))
+    yield from (f"variable {name!r} is not what {other!r} says" for name, other in wrong)
+    if simulated and data.attrs["steps"] == data.sizes["time"] - 1:
+        yield from _find_wrong_sums(data)
+
+
+def _find_unlike(data: xr.Dataset, simulated: bool) -> Iterator[tuple[str, str]]:
     for name, k, other, column in _same_columns(data):
-        if {name, other} <= {*data.variables} and (name, other) not in told:
+        known = {name, other} <= {*data.variables}
+        if known and (simulated or name != "acceleration"):
             pairs = zip(parts_of(data, name), parts_of(data, other), strict=True)
             at: Any = (slice(None), *column)
             if not all(_are_same(x[:, k], y[at]) for x, y in pairs):
-                told.add((name, other))
-                yield f"variable {name!r} is not what {other!r} says"
+                yield name, other
+    v_names = [*map(str, data["v_name"].values)]
+    for j, body in enumerate(map(str, data["body"].values)):
+        own = [v_names.index(x) for x in (f"{body}.w{k}" for k in "xyz") if x in v_names]
+        for name, other in (("v", "body_angular_velocity"), ("acceleration", ANGULAR)):
+            if len(own) == 3 and simulated and {name, other, PLACE} <= {*data.variables}:
+                parts = zip(*(parts_of(data, x) for x in (PLACE, name, other)), strict=True)
+                if not all(_are_same(_turn(p[:, j], x[:, own]), y[:, j]) for p, x, y in parts):
+                    yield name, other
+
+
+def _turn(p: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:
+    """Return vectors (n, 3) in body axes in those of the world, by Euler parameters (n, 4)."""
+    e, s = np.split(p / np.linalg.norm(p, axis=1, keepdims=True), [1], axis=1)
+    turned: NDArray[Any] = x + 2 * np.cross(s, np.cross(s, x) + e * x)
+    return turned
+
+
+def _find_wrong_sums(data: xr.Dataset) -> Iterator[str]:
+    joints = contacts_of_joints(data).values()
+    for name in ("impact_impulse", "contact_loss"):
+        figure = f"{name}_sum"
+        if {name, figure} <= {*data.variables} and data[figure].size == len(joints):
+            sums = [np.nansum(data[name].values[:, contacts]) for contacts in joints]
+            if not _are_same(np.array(sums), data[figure].values):
+                yield f"variable {figure!r} is not the sum of {name!r}"
 
 
 def _same_columns(data: xr.Dataset) -> Iterator[Column]:

@@ -257,6 +257,7 @@ def check_all(data):
         (lambda data: data.assign_attrs(outline="[1, "), "attribute 'outline' must be JSON"),
         (lambda data: data.assign_attrs(outline="[" * 10**5), "attribute 'outline' must be JSON"),
         (lambda data: data.assign_attrs(frames='[{"body": 7}]'), "attribute 'frames' must be JSON"),
+        (lambda data: data.assign_attrs(parameters=""), "attribute 'parameters' must be JSON"),
         (lambda data: data.assign_attrs(parameters="[]"), "attribute 'parameters' must be JSON"),
         (lambda data: data.assign_attrs(gravity=[9.81]), "attribute 'gravity' has 1 entries"),
         (lambda data: data.assign_attrs(step_control=1), "attribute 'step_control' must be text"),

@@ -84,6 +84,8 @@ def test_an_arm_contradicts_nothing():
     [
         ("body_position", "'q' is not what 'body_position' says"),
         ("body_velocity", "'v' is not what 'body_velocity' says"),
+        ("body_angular_velocity", "'v' is not what 'body_angular_velocity' says"),
+        ("body_angular_acceleration", "not what 'body_angular_acceleration' says"),
         ("body_acceleration", "'acceleration' is not what 'body_acceleration' says"),
         ("acceleration", "'acceleration' is not what 'body_acceleration' says"),
         ("impact_impulse", "'impact_impulse' is not a part of 'impulse'"),
@@ -119,6 +121,8 @@ def test_a_variable_that_shrank_or_grew_is_named(runs, name, fault):
             lambda data: data.assign(gap=data["gap"].assign_attrs(units="mm")),
             "attribute 'units' of 'gap' is 'mm', not 'm'",
         ),
+        (lambda data: data.assign_attrs(h_max=1e-4), "'h_max' is 0.0001, less than 'h'"),
+        (lambda data: data.assign(iterations=data["iterations"] + 0.5), "are no whole numbers"),
         (lambda data: data.assign_attrs(steps_unfollowed=10**6), "is more than all .* 'steps'"),
     ],
 )
@@ -137,3 +141,7 @@ def test_a_figure_without_its_error_or_an_error_without_its_figure_is_named(lost
     check_all(data)
     with pytest.raises(ValueError, match=f"variable '{lost}' is missing"):
         check_all(data.drop_vars(lost))
+    with pytest.raises(ValueError, match="'contact_loss_sum' is not the sum of 'contact_loss'"):
+        check_all(data.assign(contact_loss_sum=1.001 * data["contact_loss_sum"]))
+    with pytest.raises(ValueError, match="'error_motion' is above zero at the start"):
+        check_all(data.assign(error_motion=data["error_motion"] + 1e-3))
