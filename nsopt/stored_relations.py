@@ -22,7 +22,7 @@ EXACT = 1e-9
 FAR = 20.0
 """Ways at the highest speed of a run, which no step comes near to."""
 
-PLACE, ANGULAR = "body_quaternion", "body_angular_acceleration"
+PLACE = "body_quaternion"
 
 Column = tuple[str, int, str, tuple[int, ...]]
 """A variable and its column, and the variable and the column that are the same."""
@@ -53,11 +53,11 @@ def _find_unlike(data: xr.Dataset, simulated: bool) -> Iterator[tuple[str, str]]
     v_names = [*map(str, data["v_name"].values)]
     for j, body in enumerate(map(str, data["body"].values)):
         own = [v_names.index(x) for x in (f"{body}.w{k}" for k in "xyz") if x in v_names]
-        for name, other in (("v", "body_angular_velocity"), ("acceleration", ANGULAR)):
-            if len(own) == 3 and simulated and {name, other, PLACE} <= {*data.variables}:
-                parts = zip(*(parts_of(data, x) for x in (PLACE, name, other)), strict=True)
-                if not all(_are_same(_turn(p[:, j], x[:, own]), y[:, j]) for p, x, y in parts):
-                    yield name, other
+        pair = ("v", "body_angular_velocity")
+        if len(own) == 3 and simulated and {PLACE, *pair} <= {*data.variables}:
+            parts = zip(*(parts_of(data, x) for x in (PLACE, *pair)), strict=True)
+            if not all(_are_same(_turn(p[:, j], x[:, own]), y[:, j]) for p, x, y in parts):
+                yield pair
 
 
 def _turn(p: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:

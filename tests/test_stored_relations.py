@@ -85,7 +85,6 @@ def test_an_arm_contradicts_nothing():
         ("body_position", "'q' is not what 'body_position' says"),
         ("body_velocity", "'v' is not what 'body_velocity' says"),
         ("body_angular_velocity", "'v' is not what 'body_angular_velocity' says"),
-        ("body_angular_acceleration", "not what 'body_angular_acceleration' says"),
         ("body_acceleration", "'acceleration' is not what 'body_acceleration' says"),
         ("acceleration", "'acceleration' is not what 'body_acceleration' says"),
         ("impact_impulse", "'impact_impulse' is not a part of 'impulse'"),
