@@ -172,17 +172,17 @@ RELATIONS: tuple[tuple[tuple[str, ...], Callable[..., bool], str], ...] = (
         "what 'total_energy' lacks of 'external_work'",
     ),
     (("gap_violation", "gap"), _is_depth, "the depth by which 'gap' is negative"),
+    (
+        ("body_position", "body_velocity", "time"),
+        _keeps_up,
+        "within what 'body_velocity' lets it move",
+    ),
     (("body_quaternion", "euler_norm_error"), _is_unit, "of norm one within 'euler_norm_error'"),
 )
 """What variables over time have to do with each other: names, the check, and its words."""
 
 OF_STEPS: tuple[tuple[tuple[str, ...], Callable[..., bool], str], ...] = (
     (("impact_impulse", "impulse"), _is_part, "a part of 'impulse'"),
-    (
-        ("body_position", "body_velocity", "time"),
-        _keeps_up,
-        "within what 'body_velocity' lets it move",
-    ),
     (("contact_mode", "impact_impulse"), _is_impact, "2 where there is an 'impact_impulse'"),
     (("contact_force", "impulse", "h"), _pushes, "what makes 'impulse' over 'h'"),
     (
