@@ -36,28 +36,32 @@ def find_contradictions(data: xr.Dataset) -> Iterator[str]:
             parts = zip(*(parts_of(data, name) for name in names), strict=True)
             if not all(right(*x) for x in parts):
                 yield f"variable {names[0]!r} is not {relation}"
-    wrong = dict.fromkeys((name, other) for name, other in _find_unlike(data, simulated))
-    yield from (f"variable {name!r} is not what {other!r} says" for name, other in wrong)
+    yield from (
+        f"variable {name!r} is not what {other!r} says"
+        for name, other in _find_unlike(data, simulated)
+    )
     if simulated and data.attrs["steps"] == data.sizes["time"] - 1:
         yield from _find_wrong_sums(data)
 
 
 def _find_unlike(data: xr.Dataset, simulated: bool) -> Iterator[tuple[str, str]]:
+    columns: dict[tuple[str, str], list[tuple[int, Any]]] = {}
     for name, k, other, column in _same_columns(data):
-        known = {name, other} <= {*data.variables}
-        if known and (simulated or name != "acceleration"):
-            pairs = zip(parts_of(data, name), parts_of(data, other), strict=True)
-            at: Any = (slice(None), *column)
-            if not all(_are_same(x[:, k], y[at]) for x, y in pairs):
-                yield name, other
+        if {name, other} <= {*data.variables} and (simulated or name != "acceleration"):
+            columns.setdefault((name, other), []).append((k, (slice(None), *column)))
+    for (name, other), pairs in columns.items():
+        parts = zip(parts_of(data, name), parts_of(data, other), strict=True)
+        if not all(_are_same(x[:, k], y[at]) for x, y in parts for k, at in pairs):
+            yield name, other
     v_names = [*map(str, data["v_name"].values)]
     for j, body in enumerate(map(str, data["body"].values)):
         own = [v_names.index(x) for x in (f"{body}.w{k}" for k in "xyz") if x in v_names]
         pair = ("v", "body_angular_velocity")
         if len(own) == 3 and simulated and {PLACE, *pair} <= {*data.variables}:
-            parts = zip(*(parts_of(data, x) for x in (PLACE, *pair)), strict=True)
-            if not all(_are_same(_turn(p[:, j], x[:, own]), y[:, j]) for p, x, y in parts):
+            turns = zip(*(parts_of(data, x) for x in (PLACE, *pair)), strict=True)
+            if not all(_are_same(_turn(p[:, j], x[:, own]), y[:, j]) for p, x, y in turns):
                 yield pair
+                return
 
 
 def _turn(p: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:
