@@ -11,19 +11,29 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.checks import not_negative
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance, Impulses
 from nsopt.schemes.errors import Errors, first_order_errors, impulse_at_end
+from nsopt.schemes.impact import Impact, NewtonImpact
+from nsopt.schemes.lasting import contacts_of_step
+from nsopt.schemes.modes import KnownModes
 from nsopt.schemes.node import Node, StepStart
-from nsopt.schemes.one_step import OneStep
+from nsopt.schemes.one_step import OneStep, SimulatedStep
 from nsopt.schemes.scales import Scales
-from nsopt.schemes.scheme import UnifiedScheme
+from nsopt.schemes.scheme import Scheme, UnifiedScheme
+from nsopt.schemes.slips import slip_over
 from nsopt.schemes.step import Step, Transition
 from nsopt.schemes.terms import smooth_forces, square, with_internal_after
-from nsopt.schemes.walls import WallFigures, depth
+from nsopt.schemes.walls import Approach, WallFigures, depth, respond
 
 Array = NDArray[np.float64]
+
+
+CLOSED, SOON = 1e-6, 1e-3
+"""Up to which gap a contact is closed: of a typical opening, `Gap.scale`; and of the way of a step,
+as the h that is found ends next to a wall and not on it."""
 
 
 class Closure(ABC):
@@ -127,21 +137,23 @@ class PaperStep(UnifiedScheme):
     explicit: bool = False
     growth: float = 1e-5
     finds_h: bool = True
+    impact: Impact = field(default_factory=NewtonImpact)
+    slip_creep: float = 0.0
+
+    def __post_init__(self) -> None:
+        not_negative("slip_creep of PaperStep", self.slip_creep)
 
     @property
     def chooses_h(self) -> bool:
         return self.finds_h
 
-    def check(self, dynamics: Dynamics, p: Array) -> None:
-        super().check(dynamics, p)
-        for law in ("restitution", "friction", "viscous"):
-            numbers = np.asarray(getattr(dynamics, law)(p)).ravel()
-            for name, number in zip(dynamics.contact_names, numbers, strict=True):
-                if number:
-                    raise ValueError(
-                        f"PaperStep knows no restitution and no friction, but {law} of contact "
-                        f"{name!r} is {number:g}: use Variational or MoreauJean"
-                    )
+    @property
+    def fallback(self) -> Scheme | None:
+        law = self.impact.fallback
+        return None if law is None else replace(self, impact=law)
+
+    def gain_remedy(self, dynamics: Dynamics, p: Array) -> str:
+        return self.impact.gain_remedy(dynamics, p)
 
     def add_step(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
@@ -159,13 +171,14 @@ class PaperStep(UnifiedScheme):
     def state(self, one: OneStep) -> Transition:
         d, start, h, scales = one.dynamics, one.start, one.h, one.scales
         v = one.end_velocity()
-        mu, lam = one.impulse_of_joints("joint_impulse"), one.impulse_of_contacts("impulse")
+        mu, lam, friction = one.impulses(self.slip_creep)
         q = with_internal_after(d, start, h, v, start.q + h * self._rates(d, start, h, v))
         end = one.end(d.renormalise(q) if self.renormalise else q, v)
         mean = (v + start.v) / 2
         acting = start.v if self.explicit else mean
         K = smooth_forces(d, *start.at, acting) + start.drive
-        slip = ca.SX.zeros(len(d.slip_contacts))
+        slid = slip_over(d, start, h, v, q)  # zero where a contact does not move over its surface
+        slip = friction.impulse(start, v, lam, self._closed(one), h, slid)
         impulses = Impulses(mu, lam, slip)
         balance = Balance.of(d, start, (start.v, v), h, K, impulses, acting=acting)
         one.equal("motion", balance.residual, scale=scales.impulse)
@@ -173,8 +186,75 @@ class PaperStep(UnifiedScheme):
         one.close("closure", joints, scale=scales.time)
         sizes = (scales.gap, scales.impulse)
         one.mpcc.complement("contact", gap, lam, scale=sizes, labels=d.contact_names)
+        friction.state()
         one.least_norm("impulse", "joint_impulse")
         return Transition((balance,), end, gap, joints)
+
+    def add_projection(
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, scales: Scales, step: Step
+    ) -> Step:
+        """State the impact at the end of a step, where contacts may rebound.
+
+        In a step that ends with an impact the impulses of the program only place the bodies: all
+        momentum then changes at once at the end, so that contacts meet with the speed that they
+        have without walls. Elsewhere the step stays as it is.
+        """
+        d, h, e = dynamics, step.h, dynamics.restitution(start.p)
+        if e.is_zero():
+            return step
+        node, (b,) = start.node(d), step.transition.balances
+        end = replace(step.transition.end, v=step.v)
+        shut = contacts_of_step(d, node, h, CLOSED).closed
+        met = replace(end, v=step.v - respond(b.M, b.C, node.W @ (step.impulse * (1 - shut))))
+        rate = met.gap_rate(met.v)
+        closed = step.gap <= ca.fmax(CLOSED * d.gap_scale(start.p), -SOON * h * rate)
+        strikes = closed * (1 - shut) * (rate < 0)
+        impact = ca.sum1(strikes * (e > 0)) > 0
+        rests = Approach.at_once(d, met, b.M, b.K, h).rests(e)
+        modes = KnownModes(mpcc, d, scales, closed * impact)
+        rebound = self.impact.state(
+            modes, met, impact * self.impact.coefficients(e, strikes) * (1 - rests)
+        )
+        one = SimulatedStep.of(mpcc, d, end, h, scales)
+        v = one.velocity("v_rebound")
+        mu, more, friction = one.impulses()
+        lam = rebound.given + more
+        slip = rebound.spent.slip + friction.impulse(end, v, lam, closed, h * impact)
+        whole = Balance.of(
+            d,
+            end,
+            (ca.if_else(impact, b.before, step.v), v),
+            h * impact,
+            b.K,
+            Impulses(mu, rebound.spent.lam + lam, slip),
+            M=b.M,
+            load_work=impact * b.load_work,
+            met=ca.if_else(impact, met.v, step.v),
+        )
+        mpcc.equal("rebound_motion", whole.residual, scale=scales.impulse)
+        still = whole.C @ (v - step.v)
+        one.close("rebound_rate", ca.if_else(impact, whole.C @ v + d.closure_drift(*end.at), still))
+        friction.state()
+        rebound.press("rebound", modes, end.gap_rate(v), more)
+        judged = h * rebound.judged(end.gap_rate(v), more)  # an impact complements rates, not gaps
+        gap = ca.if_else(closed * impact, judged, step.gap)
+        one.least_norm("impulse", "joint_impulse")
+        off = 1 - impact
+        first = replace(
+            b,
+            impulses=Impulses(*(off * x for x in b.impulses)),
+            load_work=off * b.load_work,
+            pressed_loss=off * b.pressed_loss,
+        )
+        x = Transition((first, whole), replace(end, v=v), gap, step.closure)
+        ended = Step.of(x, h, Errors(step.energy_error, step.local_error))
+        return replace(
+            ended,
+            motion_residual=step.motion_residual + whole.residual / h,
+            motion_size=step.motion_size + whole.size / h,
+            frozen=step.frozen * off,
+            walls=step.walls,
+        )
 
     def errors(self, x: Transition, h: ca.SX) -> Errors:
         (b,) = x.balances
@@ -193,6 +273,12 @@ class PaperStep(UnifiedScheme):
     def guess(self, dynamics: Dynamics, q: Array, v: Array, h: float) -> Mapping[str, Array]:
         del dynamics, q
         return {"h": np.array([h]), "v_end": v} if self.finds_h else {"v_end": v}
+
+    def _closed(self, one: OneStep) -> ca.SX:
+        """Return where viscous friction acts: contacts closed at the start, (ng,)."""
+        if one.dynamics.viscous(one.start.p).is_zero():
+            return ca.SX.zeros(one.start.gap.numel())
+        return one.modes(one.start.gap).closed
 
     def _rates(self, d: Dynamics, start: Node, h: ca.SX, v: ca.SX) -> ca.SX:
         """Return qdot of v = 2 G(p) pdot and eq. 23, p.p - 1 + 2 h p.pdot = 0, (nq,).

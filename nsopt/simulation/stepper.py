@@ -29,6 +29,7 @@ from nsopt.simulation.record.accepted_steps import AcceptedSteps, objects, signi
 from nsopt.simulation.retry import Retry, RetryLevel, RetryPolicy
 from nsopt.simulation.run import Run
 from nsopt.simulation.step_error import RESTARTED, StepError
+from nsopt.simulation.step_rules import WALLS
 
 Array = NDArray[np.float64]
 
@@ -213,7 +214,7 @@ class Stepper:
         self._shorter = min(factor, LEAST_CHANGE)
         if end.overdue[0] > OVERDUE * end.h[0]:
             self.state = replace(self.state, credit=max(self.state.credit - 1, 0))
-        figures = end.local_error, end.depth, end.late, end.overdue, end.unplaced
+        figures = (getattr(end, name) for name in ("local_error", *WALLS))
         return Fault(refused(*(float(x[0]) for x in figures)), unphysical=True)
 
     def _judge(self, end: StepEnd) -> list[Array]:
@@ -259,7 +260,9 @@ class Stepper:
         if t_end - t < 1e-6 * h:
             # Round-off in the sum of steps must not leave a step of its own.
             t = t_end
-        reason = reasons([h], [t_end - start.t], self._steps, self._control.description)[0]
+        finds_h = self._program.scheme.chooses_h
+        otherwise = "found by the scheme" if finds_h else self._control.description
+        reason = reasons([h], [t_end - start.t], self._steps, otherwise)[0]
         reason = EVENTS.get(int(end.event[0]), reason)
         if tried:
             reason = f"{reason}; {label}"

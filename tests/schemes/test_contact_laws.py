@@ -1,5 +1,6 @@
 """Restitution and friction in motion, against solutions by hand."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -12,6 +13,7 @@ from nsopt import (
     ContactAligned,
     ContactLaw,
     Frame,
+    Ipopt,
     Mechanism,
     MoreauJean,
     NewtonImpact,
@@ -27,13 +29,16 @@ from nsopt import (
 )
 from tests.schemes.models import G, ball
 
-FRICTIONAL = [Variational(), MoreauJean(), MoreauJean(project=True)]
+GIVEN_H = PaperStep(finds_h=False)
+FRICTIONAL = [Variational(), MoreauJean(), MoreauJean(project=True), GIVEN_H]
 BOUNCING = [
     Variational(),
     MoreauJean(project=True),
     Variational(impact=PoissonImpact()),
     MoreauJean(project=True, impact=PoissonImpact()),
     ContactAligned(),
+    GIVEN_H,
+    replace(GIVEN_H, impact=PoissonImpact()),
 ]
 
 
@@ -135,13 +140,51 @@ def test_aligned_impacts_are_exact_and_end():
     assert data.attrs["steps_below_h_min"] == 0
 
 
-def test_schemes_that_know_no_friction_say_so():
-    dynamics = block(0.4)
-    for scheme in (PaperStep(), ContactAligned()):
-        with pytest.raises(ValueError, match=r"no .*friction.*'floor'.*use Variational or Moreau"):
-            run(dynamics, 0.1, scheme)
-    with pytest.raises(ValueError, match=r"restitution of contact 'floor' is 0\.9"):
-        run(ball(), 0.1, PaperStep())
+def test_a_scheme_that_knows_no_friction_says_so():
+    with pytest.raises(ValueError, match=r"no .*friction.*'floor'.*use Variational or Moreau"):
+        run(block(0.4), 0.1, ContactAligned())
+
+
+def throw_obliquely(restitution, friction, speed, height, t):
+    """Where a particle is that is thrown over a floor, by hand: (x, z) [m]."""
+    x, z, rate, now = 0.0, height, 0.0, 0.0
+    while (flight := (rate + np.sqrt(rate**2 + 2 * G * z)) / G) < t - now:
+        x, z, now = x + speed * flight, 0.0, now + flight
+        meets = G * flight - rate
+        speed = max(speed - friction * (1 + restitution) * meets, 0)
+        rate = restitution * meets
+    left = t - now
+    return x + speed * left, z + rate * left - G * left**2 / 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("impact", [NewtonImpact(), PoissonImpact()], ids=name)
+@pytest.mark.parametrize("backend", [Ipopt(), Sqp()], ids=["IPOPT", "SQP"])
+def test_the_papers_step_finds_h_with_restitution_and_friction(backend, impact):
+    """Errors halve with h, which stays an unknown: a step ends where the particle lands."""
+    speed, height, end, errors = 1.0, 0.1, 0.26, []
+    body = Body("ball", 1.0, position=(0, 0, height), velocity=(speed, 0, 0), point_mass=True)
+    law = ContactLaw(restitution=0.6, friction=0.2)
+    floor = PlaneContact("floor", Frame(None), Frame(body), law=law)
+    dynamics = assemble(Mechanism([body]), [floor], (0, 0, -G))
+    exact = throw_obliquely(0.6, 0.2, speed, height, end)
+    for h in (8e-3, 4e-3, 2e-3):
+        scheme, steps = PaperStep(impact=impact), StepBounds(h / 8, h)
+        result = simulate(
+            *(dynamics, None, end),
+            steps=steps,
+            scheme=scheme,
+            solver=Solver(backend),
+            progress=False,
+        )
+        assert result.completed, result.stop_reason
+        (hit,) = np.flatnonzero(result["impulse"].values[:, 0] > 1)
+        assert result["gap"].values[hit, 0] == pytest.approx(0, abs=1e-6)
+        assert result["h"].values[hit] < 0.99 * h
+        assert result["step_reason"].values[hit] == "found by the scheme"
+        errors.append(np.hypot(*(result["q"].values[-1, [0, 2]] - exact)))
+    assert errors[0] < G * end * 8e-3
+    assert errors[2] < 0.6 * errors[1] < 0.4 * errors[0]
 
 
 @pytest.mark.slow

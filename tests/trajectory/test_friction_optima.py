@@ -18,6 +18,7 @@ from nsopt import (
     LuGreLaw,
     Mechanism,
     MoreauJean,
+    PaperStep,
     Parameter,
     PlaneContact,
     Revolute,
@@ -72,7 +73,7 @@ def pushed(steps, scheme, **law):
 
 
 @pytest.mark.slow
-@schemes
+@pytest.mark.parametrize("scheme", [*SCHEMES, PaperStep()], ids=repr)
 def test_a_sled_on_a_dry_floor(scheme):
     """The push is that without friction, 12 of effort, and mu times the weight all along."""
     known = 12 + (DRY * G) ** 2
