@@ -224,12 +224,12 @@ def test_sticking_on_what_turns_creeps_by_what_is_told(h):
 
 
 def dropped(law, h, duration, restitution=0.7):
-    """Of a ball of 1 kg that falls 5 cm on a compliant floor."""
+    """Of a ball of 1 kg that falls 5 cm on a compliant floor, at fixed h."""
     ball = Body("ball", 1.0, (0.004,) * 3, position=(0, 0, 0.15))
     contact = ContactLaw(restitution=restitution)
     floor = PlaneContact("floor", Frame(GROUND), Frame(ball), radius=0.1, law=contact)
     d = assemble(Mechanism([ball]), [CompliantContact("floor", floor, law)], G)
-    return run(d, duration, h)
+    return run(d, duration, h, fixed=True)
 
 
 def time_of_contact(K):

@@ -24,7 +24,7 @@ good and if not."""
 MEMORY = 2
 """How many numbers a chain remembers beside h to try: h to go back to, and credit."""
 
-FIGURES = 5
+FIGURES = 6
 """How many of the last recorded numbers the control of h looks at."""
 
 BOUNDS = 4

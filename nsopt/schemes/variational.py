@@ -22,6 +22,7 @@ from nsopt.schemes.modes import KnownModes, parts, rate_sizes, touching
 from nsopt.schemes.moreau_jean import MoreauJean
 from nsopt.schemes.node import Node, StepStart
 from nsopt.schemes.one_step import HorizonStep, SimulatedStep
+from nsopt.schemes.pressed import judge_pressed
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import Scheme
 from nsopt.schemes.slips import (
@@ -257,13 +258,15 @@ class Variational(Scheme):
         closing = ca.if_else(opened, late if met.late is None else met.late, 0)
         slid, ends = slip_over(d, node, h, step.v, step.q), (node, replace(end, v=v))
         stops = find_end_of_slip(d, ends, slid, contacts.lasting, h, slow)
-        overdue = ca.fmax(_largest(closing), (1 - impact) * stops)
+        swing, shut = judge_pressed(d, *ends)
+        overdue = ca.mmax(ca.vertcat(closing, (1 - impact) * stops, shut))
+        first_hit = ca.mmax(ca.vertcat(late, 0))
         return replace(
             whole,
             motion_residual=step.motion_residual + second.residual / h,
             motion_size=step.motion_size + second.size / h + ca.fabs(second.K),
             frozen=first.impulses.lam,
-            walls=replace(step.walls, late=_largest(late), overdue=overdue, unplaced=unplaced),
+            walls=WallFigures(step.walls.depth, swing, first_hit, overdue, unplaced),
         )
 
     def _met(self, half: Balance, step: Step, placing: ca.SX, end: Node, h: ca.SX) -> Approach:
@@ -388,10 +391,6 @@ class Variational(Scheme):
             # What acts over the step before has acted, what acts over the one after is to come.
             at_node=arrived + before / (before + after) * (v - arrived),
         ), v
-
-
-def _largest(times: ca.SX) -> ca.SX:
-    return ca.mmax(times) if times.numel() else ca.SX(0)
 
 
 def _rebounds(d: Dynamics, p: ca.SX) -> bool:

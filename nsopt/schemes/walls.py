@@ -43,6 +43,8 @@ class WallFigures:
     depth : SX scalar
         How far beyond a wall the step would have led without it, over the clearance: h^2 a / (2 c)
         in lasting contact at the relative acceleration a.
+    swing : SX scalar
+        Of compliant contacts, see `judge_pressed`.
     late : SX scalar [s]
         How long before the end of the step the first of its impacts was.
     overdue : SX scalar [s]
@@ -54,6 +56,7 @@ class WallFigures:
     """
 
     depth: ca.SX = field(default_factory=_zero)
+    swing: ca.SX = field(default_factory=_zero)
     late: ca.SX = field(default_factory=_zero)
     overdue: ca.SX = field(default_factory=_zero)
     unplaced: ca.SX = field(default_factory=_zero)

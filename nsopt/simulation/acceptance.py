@@ -70,6 +70,7 @@ class StepEnd(NamedTuple):
     energy_size: Any  # (1,) [J] of the energies whose difference is the gain
     local_error: Any  # (1,) [m] embedded estimate, of the coordinates
     depth: Any  # (1,) `WallFigures`
+    swing: Any
     late: Any  # (1,) [s]
     overdue: Any  # (1,) [s]
     unplaced: Any  # (1,) [J]
@@ -113,6 +114,7 @@ class StepEnd(NamedTuple):
             ca.sum1(ca.fabs(ca.vertcat(*energies))),
             step.local_error,
             step.walls.depth,
+            step.walls.swing,
             step.walls.late,
             step.walls.overdue,
             step.walls.unplaced,

@@ -48,6 +48,7 @@ class StepFigures(NamedTuple):
     h: ca.SX  # [s]
     local_error: ca.SX  # [m]
     depth: ca.SX  # beyond the walls, see `WallFigures`
+    swing: ca.SX  # (w h)^2 of compliant contacts over what resolves them, see `judge_pressed`
     late: ca.SX  # [s] time after the first impact
     overdue: ca.SX  # [s] time after the first change of contact at which it should end
     unplaced: ca.SX  # [J] error of its energy
@@ -60,12 +61,13 @@ class StepFigures(NamedTuple):
         """Return what the figures would be in a step longer by 1 / part.
 
         So a rule allows a run that repeats another one, with a part of its h, that part of it
-        everywhere. Depths grow with h^2, local errors with h^(order + 1), and by how much an impact
-        is off at the end of its step with h.
+        everywhere. Depths and swings grow with h^2, local errors with h^(order + 1), and by how
+        much an impact is off at the end of its step with h.
         """
         return self._replace(
             local_error=self.local_error / part ** (order + 1),
             depth=self.depth / part**2,
+            swing=self.swing / part**2,
             unplaced=self.unplaced / part,
         )
 
@@ -124,11 +126,15 @@ class FollowContacts:
         energy; with a larger one the step is tried again so that it ends at the impact.
     overdue : float
         Part of the usual h that a step may go on after a contact changed.
+    swing : float
+        Of compliant contacts (w h)^2 over that of a step of a thirtieth of an impact, pi / w. Where
+        depths do not change, as of what rests, they ask for nothing.
     """
 
     depth: float = DEEPEST
     placed: float = PLACED
     overdue: float = OVERDUE
+    swing: float = 1.0
 
     def __post_init__(self) -> None:
         for name, limit in vars(self).items():
@@ -137,17 +143,18 @@ class FollowContacts:
 
     def keeps(self, step: StepFigures) -> ca.SX:
         """Return whether contacts can follow a step, and where they change is its end."""
-        follows = step.depth <= self.depth
+        follows = self._beyond(step) <= 1
         return ca.logic_and(follows, ca.logic_not(self.goes_beyond_change(step)))
 
     def factor(self, step: StepFigures) -> ca.SX:
         """Return the largest factor on h with which contacts can follow the next step."""
-        follow = 0.9 * ca.sqrt(self.depth / ca.fmax(step.depth, 1e-6 * self.depth))
+        beyond = self._beyond(step)
+        follow = 0.9 / ca.sqrt(ca.fmax(beyond, 1e-6))
         part = ca.if_else(self._is_overdue(step), step.overdue, step.late) / step.h
         # A little later, so that the change is in the step; less so the closer it is already.
         within = ca.fmax(SHORT * part**2, self.overdue / 3 * step.usual / step.h)
         change = 1 - part + ca.fmin(within, SHORT * part)
-        met = ca.logic_and(ca.fmax(step.late, step.overdue) > 0, step.depth <= self.depth)
+        met = ca.logic_and(ca.fmax(step.late, step.overdue) > 0, beyond <= 1)
         return ca.if_else(self.goes_beyond_change(step), change, ca.if_else(met, FREE, follow))
 
     def goes_beyond_change(self, step: StepFigures) -> ca.SX:
@@ -157,6 +164,10 @@ class FollowContacts:
         turns = ca.logic_and(off, step.late > 0)
         goes_on = ca.logic_or(turns, self._is_overdue(step))
         return ca.logic_and(goes_on, ca.logic_not(step.smallest))
+
+    def _beyond(self, step: StepFigures) -> ca.SX:
+        """Return the square of h over what contacts can follow."""
+        return ca.fmax(step.depth / self.depth, step.swing / self.swing)
 
     def _is_overdue(self, step: StepFigures) -> ca.SX:
         """Return whether a step is overdue, and attempts at ending it earlier are left."""
@@ -230,10 +241,12 @@ class ErrorControl(StepControl):
         return factor if self.contacts is None else ca.fmin(factor, self.contacts.factor(step))
 
 
-def refused(local_error: float, depth: float, late: float, overdue: float, unplaced: float) -> str:
+def refused(
+    local_error: float, depth: float, swing: float, late: float, overdue: float, unplaced: float
+) -> str:
     """Return the figures in words by which a control refused a step."""
     return (
-        f"the step control: off by {local_error:.2g} m, {depth:.2g} clearances beyond walls, an "
-        f"impact {late:.2g} s before the end and {unplaced:.2g} J off, {overdue:.2g} s after a "
-        "contact changed"
+        f"the step control: off by {local_error:.2g} m, {depth:.2g} clearances beyond walls, "
+        f"{swing:.2g} times what resolves compliant contacts, an impact {late:.2g} s before the "
+        f"end and {unplaced:.2g} J off, {overdue:.2g} s after a contact changed"
     )

@@ -51,7 +51,7 @@ OUTCOME = (
 )
 """Columns of a record, one number each: whether an attempt was made and accepted, the time
 reached, whether Newton converged, the first failed check with its value and limit, and so on."""
-WALLS = ("depth", "late", "overdue", "unplaced")
+WALLS = ("depth", "swing", "late", "overdue", "unplaced")
 RECORDED = (
     "h",
     "q",
@@ -135,11 +135,11 @@ class StepRules:
         h, walls = ca.SX.sym("h"), ca.SX.sym("walls", 1 + len(WALLS))
         tried, kinetic = extra[2], extra[3]
         smallest = _at_h_min(tried, run)
-        error, depth, late, overdue, unplaced = ca.vertsplit(walls)
+        error, depth, swing, late, overdue, unplaced = ca.vertsplit(walls)
         order = self._program.scheme.error_order
         usual = ca.fmax(h, back)
         figures = StepFigures(
-            h, error, depth, late, overdue, unplaced, kinetic, usual, credit, smallest
+            h, error, depth, swing, late, overdue, unplaced, kinetic, usual, credit, smallest
         )
         figures = figures.at_full_size(run[3], order)
         solved = ca.sum1(residuals <= self._newton.rough) == residuals.numel()

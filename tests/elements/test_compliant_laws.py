@@ -1,5 +1,6 @@
 """Laws of compliant contacts: rebound by each law's own formula at any speed; what is recorded."""
 
+from dataclasses import replace
 from functools import cache
 
 import casadi as ca
@@ -109,6 +110,36 @@ def test_rebound_is_that_of_each_paper_at_any_speed(law, e, speed):
     """The impact speed is that of each impact, so the rebound does not depend on it."""
     expected = e if law is Gonthier else implied(FACTORS[law](e))
     assert rebound(law, e, speed) == pytest.approx(expected, abs=3e-3)
+
+
+@pytest.mark.parametrize("law", [Hertz, *FACTORS, Gonthier], ids=lambda law: law.__name__)
+@pytest.mark.parametrize("h", [1, 10])
+def test_steps_resolve_an_impact_whatever_their_bounds(law, h):
+    """h of so many times its duration; bodies that rest on what is as stiff take h_max."""
+    e, speed = (1.0, 0.8) if law is Hertz else (0.7, 0.8)
+    known = law is Hertz or law is Gonthier
+    expected = e if known else implied(FACTORS[law](e))
+    contact, start = lasting(speed), Start(np.array([1e-2, 0, 0, 0]), np.array([-speed, 0, 0]))
+    steps, wall = StepBounds(1e-6 * contact, h * contact), wall_of(law)
+    start = replace(start, q=start.q[: wall.nq])
+    numbers = {} if law is Hertz else {"e": e}
+    result = simulate(
+        wall, start, 30 * contact, steps=steps, parameters=numbers, progress=False, check=None
+    )
+    assert result["v"].values[-1, 0] / speed == pytest.approx(expected, abs=5e-3)
+    assert 30 < len(result["time"]) < 150
+
+
+def test_what_rests_on_a_stiff_floor_takes_h_max():
+    """Where depths do not change steps need not be shorter than its own swing, 2e-5 s."""
+    ball = Body("ball", MASS, position=(0, 0, 1e-3), point_mass=True)
+    floor = PlaneContact("floor", Frame(None), Frame(ball), law=ContactLaw(restitution=0.5))
+    d = assembled([ball], [CompliantContact("soft", floor, Flores(1e8))], (0, 0, -9.81))
+    steps = StepBounds(1e-8, 1e-3)
+    result = simulate(d, duration=0.5, steps=steps, progress=False, check=None)
+    sunk = (MASS * 9.81 / 1e8) ** (1 / 1.5)
+    assert result["gap"].values[-1, 0] == pytest.approx(-sunk, rel=1e-6)
+    assert np.mean(result["h"].values[-300:]) > 9e-4
 
 
 @pytest.mark.parametrize("e", [0.9999, 0.9, 0.5, 0.1])
