@@ -36,7 +36,8 @@ BEHIND = {
     "where tests hold a run on, break it off or count its calls": """
         mpcc.filter_sqp mpcc.interrupt_callback mpcc.ipopt parallel.cluster
         simulation.checkpoint.hdf5 simulation.checkpoint.identity simulation.checkpoint.writer
-        simulation.driver simulation.method simulation.run sweep.job sweep.store
+        simulation.driver simulation.method simulation.run simulation.step_kernel sweep.job
+        sweep.store
         """,
     "what pictures and commands are made of": """
         cli.common cli.look cli.plot plots.bands plots.browser plots.contact plots.impulses

@@ -1,7 +1,8 @@
 """One thread for work that may wait, a job after another; the process ends without waiting for it.
 
 Daemon threads live on while a process ends, and LLVM must not work then: its memory is gone. So a
-job consists of short turns, and after the one under way none begins.
+job consists of short turns, and after the one under way none begins. What comes before its turns
+is Python alone, and may be left at any place.
 """
 
 from __future__ import annotations
@@ -10,46 +11,43 @@ import atexit
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 
-_jobs: SimpleQueue[Iterator[None]] = SimpleQueue()
+Job = Callable[[], Iterator[None]]
+"""What is to be done before all turns; it returns these."""
+
+_jobs: SimpleQueue[Job] = SimpleQueue()
 _ending = threading.Event()
 _lock = threading.Lock()
 _turn = threading.Lock()  # held while LLVM works: a process forked then would wait for it for ever
 _thread: threading.Thread | None = None
 
 
-def begin(job: Iterator[None]) -> None:
-    """Have a job done after those that were begun before.
-
-    Parameters
-    ----------
-    job : iterator
-        Each of its steps is a short turn of work.
-    """
+def begin(job: Job) -> None:
+    """Have a job done after those that were begun before."""
     global _thread  # noqa: PLW0603
     _jobs.put(job)
     with _lock:
         if _thread is None or not _thread.is_alive():  # a forked process has no other threads
             _thread = threading.Thread(target=_work, name="nsopt-leaves", daemon=True)
             _thread.start()
-            atexit.register(_end, _thread)
+            atexit.register(_end)
 
 
 def _work() -> None:
     while not _ending.is_set():
         try:
-            _work_on(_jobs.get())
+            _work_on(_jobs.get()())
         except Exception:  # told as that of any thread; the other jobs are still done
             told = (*sys.exc_info(), threading.current_thread())
             threading.excepthook(threading.ExceptHookArgs(told))
 
 
-def _work_on(job: Iterator[None]) -> None:
-    while not _ending.is_set():
+def _work_on(turns: Iterator[None]) -> None:
+    while True:
         with _turn:
-            if next(job, job) is job:
+            if _ending.is_set() or next(turns, turns) is turns:
                 return
 
 
@@ -64,7 +62,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_turn.acquire, after_in_parent=_turn.release, after_in_child=_forget)
 
 
-def _end(thread: threading.Thread) -> None:
+def _end() -> None:
     _ending.set()
-    _jobs.put(iter(()))  # where it waits for a job
-    thread.join()
+    with _turn:  # the one under way has come to its end
+        pass

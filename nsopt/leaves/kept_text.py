@@ -23,7 +23,7 @@ from nsopt.kept_code import Entry, cache_folder
 from nsopt.leaves import program
 from nsopt.leaves.instructions import read_function
 from nsopt.leaves.program import LeafText, write_program
-from nsopt.leaves.structure import Integers, Structure, read_structure
+from nsopt.leaves.structure import Integers, Records, Structure
 from nsopt.leaves.turns import Turns
 
 MOST = 32
@@ -35,12 +35,14 @@ _Kept = tuple[Integers, LeafText]
 _texts: OrderedDict[tuple[str, int], _Kept] = OrderedDict()
 
 
-def find_text(function: ca.Function, turns: Turns, lanes: int) -> LeafText:
+def find_text(function: ca.Function, records: Records | None, turns: Turns, lanes: int) -> LeafText:
     """Return the text of a function of dense columns: one that is kept, or a new one.
 
     Parameters
     ----------
     function : Function
+    records : Records, optional
+        Its instructions, where they are found.
     turns : Turns
         What of it is computed in turn.
     lanes : int
@@ -51,11 +53,10 @@ def find_text(function: ca.Function, turns: Turns, lanes: int) -> LeafText:
     ValueError
         For an operation that has no machine code, and for what is computed in another order.
     """
-    long = function.n_instructions() >= program.LONG
-    structure = read_structure(function, turns) if long else None
-    if structure is None:
+    if records is None or len(records) < program.LONG:
         instructions = read_function(function, turns.entries, once=turns.once)
         return write_program(instructions, lanes, turns.split(instructions))
+    structure = Structure(turns, records)
     kept = _recall(structure, lanes)
     if kept and structure.allows(kept[0]):
         return kept[1]._replace(numbers=structure.values(kept[0]))

@@ -1,4 +1,4 @@
-"""A small SX function as machine code in the process: at once, and better after a while."""
+"""An SX function to be called by address: interpreted at once, machine code after a while."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ctypes
 import os
 import threading
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Generic, NamedTuple, TypeVar
 
 import casadi as ca
@@ -13,17 +14,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nsopt.leaves import background
+from nsopt.leaves.interpreter import Interpreted
 from nsopt.leaves.kept_text import find_text
 from nsopt.leaves.machine import GOOD, QUICK, lanes, load_objects, make_object, read_object
 from nsopt.leaves.places import INDICES, NUMBERS
 from nsopt.leaves.program import LeafText
+from nsopt.leaves.structure import read_records
 from nsopt.leaves.turns import Turns
 
 _PREPARE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 _EVALUATE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 
-Code = TypeVar("Code")
+INTERPRETED = -1
+"""Level of what is interpreted: CasADi's instructions as they are stated."""
 
 
 class LeafCode(NamedTuple):
@@ -42,7 +46,7 @@ class LeafCode(NamedTuple):
     x, p, y : int
         Sizes.
     level : int
-        LLVM's level of optimisation.
+        LLVM's level of optimisation, or `INTERPRETED`.
     """
 
     prepare: int
@@ -53,54 +57,118 @@ class LeafCode(NamedTuple):
     y: int
     level: int
 
+    def keep(self, p: ArrayLike, kept: NDArray[np.float64]) -> None:
+        """Write into ``kept`` what depends on p alone.
+
+        Raises
+        ------
+        ValueError
+            For another number of entries.
+        """
+        known = np.array(p, float).ravel()
+        if known.size != self.p:
+            raise ValueError(f"p has {known.size} entries, not {self.p}")
+        _PREPARE(self.prepare)(known.ctypes.data, kept.ctypes.data)
+
+
+class InTurnCode(NamedTuple):
+    """Machine code of y_k = f_k(p, x_1, ..., x_k), and of what follows from all of them.
+
+    Attributes
+    ----------
+    prepare : tuple of int
+        Addresses of ``void(const double *p, double *kept)``, where x_1, x_2, ... follow p.
+    evaluate : tuple of int
+        Of ``void(const double *x, const double *kept, double *y)``.
+    last : int
+        Of ``void(const double *p, const double *kept, double *y)``.
+    kept : int
+        How many numbers they keep for each other, in one array.
+    level : int
+        As of `LeafCode`.
+    """
+
+    prepare: tuple[int, ...]
+    evaluate: tuple[int, ...]
+    last: int
+    kept: int
+    level: int
+
+
+Code = TypeVar("Code", LeafCode, InTurnCode)
+
 
 class Improving(Generic[Code]):
-    """Routines as machine code: at once, and better after a while.
+    """Routines that are interpreted at once, and machine code after a while.
+
+    What calls other functions is machine code from the beginning.
 
     Parameters
     ----------
-    text : LeafText
+    function : ca.Function
+        Of dense columns.
+    turns : Turns
+
+    Raises
+    ------
+    ValueError
+        For an operation that has no machine code, and for what is computed in another order.
     """
 
-    def __init__(self, text: LeafText) -> None:
-        self._text = text
-        self._arrays = {
-            NUMBERS: np.array(text.numbers, dtype=float),
-            INDICES: np.array(text.indices, dtype=np.int32),
-        }
+    def __init__(self, function: ca.Function, turns: Turns) -> None:
+        self._function, self._turns = function, turns
+        self._records = read_records(function, turns)
+        self._interpreted = None if self._records is None else Interpreted(self._records, turns)
+        if self._interpreted is None:
+            _ = self._text
         self._code: Code | None = None
-        self._level = QUICK
         self._lock = threading.Lock()
         self._asked = 0  # the process in which better code is made
 
-    def _of(self, addresses: list[int], level: int) -> Code:
+    def _of(self, addresses: list[int], kept: int, level: int) -> Code:
         """Return code by the addresses of its routines."""
         raise NotImplementedError
 
     @property
     def code(self) -> Code:
-        """The best code that is ready.
-
-        It is made by level 0 when it is first asked for, unless code of level 2 is on the disk.
-        """
+        """The best code that is ready: to be taken once for calls that belong together."""
         with self._lock:
             if self._code is None:
-                self._code = self._read(GOOD) or self._load([*self._make(QUICK)], QUICK)
+                made = self._interpreted
+                if made:
+                    self._code = self._of(made.load(), made.kept, INTERPRETED)
+                else:
+                    self._code = self._read(GOOD) or self._make(QUICK)
             return self._code
 
     def compile(self, level: int) -> None:
         """Have code of one of LLVM's levels made now, and use it."""
+        made = self._make(level)
         with self._lock:
-            self._code = self._load([*self._make(level)], level)
+            self._code = made
 
     def improve(self) -> None:
-        """Have code of level 2 made in the background; ``code`` is that when it is done."""
-        with self._lock:
-            if self._asked != os.getpid():  # a process that is forked has no thread of the other
-                self._asked = os.getpid()
-                background.begin(self._improve())
+        """Have better code found or made in the background; ``code`` is that when it is done.
 
-    def _make(self, level: int, tell: bool = True) -> Iterator[bytes]:
+        By level 0 at first, by level 2 from there.
+        """
+        with self._lock:
+            if self._asked != os.getpid() and self._made_by != GOOD:
+                self._asked = os.getpid()  # a process that is forked has no thread of the other
+                background.begin(self._improve)
+
+    @property
+    def _made_by(self) -> int:
+        return self._code.level if self._code else INTERPRETED
+
+    @cached_property
+    def _text(self) -> LeafText:
+        return find_text(self._function, self._records, self._turns, lanes())
+
+    def _make(self, level: int) -> Code:
+        return self._load(list(self._make_objects(level)), level)
+
+    def _make_objects(self, level: int, tell: bool = True) -> Iterator[bytes]:
         for module in self._text.modules:
             yield read_object(module, level) or make_object(module, level, tell)
 
@@ -114,20 +182,29 @@ class Improving(Generic[Code]):
         return self._load(objects, level)
 
     def _improve(self) -> Iterator[None]:
+        _ = self._text
+        return self._improve_in_turns()
+
+    def _improve_in_turns(self) -> Iterator[None]:
         """Make one module in each turn."""
-        if self._code and self._level == GOOD:
-            return
-        objects = []
-        for code in self._make(GOOD, tell=False):  # the code of level 0 has told
-            objects.append(code)
-            yield
-        better = self._load(objects, GOOD)
+        first = self._made_by == INTERPRETED
+        better = self._read(GOOD) if first else None
+        if better is None:
+            level, objects = QUICK if first else GOOD, list[bytes]()
+            for code in self._make_objects(level, tell=first):
+                objects.append(code)
+                yield
+            better = self._load(objects, level)
         with self._lock:
-            self._code = better
+            self._code, self._asked = better, 0
 
     def _load(self, objects: list[bytes], level: int) -> Code:
-        self._level = level
-        return self._of(load_objects(objects, self._text.names, self._arrays), level)
+        text = self._text
+        arrays = {
+            NUMBERS: np.array(text.numbers, dtype=float),
+            INDICES: np.array(text.indices, dtype=np.int32),
+        }
+        return self._of(load_objects(objects, text.names, arrays), text.kept, level)
 
 
 class Leaf(Improving[LeafCode]):
@@ -148,7 +225,7 @@ class Leaf(Improving[LeafCode]):
 
     def __init__(self, function: ca.Function) -> None:
         check_function(function)
-        super().__init__(find_text(function, Turns.alone(function), lanes()))
+        super().__init__(function, Turns.alone(function))
         self._x, self._p = int(function.numel_in(0)), int(function.numel_in(1))
         self._y = int(function.numel_out(0))
         self._name = function.name()
@@ -161,50 +238,17 @@ class Leaf(Improving[LeafCode]):
         ValueError
             For arrays of other sizes.
         """
-        code = self.code
-        given = [np.array(values, float).ravel() for values in (x, p)]
-        for name, values, size in zip("xp", given, (code.x, code.p), strict=True):
-            if values.size != size:
-                raise ValueError(f"{self._name}: {name} has {values.size} entries, not {size}")
+        code, given = self.code, np.array(x, float).ravel()
+        if given.size != code.x:
+            raise ValueError(f"{self._name}: x has {given.size} entries, not {code.x}")
         kept, y = np.empty(code.kept), np.empty(code.y)
-        _PREPARE(code.prepare)(given[1].ctypes.data, kept.ctypes.data)
-        _EVALUATE(code.evaluate)(given[0].ctypes.data, kept.ctypes.data, y.ctypes.data)
+        code.keep(p, kept)
+        _EVALUATE(code.evaluate)(given.ctypes.data, kept.ctypes.data, y.ctypes.data)
         return y
 
-    def prepare(self, p: ArrayLike, kept: NDArray[np.float64]) -> None:
-        """Write what depends on p alone, for calls of the code by its address."""
-        known = np.array(p, float).ravel()
-        if known.size != self._p:
-            raise ValueError(f"{self._name}: p has {known.size} entries, not {self._p}")
-        _PREPARE(self.code.prepare)(known.ctypes.data, kept.ctypes.data)
-
-    def _of(self, addresses: list[int], level: int) -> LeafCode:
+    def _of(self, addresses: list[int], kept: int, level: int) -> LeafCode:
         prepare, evaluate = addresses
-        return LeafCode(prepare, evaluate, self._text.kept, self._x, self._p, self._y, level)
-
-
-class InTurnCode(NamedTuple):
-    """Machine code of y_k = f_k(p, x_1, ..., x_k), and of what follows from all of them.
-
-    Attributes
-    ----------
-    prepare : tuple of int
-        Addresses of ``void(const double *p, double *kept)``, where x_1, x_2, ... follow p.
-    evaluate : tuple of int
-        Of ``void(const double *x, const double *kept, double *y)``.
-    last : int
-        Of ``void(const double *p, const double *kept, double *y)``.
-    kept : int
-        How many numbers they keep for each other, in one array.
-    level : int
-        LLVM's level of optimisation.
-    """
-
-    prepare: tuple[int, ...]
-    evaluate: tuple[int, ...]
-    last: int
-    kept: int
-    level: int
+        return LeafCode(prepare, evaluate, kept, self._x, self._p, self._y, level)
 
 
 class LeavesInTurn(Improving[InTurnCode]):
@@ -225,12 +269,12 @@ class LeavesInTurn(Improving[InTurnCode]):
     def __init__(self, function: ca.Function) -> None:
         _check_kind(function)
         _check_columns(function, function.name_in(), function.name_out())
-        super().__init__(find_text(function, Turns.of(function), lanes()))
+        super().__init__(function, Turns.of(function))
 
-    def _of(self, addresses: list[int], level: int) -> InTurnCode:
+    def _of(self, addresses: list[int], kept: int, level: int) -> InTurnCode:
         *of_each, last = addresses
         prepare, evaluate = tuple(of_each[::2]), tuple(of_each[1::2])
-        return InTurnCode(prepare, evaluate, last, self._text.kept, level)
+        return InTurnCode(prepare, evaluate, last, kept, level)
 
 
 def check_function(function: ca.Function) -> None:

@@ -171,7 +171,7 @@ class MappedLeaf:
         if found:
             self._spent, self._making = 0.0, 0
         else:
-            background.begin(self._improve())
+            background.begin(self._improve)
 
     def interpreter(self, count: int) -> ca.Function:
         """Return the function at so many instances by CasADi's virtual machine, side by side."""

@@ -32,9 +32,13 @@ from nsopt.leaves.turns import Turns
 
 Integers = NDArray[np.int64]
 
-_RECORD = np.dtype([("operation", "<i4"), ("places", "<i4", (3,))])
-"""An instruction: where its result goes, then operands; of an input or output its number and entry;
-of a constant the last two places are its bits."""
+Records = NDArray[np.void]
+"""Instructions: the operation, where its result goes, then operands, the same twice where there is
+one. Of an input its number and entry; of an output its number, what it is and its place among all
+outputs; of a constant the last two places are its bits."""
+
+RECORD = np.dtype([("operation", "<i4"), ("places", "<i4", (3,))])
+"""One of them."""
 
 _ASKED = 64
 """Instructions that are compared with what CasADi tells of them, beside the first of each kind."""
@@ -46,10 +50,7 @@ class Structure:
     Parameters
     ----------
     turns : Turns
-    records : array of `_RECORD`
-        All instructions. An output has its place among those of all.
-    unary : set of int
-        Those of the operations that have one operand.
+    records : Records
 
     Attributes
     ----------
@@ -65,7 +66,7 @@ class Structure:
         The number at each use: numbers of a mechanism are alike by accident, or round-off.
     """
 
-    def __init__(self, turns: Turns, records: NDArray[np.void], unary: set[int]) -> None:
+    def __init__(self, turns: Turns, records: Records) -> None:
         self.turns = turns
         operation = records["operation"].astype(np.int64)
         first, second, third = records["places"].T.astype(np.int64)
@@ -74,7 +75,6 @@ class Structure:
         bits = np.ascontiguousarray(records["places"][:, 1:]).view("<f8").ravel()
         is_number = is_constant & ~np.isin(np.abs(bits), [*PLAIN])
         computed = ~(is_input | is_constant | is_output)
-        third = np.where(np.isin(operation, [*unary]), second, third)
         written = np.where(is_output, -1, first)
         left = _find_sources(written, np.where(computed | is_output, second, -1))
         right = _find_sources(written, np.where(computed, third, -1))
@@ -148,34 +148,25 @@ class Structure:
         )
 
 
-def read_structure(function: ca.Function, turns: Turns) -> Structure | None:
+def read_records(function: ca.Function, turns: Turns) -> Records | None:
     """Return the instructions of a function of dense columns, where they are found."""
-    found = _find_records(function)
-    if found is None:
-        return None
-    records, unary = found
-    return Structure(turns, _place(function, records, turns.entries), unary)
-
-
-def _find_records(function: ca.Function) -> tuple[NDArray[np.void], set[int]] | None:
-    """Return the instructions of a function, and which operations have one operand."""
     n = function.n_instructions()
     if n == 0:
-        return np.zeros(0, _RECORD), set()
+        return np.zeros(0, RECORD)
     text = np.frombuffer(function.serialize().encode("ascii"), np.uint8) - np.uint8(ord("a"))
     if len(text) % 2 or (text > 15).any():
         return None
     content = (text[::2] | text[1::2] << 4).tobytes()
     for begin in _find_all(content, _state(function, 0)):
-        if begin + n * _RECORD.itemsize <= len(content):
-            records = np.frombuffer(content, _RECORD, n, begin)
+        if begin + n * RECORD.itemsize <= len(content):
+            records = np.frombuffer(content, RECORD, n, begin)
             unary = _compare(function, records)
             if unary is not None:
-                return records, unary
+                return _place(function, records, unary, turns.entries)
     return None
 
 
-def _place(function: ca.Function, records: NDArray[np.void], entries: Entries) -> NDArray[np.void]:
+def _place(function: ca.Function, records: Records, unary: set[int], entries: Entries) -> Records:
     """Return instructions that tell inputs as ``entries`` do, and outputs by their place in all."""
     first_in = np.array([0, *accumulate(function.nnz_in(i) for i in range(function.n_in()))])
     first_out = np.array([0, *accumulate(function.nnz_out(i) for i in range(function.n_out()))])
@@ -185,10 +176,12 @@ def _place(function: ca.Function, records: NDArray[np.void], entries: Entries) -
     told = np.array(entries, dtype=np.int32).reshape(-1, 2)
     places[operation == INPUT, 1:] = told[first_in[number] + entry]
     places[operation == OUTPUT, 2] += first_out[places[operation == OUTPUT, 0]]
+    has_one = np.isin(operation, [*unary])
+    places[has_one, 2] = places[has_one, 1]
     return placed
 
 
-def _compare(function: ca.Function, records: NDArray[np.void]) -> set[int] | None:
+def _compare(function: ca.Function, records: Records) -> set[int] | None:
     """Return which operations have one operand, or nothing where records are not its own."""
     operation = records["operation"]
     kinds, first = np.unique(operation, return_index=True)

@@ -30,9 +30,7 @@ class InTurn(NamedTuple):
     @property
     def routines(self) -> tuple[str, ...]:
         """Names of what computes them: of each what does so once, then at every x; of the last."""
-        numbers = ["" if k == X else str(k) for k in range(X, X + len(self.outputs))]
-        of_each = [f"{name}{k}" for k in numbers for name in ("prepare", "evaluate")]
-        return (*of_each, "last") if self.last else tuple(of_each)
+        return _name_routines(len(self.outputs), bool(self.last))
 
     @classmethod
     def of(cls, instructions: Instructions) -> InTurn:
@@ -70,6 +68,11 @@ class Turns(NamedTuple):
         return cls(inputs, outputs, tuple(range(len(inputs))))
 
     @property
+    def routines(self) -> tuple[str, ...]:
+        """See `InTurn`."""
+        return _name_routines(len(self.outputs) - self.ends, self.ends)
+
+    @property
     def ends(self) -> bool:
         """Whether something follows from all inputs at the end."""
         return len(self.outputs) == len(self.inputs)
@@ -96,8 +99,19 @@ class Turns(NamedTuple):
         of_each = [outputs[begin:end] for begin, end in pairwise(ends)]
         for k, values in enumerate(of_each, X):
             if any(instructions.stage[value] > k for value in values):
-                raise ValueError(f"y_{k} depends on x_{k + 1} or a later x: state it after these")
+                raise order_error(k)
         first = [0, *accumulate(self.inputs)]
         if self.ends:
             return InTurn(of_each[:-1], of_each[-1], first[:-1])
         return InTurn(of_each, [], first[:-2])
+
+
+def order_error(k: int) -> ValueError:
+    """Return that y_k depends on what is known after it alone."""
+    return ValueError(f"y_{k} depends on x_{k + 1} or a later x: state it after these")
+
+
+def _name_routines(count: int, ends: bool) -> tuple[str, ...]:
+    numbers = ["" if k == X else str(k) for k in range(X, X + count)]
+    of_each = [f"{name}{k}" for k in numbers for name in ("prepare", "evaluate")]
+    return (*of_each, "last") if ends else tuple(of_each)

@@ -142,7 +142,7 @@ class SquareSolver:
         packed, space = pack(square, sizes), np.zeros(sum(sizes))
         found = Workspace._make(np.split(space, np.cumsum(sizes)[:-1]))
         found.x[:] = x
-        self._values.prepare(p, found.kept)
+        code.keep(p, found.kept)
         numbers = self._newton.numbers
         return found, *solve_square(packed, space, code.evaluate, numbers, last, 1.0)
 

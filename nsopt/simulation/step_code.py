@@ -23,14 +23,15 @@ class Solved(NamedTuple):
     next_guess: Leaf | None  # where the motion goes on as before, if that is known
     given: Leaf | None  # the parameters of the program that it repeats, if it does
     known: int  # how many these are
-    kept: int  # how many numbers machine code keeps of parameters
 
 
 class StepAddresses(NamedTuple):
-    """Addresses of machine code: of each program five, see `PackedPrograms`; of the end."""
+    """Addresses of code that belongs together."""
 
-    programs: list[int]
+    programs: list[int]  # of each five, see `PackedPrograms`
     end: int
+    kept: tuple[int, ...]  # how many numbers the code of each program keeps of parameters
+    level: int  # of the programs' values, see `LeafCode`
 
 
 @dataclass(frozen=True)
@@ -69,13 +70,11 @@ class StepCode:
             values_of_all = [squares[id(of)].y for of, _ in stated]
             # As one function: what is the same expression in several is read once.
             whole = ca.Function("step", numbers, [*values_of_all, ca.densify(end)])
-            together = LeavesInTurn(whole)
-            kept = together.code.kept
-            solved = [_state_solve(x, squares[id(x)].square, None, kept) for x in programs]
-            return cls(tuple(solved), together)
+            solved = [_state_solve(x, squares[id(x)].square, None) for x in programs]
+            return cls(tuple(solved), LeavesInTurn(whole))
         leaves = {key: Leaf(square.values) for key, square in squares.items()}
         solved = [
-            _state_solve(x, squares[id(of)].square, values, leaves[id(of)].code.kept)
+            _state_solve(x, squares[id(of)].square, values)
             for x, (of, values) in zip(programs, stated, strict=True)
         ]
         last = _leaf("end", ca.vertcat(*numbers), end)
@@ -96,29 +95,32 @@ class StepCode:
     def addresses(self) -> StepAddresses:
         """Where the code is that is ready."""
         if isinstance(self.values, tuple):
-            *codes, end = (leaf.code for leaf in self.values)
-            each, last = [(code.prepare, code.evaluate) for code in codes], end.evaluate
+            codes = {leaf: leaf.code for leaf in self.values}  # each once: it may improve
+            *of_each, end = (codes[leaf] for leaf in self.values)
+            each, last = [(code.prepare, code.evaluate) for code in of_each], end.evaluate
+            kept, level = tuple(code.kept for code in of_each), end.level
         else:
             code = self.values.code
             each, last = [*zip(code.prepare, code.evaluate, strict=True)], code.last
+            kept, level = (code.kept,) * len(each), code.level
         programs = [
             (_address(x.given), _address(x.guess), _address(x.next_guess), *of)
             for x, of in zip(self.solved, each, strict=True)
         ]
-        return StepAddresses([*chain.from_iterable(programs)], last)
+        return StepAddresses([*chain.from_iterable(programs)], last, kept, level)
 
 
-def _state_solve(program: Mpcc, square: Square, values: ca.SX | None, kept: int) -> Solved:
+def _state_solve(program: Mpcc, square: Square, values: ca.SX | None) -> Solved:
     p, old, name = program.p, ca.SX.sym("old", program.x.numel()), program.name
     known = ca.vertcat(p, old)
     guess, next_guess = _leaf(f"{name}_guess", known, warm_guess(program)(p, old)), None
     if values is not None:  # the last step is not the last time that it was solved
         given = _leaf(f"{name}_parameters", p, values)
-        return Solved(square, guess, None, given, values.numel(), kept)
+        return Solved(square, guess, None, given, values.numel())
     if any(variable.mean for variable in program.variables):
         goes_on = warm_guess(program, goes_on=True)(p, old)
         next_guess = _leaf(f"{name}_next_guess", known, goes_on)
-    return Solved(square, guess, next_guess, None, 0, kept)
+    return Solved(square, guess, next_guess, None, 0)
 
 
 def _address(leaf: Leaf | None) -> int:

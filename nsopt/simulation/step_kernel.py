@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from time import perf_counter
 
@@ -18,7 +19,7 @@ from nsopt.kernels import (
     run_chains,
     workspace_sizes,
 )
-from nsopt.leaves import Leaf, LeavesInTurn
+from nsopt.leaves import INTERPRETED, Leaf, LeavesInTurn
 from nsopt.mpcc import Newton
 from nsopt.simulation.acceptance import StepEnd
 from nsopt.simulation.control import StepControl
@@ -28,8 +29,16 @@ from nsopt.simulation.step_rules import AT_H_MIN, OUTCOME, RECORDED, STRICTEST, 
 
 Array = NDArray[np.float64]
 
-REPAID = 0.5
-"""Seconds of steps after which quicker machine code is begun."""
+KernelCode = tuple[ChainCode, PackedPrograms, NewtonNumbers]
+"""What kernels are given beside states."""
+
+SOON, LATER = 0.05, 0.5
+"""Seconds of interpreted steps after which machine code is begun, of level 0, and of steps by that
+after which quicker code is."""
+
+SHORT = 0.05
+"""Seconds that a call of the kernels takes, about, while code is interpreted: then that which is
+ready takes over."""
 
 
 class StepKernel(StepRules):
@@ -61,8 +70,11 @@ class StepKernel(StepRules):
         self._step = StepCode.of(program.parts, program.given, ca.vertcat(*found))
         self._size, self._judged = (column_leaf(f) for f in (self.size, self.judge))
         self._checks, self._recorded = program.ends[-1].numel(), sum(sizes)
-        self._seconds = 0.0  # of all calls
-        self._packed = self._pack()
+        self._seconds, self._level = 0.0, INTERPRETED  # of calls by code of that level
+        self._kept = self._step.addresses.kept
+        self._packed = self._pack(self._kept)
+        for leaf in self._leaves:
+            _ = leaf.code  # is made now
 
     def __call__(self, z: Array, parameters: Array, attempts: int) -> tuple[Array, Array]:
         """Return the state after some attempts, or where the chain ended, and their records.
@@ -77,12 +89,13 @@ class StepKernel(StepRules):
         state, known = (np.array(x, dtype=float)[None] for x in (z, parameters))
         self._check_sizes(state, known)
         records = np.zeros((attempts, self.record))
-        begin = perf_counter()
-        made = run_chains(
-            self._chain(), self._tables(), self._newton.numbers, state, known, records
-        )
-        self._improve(perf_counter() - begin)
-        return state[0], records[:made]
+
+        def run(code: KernelCode, part: range) -> int:
+            here = records[part.start : part.stop]
+            made: int = run_chains(*code, state, known, here)
+            return made
+
+        return state[0], records[: self._run(attempts, run)]
 
     def run_all(self, z: Array, parameters: Array, attempts: int, threads: int = 1) -> Array:
         """Return the states (n, nz) of many chains after some attempts, or where they ended.
@@ -102,24 +115,46 @@ class StepKernel(StepRules):
         """
         states, known = (np.array(x, dtype=float) for x in (z, parameters))
         self._check_sizes(states, known)
-        code = self._code()
-
-        def run(some: slice) -> None:
-            records = np.zeros((attempts, self.record))
-            run_chains(*code, states[some], known[some], records)
-
         edges = np.linspace(0, len(states), min(threads, len(states)) + 1).astype(int).tolist()
         shares = [slice(*edge) for edge in pairwise(edges)]
-        begin = perf_counter()
-        if len(shares) == 1:
-            run(*shares)
-        else:
-            from concurrent.futures import ThreadPoolExecutor
 
-            with ThreadPoolExecutor(len(shares)) as pool:
-                list(pool.map(run, shares))
-        self._improve(perf_counter() - begin)
+        def run(code: KernelCode, part: range) -> int:
+            def run_share(some: slice) -> None:
+                records = np.zeros((len(part), self.record))
+                run_chains(*code, states[some], known[some], records)
+
+            if len(shares) == 1:
+                run_share(*shares)
+            else:
+                from concurrent.futures import ThreadPoolExecutor
+
+                with ThreadPoolExecutor(len(shares)) as pool:
+                    list(pool.map(run_share, shares))
+            return len(part)
+
+        self._run(attempts, run)
         return states
+
+    def _run(self, attempts: int, run: Callable[[KernelCode, range], int]) -> int:
+        """Make attempts in parts, each with the best code that is ready; return how many were made.
+
+        ``run`` makes a part and returns how many, fewer where the chain ends.
+        """
+        made, count = 0, 1
+        while made < attempts:
+            code, level = self._code()
+            if level != INTERPRETED:
+                count = attempts
+            part = range(made, min(made + count, attempts))
+            begin = perf_counter()
+            new = run(code, part)
+            seconds = perf_counter() - begin
+            self._improve(seconds, level)
+            made += new
+            if made < part.stop:
+                break
+            count = 1 + int(count * min(SHORT / max(seconds, 1e-6), 10.0))
+        return made
 
     def _check_sizes(self, states: Array, known: Array) -> None:
         sizes = (len(states), self.layout.nz), (len(states), self.layout.parameters)
@@ -128,10 +163,11 @@ class StepKernel(StepRules):
                 f"z and parameters have shapes {states.shape}, {known.shape}, not {sizes}"
             )
 
-    def _improve(self, seconds: float) -> None:
-        """Begin quicker code, in the background, once steps have taken long enough."""
-        self._seconds += seconds
-        if self._seconds > REPAID:
+    def _improve(self, seconds: float, level: int) -> None:
+        """Begin better code, in the background, once steps by one level have taken long enough."""
+        self._seconds = seconds + (self._seconds if level == self._level else 0.0)
+        self._level = level
+        if self._seconds > (SOON if level == INTERPRETED else LATER):
             for leaf in self._leaves:
                 leaf.improve()
 
@@ -139,24 +175,25 @@ class StepKernel(StepRules):
     def _leaves(self) -> list[Leaf | LeavesInTurn]:
         return [*self._step.leaves, self._size, self._judged]
 
-    def _code(self) -> tuple[ChainCode, PackedPrograms, NewtonNumbers]:
-        """Return what kernels are given beside states, with the code that is ready."""
-        return self._chain(), self._tables(), self._newton.numbers
+    def _code(self) -> tuple[KernelCode, int]:
+        """Return what kernels are given beside states, with the code that is ready; its level."""
+        addresses = self._step.addresses
+        if addresses.kept != self._kept:
+            self._packed, self._kept = self._pack(addresses.kept), addresses.kept
+        tables = self._packed._replace(code=np.array(addresses.programs, dtype=np.int64))
+        return (self._chain(addresses.end), tables, self._newton.numbers), addresses.level
 
-    def _chain(self) -> ChainCode:
+    def _chain(self, end: int) -> ChainCode:
         d = self._program.dynamics
         size, judge = (x.code.evaluate for x in (self._size, self._judged))
-        end = self._step.addresses.end
         counts = (d.nq, d.nv, len(d.parameters), self.layout.unknowns)
         rows = (self._checks, self._recorded)
         return ChainCode(size, end, judge, *counts, *rows, AT_H_MIN, STRICTEST)
 
-    def _pack(self) -> PackedPrograms:
-        """Return the programs as arrays, without addresses; their code is made for it."""
-        for leaf in self._leaves:
-            _ = leaf.code
+    def _pack(self, kept: tuple[int, ...]) -> PackedPrograms:
+        """Return the programs as arrays, without addresses, for code that keeps so many numbers."""
         solved = self._step.solved
-        sizes = [workspace_sizes(x.square, x.known, x.kept) for x in solved]
+        sizes = [workspace_sizes(x.square, x.known, k) for x, k in zip(solved, kept, strict=True)]
         programs = [pack(x.square, size) for x, size in zip(solved, sizes, strict=True)]
         return PackedPrograms(
             np.concatenate([np.zeros(0, dtype=np.int64), *programs]),
@@ -165,8 +202,3 @@ class StepKernel(StepRules):
             self._program.of_equations.astype(np.int64),
             max(map(sum, sizes), default=0),
         )
-
-    def _tables(self) -> PackedPrograms:
-        """Return the programs with the addresses of the code that is ready."""
-        addresses = self._step.addresses.programs
-        return self._packed._replace(code=np.array(addresses, dtype=np.int64))

@@ -40,13 +40,12 @@ class Solved:
 
     def __init__(self, mpcc, p):
         self.program = SquareProgram.of(mpcc)
-        leaf = Leaf(self.program.values)
-        self._leaf, self._code = leaf, leaf.code
+        self._code = Leaf(self.program.values).code
         s = self.program.square
         self.sizes = workspace_sizes(s, 0, self._code.kept)
         self.p, self.space = pack(s, self.sizes), np.zeros(sum(self.sizes))
         self.arrays = Workspace._make(np.split(self.space, np.cumsum(self.sizes)[:-1]))
-        leaf.prepare(p, self.arrays.kept)
+        self._code.keep(p, self.arrays.kept)
 
     def rows(self, x):
         """Return the rows at x."""

@@ -20,6 +20,12 @@ def interpret(function, x, p):
     return np.array(function(x, p)).ravel()
 
 
+def compiled(leaf, level=0):
+    """Return a leaf as machine code."""
+    leaf.compile(level)
+    return leaf
+
+
 def assert_same_bits(found, expected):
     """Compare bits; a NaN is as good as any other."""
     found, expected = np.asarray(found), np.asarray(expected)

@@ -10,9 +10,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from nsopt.leaves import Leaf, routines
+from nsopt.leaves import INTERPRETED, Leaf, routines
 from nsopt.leaves.instructions import read_instances
-from tests.leaves.functions import assert_same_bits, interpret, random_function, sx
+from tests.leaves.functions import assert_same_bits, compiled, interpret, random_function, sx
 from tests.leaves.waiting import finish
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -28,17 +28,18 @@ def improved(leaf):
 @pytest.mark.parametrize("piece", [7, 2000])
 @pytest.mark.parametrize("seed", range(4))
 def test_random_functions_have_the_same_bits(seed, piece, monkeypatch):
-    """In one piece and in many, at both levels."""
+    """Interpreted, and as machine code in one piece and in many, at both levels."""
     monkeypatch.setattr(routines, "PIECE", piece)
     function = random_function(seed)
     leaf = Leaf(function)
     rng = np.random.default_rng(seed)
     arguments = [(rng.normal(size=5), rng.normal(size=4)) for _ in range(10)]
     expected = [interpret(function, *both) for both in arguments]
-    assert leaf.code.level == 0
+    assert leaf.code.level == INTERPRETED
     assert_same_bits([leaf(*both) for both in arguments], expected)
-    assert improved(leaf).code.level == 2
-    assert_same_bits([leaf(*both) for both in arguments], expected)
+    for level in (0, 2):
+        assert improved(leaf).code.level == level
+        assert_same_bits([leaf(*both) for both in arguments], expected)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,7 @@ def test_what_depends_on_p_alone_is_computed_once():
     """Kept is what the rest reads, each number once: not p, not what leads to it, no constant."""
     x, p = sx(1, 2)
     y = ca.vertcat(x * ca.sin(ca.cos(p[0]) + 2), x + ca.sin(2 + ca.cos(p[0])), p[1] ** 2, 3)
-    leaf = Leaf(ca.Function("f", [x, p], [y]))
+    leaf = compiled(Leaf(ca.Function("f", [x, p], [y])))
     assert leaf.code.kept == 2
     p_values, kept = np.array([0.4, 3.0]), np.empty(2)
     prepare = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(leaf.code.prepare)
@@ -116,11 +117,12 @@ def test_arrays_of_other_sizes_are_refused():
         Leaf(ca.Function("f", [x, p], [x]))([1, 2, 3], [1])
 
 
-def test_code_runs_in_many_threads(monkeypatch):
+@pytest.mark.parametrize("level", [INTERPRETED, 0])
+def test_code_runs_in_many_threads(level, monkeypatch):
     """What pieces compute for one another is each call's own."""
     monkeypatch.setattr(routines, "PIECE", 5)
     function = random_function(1, length=60)
-    leaf = Leaf(function)
+    leaf = Leaf(function) if level == INTERPRETED else compiled(Leaf(function), level)
     p, xs = np.full(4, 0.3), np.random.default_rng(2).normal(size=(2, 5))
     expected = [interpret(function, x, p) for x in xs]
     found = [[], []]
@@ -140,7 +142,7 @@ def test_code_runs_in_many_threads(monkeypatch):
 def test_process_ends_while_code_is_improved():
     """Also in the middle of it, and without a message."""
     code = (
-        "from nsopt.leaves import Leaf, routines\n"
+        "from nsopt.leaves import INTERPRETED, Leaf, routines\n"
         "from tests.leaves.functions import random_function\n"
         "routines.PIECE = 50\n"
         "leaves = [Leaf(random_function(seed, 1500)) for seed in range(3)]\n"

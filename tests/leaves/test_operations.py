@@ -7,9 +7,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from nsopt.leaves import Leaf
+from nsopt.leaves import INTERPRETED, Leaf
 from nsopt.leaves.operations import OPERATIONS
-from tests.leaves.functions import BINARY, SPECIAL, UNARY, assert_same_bits, interpret, sx
+from tests.leaves.functions import BINARY, SPECIAL, UNARY, assert_same_bits, compiled, interpret, sx
 
 pytestmark = pytest.mark.usefixtures("folder")
 PAIRS = np.array(list(itertools.product(SPECIAL, SPECIAL)))
@@ -28,11 +28,10 @@ def all_operations():
     return ca.Function("all", [x, p], [ca.vertcat(*of_one, *of_two)])
 
 
-@pytest.mark.parametrize("level", [0, 2])
+@pytest.mark.parametrize("level", [INTERPRETED, 0, 2])
 def test_operations_have_the_bits_of_the_virtual_machine(level):
     function = all_operations()
-    leaf = Leaf(function)
-    leaf.compile(level)
+    leaf = Leaf(function) if level == INTERPRETED else compiled(Leaf(function), level)
     for pair in PAIRS:
         assert_same_bits(leaf(pair, pair), interpret(function, pair, pair))
 
@@ -46,20 +45,19 @@ def test_print_me_prints_as_the_virtual_machine(capfd):
     x, p = sx(1, 1)
     function = ca.Function("f", [x, p], [x.printme(p)])
     printed = []
-    for evaluate in (function, Leaf(function)):
+    for evaluate in (function, Leaf(function), compiled(Leaf(function))):
         assert evaluate(3.25, 2) == 3.25
         ctypes.CDLL(None).fflush(None)
         printed.append(capfd.readouterr().out)
-    assert printed[0] == printed[1] != ""
+    assert printed[0] == printed[1] == printed[2] != ""
 
 
 def test_rounding_is_that_of_single_operations():
     """A fused multiply-add would give 2^-60 for the tail of this product."""
     x, p = sx(2, 1)
-    leaf = Leaf(ca.Function("tail", [x, p], [x[0] * p - x[1]]))
+    tail = ca.Function("tail", [x, p], [x[0] * p - x[1]])
     a = 1 + 2.0**-30
-    for level in (0, 2):
-        leaf.compile(level)
+    for leaf in (Leaf(tail), compiled(Leaf(tail), 0), compiled(Leaf(tail), 2)):
         assert leaf([a, a * a], a) == [0]
 
 

@@ -8,9 +8,16 @@ import pytest
 
 from nsopt.leaves import Leaf, LeavesInTurn, kept_text, program
 from nsopt.leaves.instructions import read_instances
-from nsopt.leaves.structure import read_structure
+from nsopt.leaves.structure import Structure, read_records
 from nsopt.leaves.turns import Turns
-from tests.leaves.functions import assert_same_bits, in_one, interpret, random_function, sx
+from tests.leaves.functions import (
+    assert_same_bits,
+    compiled,
+    in_one,
+    interpret,
+    random_function,
+    sx,
+)
 from tests.leaves.test_in_turn import call
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -45,12 +52,13 @@ def hinges(lengths, mass=0.7, share=0.5):
 
 
 def structure_of(function):
-    return read_structure(function, Turns.alone(function))
+    turns = Turns.alone(function)
+    return Structure(turns, read_records(function, turns))
 
 
 def assert_right(*functions):
     for function in functions:
-        assert_same_bits(Leaf(function)(X, P), interpret(function, X, P))
+        assert_same_bits(compiled(Leaf(function))(X, P), interpret(function, X, P))
 
 
 def test_one_text_serves_functions_that_differ_in_numbers(written):
@@ -100,9 +108,9 @@ def test_no_more_texts_are_held_than_are_used(written, monkeypatch):
 @pytest.mark.usefixtures("written")
 def test_all_operations_in_random_order(seed):
     function = random_function(seed)
-    assert structure_of(function) is not None
+    assert read_records(function, Turns.alone(function)) is not None
     x, p = np.linspace(-0.9, 1.1, 5), np.linspace(0.3, 2.0, 4)
-    assert_same_bits(Leaf(function)(x, p), interpret(function, x, p))
+    assert_same_bits(compiled(Leaf(function))(x, p), interpret(function, x, p))
 
 
 def test_instructions_are_those_that_casadi_tells():
@@ -118,7 +126,7 @@ def test_a_function_without_numbers_or_p(written):
     x, p = sx(4, 0)
     function = ca.Function("plain", [x, p], [ca.vertcat(x[0] * x[1] - x[2], 2 * x[3], x[0])])
     for _ in range(2):
-        made = Leaf(function)
+        made = compiled(Leaf(function))
         assert_same_bits(made(X[:4], []), interpret(function, X[:4], []))
     assert len(written) == 1
 
@@ -128,7 +136,7 @@ def test_what_calls_others_is_read_one_by_one(written):
     called = ca.Function("called", [y], [ca.hypot(y[0], 0.7 * y[1])], {"never_inline": True})
     x, p = sx(2, 1)
     function = ca.Function("calls", [x, p], [called(x) + p])
-    assert structure_of(function) is None
+    assert read_records(function, Turns.alone(function)) is None
     for _ in range(2):
         assert_same_bits(Leaf(function)([0.2, 0.3], [0.5]), interpret(function, [0.2, 0.3], [0.5]))
 
@@ -154,7 +162,7 @@ def in_turn(lengths, mass=0.7, calls=False):
 def assert_in_turn(*functions):
     """Compare functions of x, of nothing, of z and of all, in turn."""
     *each, last = functions
-    code = LeavesInTurn(in_one(each, last)).code
+    code = compiled(LeavesInTurn(in_one(each, last))).code
     numbers, kept = np.concatenate([P, X, Z]), np.full(code.kept, np.nan)
     for k, (function, own) in enumerate(zip(each, (X, Z[:0], Z), strict=True)):
         y = np.full(function.numel_out(0), np.nan)
@@ -197,6 +205,6 @@ def test_functions_in_turn_that_are_parted_otherwise_have_another_text(written):
 def test_functions_in_turn_of_which_one_calls_others_are_read_one_by_one(written):
     functions = in_turn([0.3] * 11, calls=True)
     whole = in_one(functions[:-1], functions[-1])
-    assert read_structure(whole, Turns.of(whole)) is None
+    assert read_records(whole, Turns.of(whole)) is None
     assert_in_turn(*functions)
     assert len(written) == 1

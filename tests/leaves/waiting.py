@@ -13,5 +13,5 @@ def finish():
         done.set()
         yield
 
-    background.begin(tell())
+    background.begin(tell)
     assert done.wait(60)

@@ -1,0 +1,85 @@
+"""Steps that are interpreted and steps by machine code have the same bits."""
+
+import numpy as np
+import pytest
+
+from nsopt import (
+    GROUND,
+    Body,
+    Composition,
+    ContactLaw,
+    Frame,
+    Mechanism,
+    Revolute,
+    RevoluteClearance,
+    StepBounds,
+    Variational,
+    assemble,
+    batch_step,
+    simulate,
+)
+from nsopt.leaves import INTERPRETED
+from nsopt.simulation import StepKernel, step_kernel
+
+H = 1e-3
+
+
+def rods(joint):
+    """Return two rods that swing from each other, each model its own."""
+    rods = [Body(f"rod{k}", 1.3, (1e-3, 0.1, 0.1), position=(0.5 + k, 0, 0)) for k in range(2)]
+    ends = [Frame(GROUND), Frame.at(rods[0], (1, 0, 0))]
+    joints = [joint(f"hinge{k}", ends[k], Frame.at(rods[k], (k, 0, 0))) for k in range(2)]
+    ideal = joint is Revolute
+    mechanism = Mechanism(rods, joints if ideal else (), "relative" if ideal else "absolute")
+    return assemble(mechanism, () if ideal else joints, gravity=(0, -9.81, 0))
+
+
+def worn(*at):
+    law = ContactLaw(friction=0.2)
+    return RevoluteClearance(*at, clearance=1e-3, length=0.1, axial_clearance=1e-3, law=law)
+
+
+MODELS = {"contacts": (worn, Variational()), "programs that repeat": (Revolute, Composition())}
+
+
+def numbers(joint, scheme):
+    bounds = StepBounds(H, H)
+    data = simulate(
+        rods(joint), duration=0.04, steps=bounds, scheme=scheme, check=None, progress=False
+    ).data
+    return np.concatenate([data[name].values.ravel() for name in ("q", "v", "h", "impulse")])
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_steps_have_the_same_bits_at_all_levels(model, monkeypatch):
+    """The third run begins interpreted, and goes on by machine code as soon as there is some."""
+    make, found = StepKernel.__init__, []
+    for level in (INTERPRETED, 0, None):
+        soon = 0.0 if level is None else np.inf
+        monkeypatch.setattr(step_kernel, "SOON", soon)
+        monkeypatch.setattr(step_kernel, "SHORT", 0.0 if level is None else 0.05)
+
+        def make_at(kernel, *given, level=level, **options):
+            make(kernel, *given, **options)
+            for leaf in kernel._leaves if level == 0 else ():
+                leaf.compile(level)
+
+        monkeypatch.setattr(StepKernel, "__init__", make_at)
+        found.append(numbers(*MODELS[model]))
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+
+
+def test_many_states_go_on_by_machine_code(monkeypatch):
+    """Interpreted in two threads, and from the next attempts on not."""
+    monkeypatch.setattr(step_kernel, "SOON", np.inf)
+    found = []
+    for level in (INTERPRETED, 0):
+        batch = batch_step(rods(Revolute), 3, H, substeps=20, threads=2)
+        batch.step()
+        if level == 0:
+            for leaf in batch._kernel._leaves:
+                leaf.compile(level)
+        batch.step()
+        found.append(batch.q)
+    np.testing.assert_array_equal(*found)
