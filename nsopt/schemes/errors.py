@@ -9,7 +9,7 @@ import casadi as ca
 
 from nsopt.schemes.balance import Balance
 from nsopt.schemes.node import Node
-from nsopt.schemes.terms import kinetic, momentum_rate, smooth_forces, square
+from nsopt.schemes.terms import kinetic, momentum_rate, smooth_forces, square, squares
 
 
 class Errors(NamedTuple):
@@ -83,40 +83,26 @@ def symmetric_errors(
     forces = h / 2 * (K_1 - K)
     changed = forces + (W_1 - W) @ lam + (F_1 - F) @ mu
     uneven = forces + (1 - impact) * (W_1 @ lam_1 - W @ lam + F_1 @ mu_1 - F @ mu_0)
-    speed = mean_speed(second.M if M is None else M, uneven)
-    quadrature = quadrature_error(first, h, v, K + K_1)
     dv = second.after - first.before
-    energy = symmetric_energy_error(second.M, first.M, changed, dv, quadrature, v)
-    # Loads work on the mean velocity of each half, potentials on that of the move.
-    energy += ca.sqrt(square(second.M, uneven) * square(second.M, h / 2 * (K + K_1))) / 4
-    return Errors(energy, h / 6 * speed)
-
-
-def symmetric_energy_error(
-    M: ca.SX, M_start: ca.SX, changed: ca.SX, dv: ca.SX, quadrature: ca.SX, v: ca.SX
-) -> ca.SX:
-    """Return an estimate of the local energy error of a symmetric step [J], of order h^3.
-
-    Parameters
-    ----------
-    M, M_start : SX (nv, nv)
-        Mass matrix at both ends.
-    changed : SX (nv,)
-        By which the impulses change if all are taken at the other end.
-    dv : SX (nv,)
-        Change of the velocity.
-    quadrature : SX (nv,)
-        `quadrature_error` of the smooth forces: where they set in, all of the error.
-    v : SX (nv,)
-        On the way.
-    """
-    twice = 2 * kinetic(M, dv)
-    from_forces = ca.sqrt(square(M, changed) * twice) / 2 + ca.sqrt(
-        square(M, quadrature) * 2 * kinetic(M, v)
+    from_changed, from_quadrature, from_mass, from_uneven, from_mean = squares(
+        second.M,
+        changed,
+        # Where forces set in this is all of the error.
+        quadrature_error(first, h, v, K + K_1),
+        (second.M - first.M) @ dv,
+        uneven,
+        h / 2 * (K + K_1),
     )
-    if (M - M_start).is_zero():
-        return from_forces
-    return from_forces + ca.sqrt(square(M, (M - M_start) @ dv) * twice)
+    twice = 2 * kinetic(second.M, dv)
+    energy = (
+        ca.sqrt(from_changed * twice) / 2
+        + ca.sqrt(from_quadrature * 2 * kinetic(second.M, v))
+        + ca.sqrt(from_mass * twice)
+        # Loads work on the mean velocity of each half, potentials on that of the move.
+        + ca.sqrt(from_uneven * from_mean) / 4
+    )
+    speed = _speed(second.M, from_uneven) if M is None else mean_speed(M, uneven)
+    return Errors(energy, h / 6 * speed)
 
 
 def quadrature_error(b: Balance, h: ca.SX, v: ca.SX, ends: ca.SX) -> ca.SX:
@@ -142,4 +128,8 @@ def quadrature_error(b: Balance, h: ca.SX, v: ca.SX, ends: ca.SX) -> ca.SX:
 
 def mean_speed(M: ca.SX, impulse: ca.SX) -> ca.SX:
     """Return the speed that an impulse gives a mechanism at rest, in the metric of the mass."""
-    return ca.sqrt(square(M, impulse) * M.size1() / ca.trace(M))
+    return _speed(M, square(M, impulse))
+
+
+def _speed(M: ca.SX, energy: ca.SX) -> ca.SX:
+    return ca.sqrt(energy * M.size1() / ca.trace(M))

@@ -39,8 +39,10 @@ class StepContacts:
 
 def contacts_of_step(d: Dynamics, start: Node, h: ca.SX, closed: float) -> StepContacts:
     """Return the contacts of a step of h; closed up to that part of their typical opening."""
-    at = start.at
-    free = ca.solve(metric(d.mass(start.q, start.p)), smooth_forces(d, *at, start.v))
+    if start.gap.numel() == 0:
+        return StepContacts(ca.SX(0, 1), ca.SX(0, 1), ca.SX(d.nv, 0))
+    at, forces = start.at, smooth_forces(d, *start.at, start.v)
+    free = ca.ldl_solve(forces, *ca.ldl(metric(d.mass(start.q, start.p))))
     there = (start.t + h, d.retract(start.q, h * (start.v + h / 2 * free)), start.p)
     touch = closed * d.gap_scale(start.p)
     # What lies on its wall and still approaches is about to hit it.
@@ -49,9 +51,6 @@ def contacts_of_step(d: Dynamics, start: Node, h: ca.SX, closed: float) -> StepC
     cosine = ca.sum1(d.contact_normals(*at) * d.contact_normals(*there)).T
     lasting = shut * (cosine > SAME_SIDE)
     slope = ca.fmax(d.slope(*there), 1e-6)
-    n = shut.numel()
-    if n == 0:
-        return StepContacts(shut, lasting, ca.SX(d.nv, 0))
     normals = d.gap_matrix(*there) / ca.repmat(slope.T, d.nv, 1)
     D = ca.if_else(ca.repmat(lasting.T, d.nv, 1), start.W, normals)
     return StepContacts(shut, lasting, D)
