@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nsopt.leaves import routines
 from nsopt.leaves.instructions import Instructions
 from nsopt.leaves.lane_by_lane import write_lane_by_lane
-from nsopt.leaves.routines import Routine, divide_long, divide_values, place_values
+from nsopt.leaves.routines import Routine, divide_long, divide_values, is_long, place_values
 from nsopt.leaves.text import (
     Part,
     call_all,
@@ -68,7 +67,7 @@ def _write_in_lanes(
     instructions: Instructions, routine: Routine, lanes: int
 ) -> tuple[list[Part], int]:
     """Write a routine in lanes; return its pieces and the length of their scratch array."""
-    if len(routine.values) <= routines.PIECE:
+    if not is_long(routine):
         return [write_routine(instructions, routine, lanes)], 0
     whole = routine._replace(arrays=routine.arrays[:-1])
     pieces, scratch = divide_long(instructions, whole)

@@ -17,6 +17,10 @@ from nsopt.leaves.turns import InTurn
 PIECE = 2000
 """Values in a piece at most; half or twice as many take LLVM about the same time."""
 
+COPIES = 300
+"""Numbers that a piece copies at most: level 2 takes 1.4 s for two thousand, for fourteen thousand
+half a minute."""
+
 
 class Routine(NamedTuple):
     """A function without a result, which reads and writes arrays.
@@ -199,15 +203,30 @@ def divide_long(instructions: Instructions, routine: Routine) -> tuple[list[Rout
     wanted = {value: [*places] for value, places in routine.wanted.items()}
     for value, place in scratch.items():
         wanted.setdefault(value, []).append(place)
-    elsewhere = wanted.keys() - set(routine.values)
-    pieces = []
-    for k, part in enumerate(parts):
-        stored = [*sorted(elsewhere), *part] if k == 0 else part
-        here = {value: wanted[value] for value in stored if value in wanted}
-        arrays = (*routine.arrays, "scratch")
-        name, of_group = f"{routine.name}_{k}", routine.instances > 0
-        pieces.append(Routine(name, arrays, part, given, here, of_group=of_group))
+    stored = [{value: wanted[value] for value in part if value in wanted} for part in parts]
+    copies = _list_copies(routine)
+    for begin in range(0, len(copies), COPIES):
+        parts.append([])
+        stored.append({})
+        for value, place in copies[begin : begin + COPIES]:
+            stored[-1].setdefault(value, []).append(place)
+    arrays, of_group = (*routine.arrays, "scratch"), routine.instances > 0
+    pieces = [
+        Routine(f"{routine.name}_{k}", arrays, part, given, here, of_group=of_group)
+        for k, (part, here) in enumerate(zip(parts, stored, strict=True))
+    ]
     return pieces, length
+
+
+def is_long(routine: Routine) -> bool:
+    """Tell whether a routine is to be divided."""
+    return len(routine.values) > PIECE or len(_list_copies(routine)) > COPIES
+
+
+def _list_copies(routine: Routine) -> list[tuple[int, Place]]:
+    """Return where values go that a routine does not compute."""
+    elsewhere = routine.wanted.keys() - set(routine.values)
+    return [(value, place) for value in sorted(elsewhere) for place in routine.wanted[value]]
 
 
 def divide_row(instructions: Instructions, values: list[int]) -> list[list[int]]:

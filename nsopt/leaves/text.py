@@ -6,11 +6,10 @@ import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nsopt.leaves import routines
 from nsopt.leaves.instructions import BRANCH, RESULT, Conditional, Instructions
 from nsopt.leaves.operations import constant, declarations, operations_in, type_of
 from nsopt.leaves.places import Place, Single, declare_arrays
-from nsopt.leaves.routines import Routine, divide_long, routine_of_side
+from nsopt.leaves.routines import Routine, divide_long, is_long, routine_of_side
 
 CHOICE = """%{3} = fcmp ogt double {0}, -1.0
 %{4} = fcmp olt double {0}, 1.0
@@ -83,7 +82,7 @@ def name_alone(operation: int, lanes: int) -> str:
 
 def write_functions(instructions: Instructions, routine: Routine, lanes: int = 1) -> list[Part]:
     """Write one function, or its pieces and a function that calls them."""
-    if len(routine.values) <= routines.PIECE:
+    if not is_long(routine):
         return [write_routine(instructions, routine, lanes)]
     pieces, scratch = divide_long(instructions, routine)
     array = f"%scratch = alloca [{scratch} x {type_of(lanes)}], align 64\n"

@@ -63,6 +63,18 @@ def test_sizes(sizes, y):
     assert (leaf.code.x, leaf.code.p, leaf.code.y) == (*sizes, function.numel_out(0))
 
 
+def test_long_rows_of_copies_are_divided(monkeypatch):
+    """Of zeros, of inputs and of what is computed; LLVM takes long for many in one function."""
+    monkeypatch.setattr(routines, "COPIES", 7)
+    x, p = sx(3, 2)
+    y = ca.vertcat(ca.SX.zeros(40), *[x] * 5, ca.sin(x), *[p] * 5, ca.sin(p), ca.cos(x[0] * p[1]))
+    leaf = compiled(Leaf(ca.Function("copies", [x, p], [ca.densify(y)])))
+    given = np.array([0.3, 0.4, 0.5]), np.array([0.6, 0.7])
+    assert_same_bits(leaf(*given), interpret(leaf._function, *given))
+    functions = "".join(leaf._text.modules).split("define ")
+    assert max(text.count("store ") for text in functions) <= 7 + 4  # those of what it computes
+
+
 def test_any_entries_of_long_columns_are_told_apart():
     x, p = sx(60, 60)
     for k in range(60):
