@@ -29,6 +29,9 @@ _EVALUATE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_vo
 INTERPRETED = -1
 """Level of what is interpreted: CasADi's instructions as they are stated."""
 
+SOON, LATER = 0.05, 0.5
+"""Seconds of use after which better code is begun: of what is interpreted, and of level 0."""
+
 
 class LeafCode(NamedTuple):
     """Machine code of y = f(x, p); what depends on p alone is computed once.
@@ -124,6 +127,7 @@ class Improving(Generic[Code]):
         self._code: Code | None = None
         self._lock = threading.Lock()
         self._asked = 0  # the process in which better code is made
+        self._spent = 0.0  # seconds of use of the code that is ready
 
     def _of(self, addresses: list[int], kept: int, level: int) -> Code:
         """Return code by the addresses of its routines."""
@@ -146,6 +150,12 @@ class Improving(Generic[Code]):
         made = self._make(level)
         with self._lock:
             self._code = made
+
+    def spend(self, seconds: float) -> None:
+        """Count seconds of use; better code is begun in the background once they repay it."""
+        self._spent += seconds
+        if self._spent > (SOON if self._made_by == INTERPRETED else LATER):
+            self.improve()
 
     def improve(self) -> None:
         """Have better code found or made in the background; ``code`` is that when it is done.
@@ -196,7 +206,7 @@ class Improving(Generic[Code]):
                 yield
             better = self._load(objects, level)
         with self._lock:
-            self._code, self._asked = better, 0
+            self._code, self._asked, self._spent = better, 0, 0.0
 
     def _load(self, objects: list[bytes], level: int) -> Code:
         text = self._text

@@ -6,6 +6,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from time import perf_counter
 from typing import NamedTuple
 
 import casadi as ca
@@ -143,8 +144,10 @@ class SquareSolver:
         found = Workspace._make(np.split(space, np.cumsum(sizes)[:-1]))
         found.x[:] = x
         code.keep(p, found.kept)
-        numbers = self._newton.numbers
-        return found, *solve_square(packed, space, code.evaluate, numbers, last, 1.0)
+        begin, numbers = perf_counter(), self._newton.numbers
+        residual, steps = solve_square(packed, space, code.evaluate, numbers, last, 1.0)
+        self._values.spend(perf_counter() - begin)
+        return found, residual, steps
 
 
 def _sizes(mpcc: Mpcc) -> Sizes:

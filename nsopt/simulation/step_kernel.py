@@ -32,10 +32,6 @@ Array = NDArray[np.float64]
 KernelCode = tuple[ChainCode, PackedPrograms, NewtonNumbers]
 """What kernels are given beside states."""
 
-SOON, LATER = 0.05, 0.5
-"""Seconds of interpreted steps after which machine code is begun, of level 0, and of steps by that
-after which quicker code is."""
-
 SHORT = 0.05
 """Seconds that a call of the kernels takes, about, while code is interpreted: then that which is
 ready takes over."""
@@ -70,7 +66,6 @@ class StepKernel(StepRules):
         self._step = StepCode.of(program.parts, program.given, ca.vertcat(*found))
         self._size, self._judged = (column_leaf(f) for f in (self.size, self.judge))
         self._checks, self._recorded = program.ends[-1].numel(), sum(sizes)
-        self._seconds, self._level = 0.0, INTERPRETED  # of calls by code of that level
         self._kept = self._step.addresses.kept
         self._packed = self._pack(self._kept)
         for leaf in self._leaves:
@@ -149,7 +144,8 @@ class StepKernel(StepRules):
             begin = perf_counter()
             new = run(code, part)
             seconds = perf_counter() - begin
-            self._improve(seconds, level)
+            for leaf in self._leaves:
+                leaf.spend(seconds)
             made += new
             if made < part.stop:
                 break
@@ -162,14 +158,6 @@ class StepKernel(StepRules):
             raise ValueError(
                 f"z and parameters have shapes {states.shape}, {known.shape}, not {sizes}"
             )
-
-    def _improve(self, seconds: float, level: int) -> None:
-        """Begin better code, in the background, once steps by one level have taken long enough."""
-        self._seconds = seconds + (self._seconds if level == self._level else 0.0)
-        self._level = level
-        if self._seconds > (SOON if level == INTERPRETED else LATER):
-            for leaf in self._leaves:
-                leaf.improve()
 
     @property
     def _leaves(self) -> list[Leaf | LeavesInTurn]:

@@ -18,7 +18,7 @@ from nsopt import (
     batch_step,
     simulate,
 )
-from nsopt.leaves import INTERPRETED
+from nsopt.leaves import INTERPRETED, leaf
 from nsopt.simulation import StepKernel, step_kernel
 
 H = 1e-3
@@ -56,13 +56,13 @@ def test_steps_have_the_same_bits_at_all_levels(model, monkeypatch):
     make, found = StepKernel.__init__, []
     for level in (INTERPRETED, 0, None):
         soon = 0.0 if level is None else np.inf
-        monkeypatch.setattr(step_kernel, "SOON", soon)
+        monkeypatch.setattr(leaf, "SOON", soon)
         monkeypatch.setattr(step_kernel, "SHORT", 0.0 if level is None else 0.05)
 
         def make_at(kernel, *given, level=level, **options):
             make(kernel, *given, **options)
-            for leaf in kernel._leaves if level == 0 else ():
-                leaf.compile(level)
+            for one in kernel._leaves if level == 0 else ():
+                one.compile(level)
 
         monkeypatch.setattr(StepKernel, "__init__", make_at)
         found.append(numbers(*MODELS[model]))
@@ -72,14 +72,14 @@ def test_steps_have_the_same_bits_at_all_levels(model, monkeypatch):
 
 def test_many_states_go_on_by_machine_code(monkeypatch):
     """Interpreted in two threads, and from the next attempts on not."""
-    monkeypatch.setattr(step_kernel, "SOON", np.inf)
+    monkeypatch.setattr(leaf, "SOON", np.inf)
     found = []
     for level in (INTERPRETED, 0):
         batch = batch_step(rods(Revolute), 3, H, substeps=20, threads=2)
         batch.step()
         if level == 0:
-            for leaf in batch._kernel._leaves:
-                leaf.compile(level)
+            for one in batch._kernel._leaves:
+                one.compile(level)
         batch.step()
         found.append(batch.q)
     np.testing.assert_array_equal(*found)
