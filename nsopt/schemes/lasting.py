@@ -8,7 +8,7 @@ import casadi as ca
 
 from nsopt.mechanics import Dynamics
 from nsopt.schemes.node import Node
-from nsopt.schemes.terms import metric, smooth_forces
+from nsopt.schemes.terms import smooth_forces, solve_mass
 
 ARRIVING = 100
 """Times what counts as touching, the way in a step from which a contact still arrives."""
@@ -42,7 +42,7 @@ def contacts_of_step(d: Dynamics, start: Node, h: ca.SX, closed: float) -> StepC
     if start.gap.numel() == 0:
         return StepContacts(ca.SX(0, 1), ca.SX(0, 1), ca.SX(d.nv, 0))
     at, forces = start.at, smooth_forces(d, *start.at, start.v)
-    free = ca.ldl_solve(forces, *ca.ldl(metric(d.mass(start.q, start.p))))
+    free = solve_mass(d.mass(start.q, start.p), forces)
     there = (start.t + h, d.retract(start.q, h * (start.v + h / 2 * free)), start.p)
     touch = closed * d.gap_scale(start.p)
     # What lies on its wall and still approaches is about to hit it.

@@ -24,9 +24,9 @@ from nsopt.schemes.terms import (
     between_walls,
     coordinates_after,
     mean_joint_friction,
-    metric,
     rolling,
     smooth_forces,
+    solve_mass,
 )
 from nsopt.schemes.walls import Approach, WallFigures, turned_directions
 
@@ -154,7 +154,7 @@ class MoreauJean(UnifiedScheme):
     def refine(self, step: Step) -> Step:
         (b,) = step.transition.balances
         # As those of an impact the impulses meet the velocity that the other forces lead to.
-        met = (b.before + b.after + ca.solve(metric(b.M), b.h * b.K)) / 2
+        met = (b.before + b.after + solve_mass(b.M, b.h * b.K)) / 2
         step = replace(step, contact_work=ca.dot(b.contact_impulse, met) - b.wall_work)
         if not self.project:
             return step
@@ -227,7 +227,9 @@ def _bend(d: Dynamics, start: Node, h: ca.SX) -> ca.SX:
 
     Without it what lies on a shaken floor would be let go whenever the floor is about to slow down.
     """
+    if not start.drift.nnz():  # no wall moves
+        return ca.SX.zeros(start.gap.numel())
     t, q, p = start.at
-    a = ca.solve(metric(d.mass(q, p)), smooth_forces(d, *start.at, start.v) + start.drive)
+    a = solve_mass(d.mass(q, p), smooth_forces(d, *start.at, start.v) + start.drive)
     moving = ca.SX(start.drift.sparsity(), 1)
     return moving * h**2 / 4 * (start.W.T @ a + d.gap_bias(t, q, start.v, p))

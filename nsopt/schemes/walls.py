@@ -10,7 +10,7 @@ from nsopt.mechanics import Dynamics
 from nsopt.schemes.balance import Balance
 from nsopt.schemes.modes import TOUCH
 from nsopt.schemes.node import Node
-from nsopt.schemes.terms import kinetic, metric
+from nsopt.schemes.terms import kinetic, solve_mass
 
 MATTERS = 1e-2
 """Of the largest impulse, that from which the time of an impact matters."""
@@ -259,11 +259,10 @@ def _of_distances(d: Dynamics, node: Node, v: ca.SX) -> ca.SX:
 
 def respond(M: ca.SX, C: ca.SX, impulse: ca.SX) -> ca.SX:
     """Return by how much impulses (nv, n) change the velocity of bodies held by ideal joints."""
-    M = metric(M)
-    free = ca.solve(M, impulse)
+    free = solve_mass(M, impulse)
     if not C.size1():
         return free
-    carried = ca.solve(M, C.T)
+    carried = solve_mass(M, C.T)
     S = C @ carried
     S += REDUNDANT * ca.trace(S) * ca.SX.eye(C.size1())
     return free - carried @ ca.solve(S, C @ free)
