@@ -109,7 +109,8 @@ def measured(n: int, repeats: int) -> Parts:
     state, _ = kernel(z, parameters, made)
     chain_code, tables, _ = kernel._code()
     layout = kernel.layout
-    t, q, v, _, x, _ = layout.state(state)
+    now = layout.state(state)
+    t, q, v, x = now.t, now.q, now.v, now.x
     p, _, scales = layout.given(parameters)
     numbers, space = np.concatenate([t, q, v, p, [STEP], scales, x]), np.zeros(tables.space)
     scratch = np.zeros(10 * state.size)
