@@ -141,7 +141,7 @@ def _functions(s: SymbolicMechanism) -> Dynamics:
         **nonholonomic_functions(s),
         **effort_functions(s),
         reactions=ReactionFunction(s).make(),
-        **ForceFunctions(s).all(),
+        **ForceFunctions(s).all(coordinates.kinetic(q, v, s.state.value)),
         joint_names=tuple(joint.name for joint in s.joints()),
         **joint_coordinate_functions(s),
         **constraint_functions(s),

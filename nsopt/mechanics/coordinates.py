@@ -119,6 +119,10 @@ class Coordinates(ABC):
         """Return M a + bias, shape (nv,)."""
         return self.mass(q, value) @ a + self.bias(q, v, value)
 
+    def kinetic(self, q: ca.SX, v: ca.SX, value: Value) -> ca.SX:
+        """Return the kinetic energy [J]."""
+        return ca.dot(v, self.mass(q, value) @ v) / 2
+
     @abstractmethod
     def start(self, refuse: bool = True) -> tuple[Array, Array]:
         """Return q (nq,) and v (nv,) of the poses and velocities that the bodies state.

@@ -19,8 +19,8 @@ class ForceFunctions:
     def __init__(self, symbolic: SymbolicMechanism) -> None:
         self._symbolic = symbolic
 
-    def all(self) -> dict[str, Any]:
-        """Return all of them by name."""
+    def all(self, kinetic: ca.SX) -> dict[str, Any]:
+        """Return all of them by name, given the kinetic energy."""
         s, m = self._symbolic.state, self._symbolic
         g = s.value(m.gravity)
         weight = ca.SX(0)
@@ -36,13 +36,11 @@ class ForceFunctions:
             for potential, sign in work.displacements:
                 applied += sign * m.gradient(potential).T
                 energy -= sign * potential
-        # M v: bodies that begin to move, in fewer operations than by the mass matrix.
-        momentum = m.coordinates.inertial(m.q, ca.SX.zeros(m.v.numel()), m.v, s.value)
         return {
             "applied": m.function("applied", "t q v p", applied),
             "scheduled": m.function("scheduled", "t q v p", applied - controlled),
             "external": m.function("external", "t q v p", external),
-            "kinetic": m.function("kinetic", "t q v p", ca.dot(m.v, momentum) / 2),
+            "kinetic": m.function("kinetic", "t q v p", kinetic),
             "potential": m.function("potential", "t q v p", energy),
             **self._resistance(),
             **self._outputs([force for force, _ in m.forces]),

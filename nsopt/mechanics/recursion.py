@@ -154,6 +154,20 @@ class Recursion:
             accelerations.append(_Acceleration(w, wdot, a, B))
         return accelerations
 
+    def kinetic(self, v: ca.SX) -> ca.SX:
+        """Return the kinetic energy [J]: half the operations of v^T M v / 2 with its matrix."""
+        energy, moves, zero = ca.SX(0), list[tuple[ca.SX, ca.SX]](), ca.SX.zeros(3)
+        for link, (R, p) in zip(self.tree.links, self.poses, strict=True):
+            up, turning = moves[link.parent] if link.parent >= 0 else (zero, zero)
+            rates = link.rates(v)
+            w = R.T @ turning + link.turn @ rates
+            u = R.T @ (up + ca.cross(turning, p)) + link.slide @ rates
+            m, h, J = link.inertia(self.tree.value)
+            push, spin = m * u + 2 * ca.cross(w, h), J @ w
+            energy += (ca.dot(u, push) + ca.dot(w, spin) + ca.sum1(link.rotor * rates**2)) / 2
+            moves.append((u, w))
+        return energy
+
     def mass_matrix(self, nv: int) -> ca.SX:
         """Return M (nv, nv) by composite links; entries of unrelated freedoms are left out."""
         composite = [link.inertia(self.tree.value) for link in self.tree.links]

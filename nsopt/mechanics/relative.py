@@ -191,6 +191,9 @@ class RelativeCoordinates(Coordinates):
     def inertial(self, q: ca.SX, v: ca.SX, a: ca.SX, value: Value) -> ca.SX:
         return self._recursion(q, value).newton_euler(v, a, ca.SX.zeros(3))[0]
 
+    def kinetic(self, q: ca.SX, v: ca.SX, value: Value) -> ca.SX:
+        return self._recursion(q, value).kinetic(v)
+
     def start(self, refuse: bool = True) -> tuple[Array, Array]:
         q, rates, motions, misfits = self._stated
         if refuse:

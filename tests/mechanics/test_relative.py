@@ -96,6 +96,16 @@ def test_rate_and_energy_by_recursion_are_those_of_the_mass_matrix(row):
 
 @each_joint
 @ways
+def test_same_kinetic_energy(row, inward):
+    pair = pair_of(row, inward)
+    q, v = pair.sample()
+    x, u = pair.in_absolute(q, v)
+    energy = float(pair.absolute.kinetic(0, x, u, []))
+    assert float(pair.relative.kinetic(0, q, v, [])) == pytest.approx(energy, rel=1e-12)
+
+
+@each_joint
+@ways
 def test_same_reactions(row, inward):
     pair = pair_of(row, inward)
     q, v = pair.sample(1)

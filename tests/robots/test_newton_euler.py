@@ -317,6 +317,10 @@ def test_mimics_project_the_free_mechanism(ways):
     close(mass_matrix(bound)(q), P.T @ np.array(mass_matrix(free)(full[0])) @ P)
     close(flat(forward_dynamics(bound, G)(q, v, tau)), a, 1e-10)
     close(joint_reactions(bound, G)(q, v, a), joint_reactions(free, G)(*full))
+    energies = [
+        float(assemble(x).kinetic(0, *at, [])) for x, at in ((free, full[:2]), (bound, (q, v)))
+    ]
+    close(energies, np.full(2, full[1] @ np.array(mass_matrix(free)(full[0])) @ full[1] / 2))
 
 
 def test_bodies_fixed_to_each_other_are_one():
