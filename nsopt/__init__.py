@@ -140,6 +140,7 @@ from nsopt.result import Result
 from nsopt.schemes import (
     Composition,
     ContactAligned,
+    ExplicitMidpoint,
     LinearisedClosure,
     MoreauJean,
     NewtonImpact,
@@ -204,6 +205,7 @@ __all__ = [
     "ErrorControl",
     "ExactPenalty",
     "Excess",
+    "ExplicitMidpoint",
     "ExponentialLaw",
     "ExtensionSpring",
     "FirstOrderHold",

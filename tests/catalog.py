@@ -376,7 +376,11 @@ def _steps_like(scheme: Scheme) -> tuple[object, ...]:
 
 KINDS = list({_steps_like(x): x for x in reversed(SCHEMES)}.values())[::-1]
 """The first of each kind, for tests whose subject is not the form of a scheme."""
-SMOOTH_SCHEMES = [ns.Composition(), ns.RungeKutta()]  # for mechanisms without contacts
+SMOOTH_SCHEMES = [
+    ns.Composition(),
+    ns.RungeKutta(),
+    ns.ExplicitMidpoint(),
+]  # for mechanisms without contacts
 CONTROLS = [
     ns.LargestStep(),
     ns.ErrorControl(1e-6),

@@ -1,6 +1,12 @@
 """Mechanics: frames, bodies, the contracts of elements, mechanisms and their dynamics."""
 
-from nsopt.mechanics.acceleration import IndexOne, Instant, acceleration, state_index_one
+from nsopt.mechanics.acceleration import (
+    IndexOne,
+    Instant,
+    acceleration,
+    explicit_index_one,
+    state_index_one,
+)
 from nsopt.mechanics.actuator import Actuator, Mimic
 from nsopt.mechanics.assembly import assemble
 from nsopt.mechanics.bodies import Body
@@ -107,6 +113,7 @@ __all__ = [
     "consistent",
     "entry_named",
     "equilibrium",
+    "explicit_index_one",
     "implied_rows",
     "joint_resistance",
     "recall_calls",

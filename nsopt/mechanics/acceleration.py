@@ -84,6 +84,16 @@ def state_index_one(
     return IndexOne(a, pushes, friction, coordinate_rates(d, x))
 
 
+def explicit_index_one(d: Dynamics, x: Instant) -> IndexOne:
+    """Return the accelerations of a mechanism without ideal joints to close, nor their friction.
+
+    By M = L D L^T, along a tree without fill-in: there is nothing to solve for.
+    """
+    M, applied = d.mass(x.q, x.p), d.applied(*x) - d.bias(x.q, x.v, x.p)
+    vdot = ca.ldl_solve(applied, *ca.ldl(M))
+    return IndexOne(vdot, ca.SX(0, 1), ca.SX(d.nv, 1), coordinate_rates(d, x))
+
+
 def coordinate_rates(d: Dynamics, x: Instant) -> ca.SX:
     """Return the rates of the coordinates, those of internal states of friction too, (nq,)."""
     rates = d.rate_matrix(x.q) @ x.v

@@ -3,6 +3,7 @@
 from nsopt.schemes.balance import Balance, Impulses
 from nsopt.schemes.composition import Composition
 from nsopt.schemes.contact_aligned import ContactAligned
+from nsopt.schemes.explicit_midpoint import ExplicitMidpoint
 from nsopt.schemes.impact import Impact, NewtonImpact, PoissonImpact
 from nsopt.schemes.moreau_jean import MoreauJean
 from nsopt.schemes.node import Node, StepStart
@@ -21,6 +22,7 @@ __all__ = [
     "Closure",
     "Composition",
     "ContactAligned",
+    "ExplicitMidpoint",
     "Impact",
     "Impulses",
     "Interval",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.checks import not_negative
-from nsopt.mechanics import Dynamics, IndexOne, Instant, state_index_one
+from nsopt.mechanics import Dynamics, IndexOne, Instant, explicit_index_one, state_index_one
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance, Impulses
 from nsopt.schemes.errors import Errors
@@ -21,10 +21,6 @@ from nsopt.schemes.step import Step, Transition, total
 from nsopt.schemes.terms import kinetic, smooth_forces
 
 Array = NDArray[np.float64]
-
-WEIGHTS = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
-REACHES = (0.0, 1 / 2, 1 / 2, 1.0)
-"""Of h, where each stage is, along the rates of the one before."""
 
 
 class _Stage(NamedTuple):
@@ -46,6 +42,9 @@ class RungeKutta(Scheme):
     paper eliminates them, with the same motion. Euler parameters are divided by their norm at the
     end. Friction of joints acts at the instant of each stage, internal states are integrated.
 
+    Where no joint is to be closed, as in a tree in relative coordinates, and none rubs by its
+    reaction, M = L D L^T gives the accelerations: there is nothing to solve for.
+
     Ideal joints are no equations of the coordinates: what is off, at the start too, decays as
     exp(s t) with s^2 + 2 alpha s + beta^2 = 0, and what the steps add stays of order h^4 / beta^2.
     Explicit: h times the highest of the frequencies, and of these rates, must stay below 2.8.
@@ -57,22 +56,35 @@ class RungeKutta(Scheme):
     alpha, beta : float [1/s]
         Gains on rates and residuals of the ideal joints. Equal ones are aperiodic and fastest.
 
+    Attributes
+    ----------
+    weights : tuple of float
+        Of the rates of each stage, in sum 1.
+    reaches : tuple of float
+        Of h, where each stage is, along the rates of the one before.
+    uneven : tuple of float
+        Weights with which the accelerations, times h, are the estimate of the local error.
+
     Raises
     ------
     ValueError
-        If one of them is negative.
+        If a gain is negative.
     """
 
     order: ClassVar[int] = 4
     takes_contacts: ClassVar[bool] = False
     takes_joint_friction: ClassVar[bool] = True
+    weights: ClassVar[tuple[float, ...]] = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
+    reaches: ClassVar[tuple[float, ...]] = (0.0, 1 / 2, 1 / 2, 1.0)
+    uneven: ClassVar[tuple[float, ...]] = (1 / 6, -1 / 6, -1 / 6, 1 / 6)
 
     alpha: float = 50.0
     beta: float = 50.0
 
     def __post_init__(self) -> None:
-        not_negative("alpha of RungeKutta", self.alpha)
-        not_negative("beta of RungeKutta", self.beta)
+        name = type(self).__name__
+        not_negative(f"alpha of {name}", self.alpha)
+        not_negative(f"beta of {name}", self.beta)
 
     @property
     def gains(self) -> tuple[float, float]:
@@ -86,8 +98,9 @@ class RungeKutta(Scheme):
     def check(self, dynamics: Dynamics, p: Array) -> None:
         super().check(dynamics, p)
         if dynamics.latches:
+            name = type(self).__name__
             raise ValueError(
-                f"RungeKutta integrates rates of internal states, but {dynamics.latches[0]!r} is "
+                f"{name} integrates rates of internal states, but {dynamics.latches[0]!r} is "
                 "set at once when contact begins: use Variational, or state it as a number"
             )
 
@@ -97,25 +110,38 @@ class RungeKutta(Scheme):
         """State the stages, one program after the other."""
         d, now = dynamics, Instant(start.t, start.q, start.v, start.p)
         stages: list[_Stage] = []
-        for k, reach in enumerate(REACHES):
+        for k, reach in enumerate(self.reaches):
             x = now if not stages else _along(now, stages[-1], reach * h)
+            if not d.closure_names and not d.friction_joints:
+                stages.append(_Stage(x, explicit_index_one(d, x)))
+                continue
             with mpcc.before(f"stage_{k + 1}") as program:
                 sizes = (scales.force, scales.mass)
                 stages.append(_Stage(x, state_index_one(program, d, x, self.gains, sizes)))
-        q = now.q + h * total([w * s.found.qdot for w, s in zip(WEIGHTS, stages, strict=True)])
-        v = now.v + h * total([w * s.found.vdot for w, s in zip(WEIGHTS, stages, strict=True)])
+        q = now.q + h * _mean(self.weights, [s.found.qdot for s in stages])
+        v = now.v + h * _mean(self.weights, [s.found.vdot for s in stages])
         end = Node.without_drives(d, start.t + h, d.renormalise(q), start.p, v)
-        parts = zip(WEIGHTS, stages, strict=True)
-        balances = tuple(_balance(d, w * h, stage) for w, stage in parts)
-        first, second, third, last = (s.found.vdot for s in stages)
-        uneven, M = h / 6 * (first - second - third + last), balances[-1].M
-        energies = 2 * (kinetic(M, v) + kinetic(M, now.v) + kinetic(M, v - now.v))
+        parts = zip(self.weights, stages, strict=True)
+        balances = tuple(_balance(d, w * h, stage) for w, stage in parts if w)
+        uneven, M = h * _mean(self.uneven, [s.found.vdot for s in stages]), balances[-1].M
+        # As large as with the energy of the change, from rest on.
+        energies = 4 * (d.kinetic(*now) + d.kinetic(end.t, end.q, v, end.p))
         square = 2 * kinetic(M, uneven)
         speed = ca.sqrt(square * d.nv / ca.trace(M))
         errors = Errors(ca.sqrt(square * energies), h * speed)
         step = Step.of(Transition(balances, end), h, errors)
         works = [b.load_work + ca.dot(b.F @ b.impulses.mu, b.after) for b in balances]
-        return replace(step, work=total(works), closure=ca.SX.zeros(len(d.closure_names)))
+        return replace(
+            step,
+            # The sizes of all stages are about that of the last.
+            motion_size=len(balances) * balances[-1].size / h + ca.fabs(balances[-1].K),
+            work=total(works),
+            closure=ca.SX.zeros(len(d.closure_names)),
+        )
+
+
+def _mean(weights: tuple[float, ...], rates: list[ca.SX]) -> ca.SX:
+    return total([w * rate for w, rate in zip(weights, rates, strict=True)])
 
 
 def _along(now: Instant, stage: _Stage, h: ca.SX) -> Instant:

@@ -12,6 +12,7 @@ from nsopt import (
     Body,
     Compiled,
     ContactAligned,
+    ExplicitMidpoint,
     Frame,
     Mechanism,
     MoreauJean,
@@ -150,6 +151,8 @@ CASES = [euler_top, ideal_pendulum, double_pendulum_in_angles, body_sliding_in_a
 SEEN_ELSEWHERE = [
     # At the end of that motion its errors of fourth and of higher order happen to cancel.
     (RungeKutta, double_pendulum_in_angles),
+    # What brings the joint back is of higher order, and at these h and gains as large as the rest.
+    (ExplicitMidpoint, ideal_pendulum),
     # Without contacts its steps are those of Variational.
     (ContactAligned, euler_top),
     (ContactAligned, double_pendulum_in_angles),

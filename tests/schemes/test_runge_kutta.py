@@ -9,16 +9,21 @@ from nsopt import (
     Body,
     Compiled,
     CornerPath,
+    ExplicitMidpoint,
     Frame,
     LuGreLaw,
+    Mechanism,
     PlaneContact,
     Prismatic,
+    Revolute,
     RungeKutta,
     SlideFriction,
+    Solver,
     Start,
     StepBounds,
     Variational,
     acceleration,
+    assemble,
     consistent,
     simulate,
 )
@@ -58,6 +63,59 @@ def test_is_of_fourth_order_beside_scipy_on_the_same_accelerations():
     errors = [np.max(np.abs(end - q)) for end in ends]
     assert errors[1] < 1e-6
     assert errors[0] / errors[1] == pytest.approx(16, rel=0.25)
+
+
+def slow_acceleration(d, q, v):
+    """M^-1 (applied - bias), by NumPy."""
+    forces = array(d.applied(0, q, v, []) - d.bias(q, v, []))
+    return np.linalg.solve(np.asarray(d.mass(q, [])), forces)
+
+
+def thrown_pair():
+    """Two bodies on a hinge, thrown, with nothing to hold them."""
+    first = Body("first", 1.0, (0.1, 0.2, 0.25), position=(0.4, 0, 0))
+    second = Body("second", 0.5, (0.03, 0.05, 0.06), position=(1.0, 0, 0))
+    hinge = Revolute("hinge", Frame.at(first, (0.7, 0, 0)), Frame.at(second, (0.7, 0, 0)))
+    d = assemble(Mechanism([first, second], [hinge], "relative"), gravity=(0, 0, -G))
+    return d, Start(Start.stated(d).q, np.array([1.0, -0.5, 2.0, 3.0, -2.0, 1.0, 4.0]))
+
+
+@pytest.mark.parametrize(
+    ("scheme", "sizes"),
+    [(RungeKutta(), (2e-2, 1e-2)), (ExplicitMidpoint(), (4e-3, 2e-3))],
+    ids=["four stages", "two stages"],
+)
+def test_a_tree_needs_no_unknowns_and_has_its_order(scheme, sizes):
+    """A free tree against scipy: Euler parameters, base and joint coupled by the mass matrix."""
+    d, start = thrown_pair()
+
+    def rate(t, x):
+        q, v = x[: d.nq], x[d.nq :]
+        return np.concatenate([array(d.rate_matrix(q) @ v), slow_acceleration(d, q, v)])
+
+    begin = np.concatenate([start.q, start.v])
+    x = solve_ivp(rate, (0, 0.4), begin, "DOP853", rtol=1e-11, atol=1e-12).y[:, -1]
+    results = [run(d, 0.4, h, start, scheme=scheme, **CHAIN) for h in sizes]
+    assert results[0]["iterations"].values[1:].max() == 0
+    errors = [np.abs(result["q"].values[-1] - x[: d.nq]).max() for result in results]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(scheme.order, abs=0.15)
+    assert errors[1] < 1e-4
+
+
+@pytest.mark.parametrize("solver", [Compiled(), Solver()], ids=["chain", "steps"])
+def test_steps_without_unknowns_are_those_of_the_formula(solver):
+    """One step of the midpoint rule by hand."""
+    d, start = thrown_pair()
+    h = 1e-2
+    q, v = start.q, start.v
+    half = q + h / 2 * array(d.rate_matrix(q) @ v)
+    speed = v + h / 2 * slow_acceleration(d, q, v)
+    end = q + h * array(d.rate_matrix(half) @ speed)
+    end[3:7] /= np.linalg.norm(end[3:7])
+    result = run(d, h, h, start, scheme=ExplicitMidpoint(), solver=solver)
+    assert result["q"].values[-1] == pytest.approx(end, abs=1e-13)
+    changed = v + h * slow_acceleration(d, half, speed)
+    assert result["v"].values[-1] == pytest.approx(changed, abs=1e-12)
 
 
 @pytest.mark.slow
