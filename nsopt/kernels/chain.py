@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nsopt.kernels.kernel import kernel
+from nsopt.kernels.kernel import kernel, merge
 from nsopt.kernels.machine import call, view
 from nsopt.kernels.min_map import largest
 from nsopt.kernels.newton import solve
@@ -48,8 +48,8 @@ class Attempt(NamedTuple):
         The workspace of all programs.
     step : (k,)
         t, q, v, parameters of the mechanism, h, scales, unknowns.
-    guess : (k,)
-        The same before a program is solved, with the last unknowns of it alone.
+    judged : (JUDGED,)
+        The judgement. Machine code is given it for arrays that it does not look at.
     end : (k,)
         What is recorded, residual of the motion, kinetic energy, values and limits of checks.
     given : (k,)
@@ -59,7 +59,7 @@ class Attempt(NamedTuple):
 
     space: Any
     step: Any
-    guess: Any
+    judged: Any
     end: Any
     given: Any
 
@@ -86,7 +86,7 @@ def run_chains(chain: Any, tables: Any, options: Any, z: Any, parameters: Any, r
     given = RESIDUALS + len(tables.at) - 1 + 4 + FIGURES + EXTRA
     a = tables.space
     b = a + step
-    c = b + max(step, JUDGED)
+    c = b + JUDGED
     d = c + end
     x = np.zeros(d + given)
     w = Attempt(view(x, 0, a), view(x, a, b), view(x, b, c), view(x, c, d), view(x, d, d + given))
@@ -108,7 +108,7 @@ def run_chains(chain: Any, tables: Any, options: Any, z: Any, parameters: Any, r
     return count
 
 
-@kernel
+@merge
 def attempt(
     chain: Any, tables: Any, options: Any, w: Any, z: Any, parameters: Any, record: Any
 ) -> None:
@@ -140,7 +140,7 @@ def attempt(
         record[first + k] = z[k]
 
 
-@kernel
+@merge
 def solve_step(
     chain: Any, tables: Any, options: Any, w: Any, z: Any, parameters: Any
 ) -> tuple[int, int]:
@@ -156,7 +156,7 @@ def solve_step(
         w.given[2 + k] = parameters[bounds + k]
     for k in range(MEMORY):
         w.given[2 + BOUNDS + k] = z[moving + 1 + k]
-    call(chain.size, w.given, w.guess, w.step)
+    call(chain.size, w.given, w.judged, w.step)
     h = w.step[0]
     state_step(chain, w, z, parameters, h)
     last = h <= parameters[bounds] * chain.at_h_min
@@ -174,7 +174,7 @@ def solve_step(
     return iterations, failed
 
 
-@kernel
+@merge
 def judge_step(chain: Any, w: Any, programs: int, iterations: int, failed: int) -> Any:
     """Return the judgement of a solved step; what it is made of stays in ``w.given``."""
     given, end, at = w.given, w.end, RESIDUALS + programs
@@ -187,12 +187,11 @@ def judge_step(chain: Any, w: Any, programs: int, iterations: int, failed: int) 
     given[extra], given[extra + 1] = end[chain.recorded], iterations
     given[extra + 2] = w.step[1 + chain.nq + chain.nv + chain.mechanism]  # h that was tried
     given[extra + 3] = end[chain.recorded + 1]
-    judged = view(w.guess, 0, JUDGED)
-    call(chain.judge, given, given, judged)
-    return judged
+    call(chain.judge, given, given, w.judged)
+    return w.judged
 
 
-@kernel
+@merge
 def state_step(chain: Any, w: Any, z: Any, parameters: Any, h: float) -> None:
     """Write all numbers of a step but its unknowns."""
     moving, mechanism = 1 + chain.nq + chain.nv, chain.mechanism
@@ -205,7 +204,7 @@ def state_step(chain: Any, w: Any, z: Any, parameters: Any, h: float) -> None:
         w.step[moving + k + 1 - BOUNDS] = parameters[k]
 
 
-@kernel
+@merge
 def solve_in_turn(
     chain: Any,
     tables: Any,
@@ -239,18 +238,16 @@ def solve_in_turn(
         c = 5 * k
         parameters_of, guess, next_guess = tables.code[c], tables.code[c + 1], tables.code[c + 2]
         prepare, evaluate = tables.code[c + 3], tables.code[c + 4]
-        for i in range(first):
-            w.guess[i] = w.step[i]
         for i in range(n):
-            w.guess[first + i] = old[first - begin + i]
-        call(guess, w.guess, w.guess, x.x)
+            w.step[first + i] = old[first - begin + i]
+        call(guess, w.step, w.judged, x.x)
         if next_guess:
-            call(next_guess, w.guess, w.guess, x.trial)
+            call(next_guess, w.step, w.judged, x.trial)
         if parameters_of:
-            call(parameters_of, w.step, w.guess, x.known)
-            call(prepare, x.known, x.kept, w.guess)
+            call(parameters_of, w.step, w.judged, x.known)
+            call(prepare, x.known, x.kept, w.judged)
         else:
-            call(prepare, w.step, x.kept, w.guess)
+            call(prepare, w.step, x.kept, w.judged)
         goes_on = next_guess != 0
         residuals[k], taken = solve(p, w.space, evaluate, options, last, share, goes_on)
         iterations += taken
@@ -260,7 +257,7 @@ def solve_in_turn(
     return iterations
 
 
-@kernel
+@merge
 def find_failure(end: Any, first: int, count: int) -> int:
     """Return the first of the checked values that is not within its limit, -1 where all are."""
     for k in range(first, first + count):
