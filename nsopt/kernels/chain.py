@@ -51,7 +51,8 @@ class Attempt(NamedTuple):
     judged : (JUDGED,)
         The judgement. Machine code is given it for arrays that it does not look at.
     end : (k,)
-        What is recorded, residual of the motion, kinetic energy, values and limits of checks.
+        What is recorded, residual of the motion, kinetic energy, values and limits of checks,
+        which are in full only where simpler ones are not met.
     given : (k,)
         What is judged: t, h to try, bounds of the run, memory; residuals; the failed check, its
         value and limit, h, figures; residual of the motion, iterations, h, kinetic energy.
@@ -150,7 +151,7 @@ def solve_step(
     forces: where loads are above some 50 N, equations may be off by more than that although Newton
     ended. Only then is the step solved again, to round-off.
     """
-    moving, bounds = 1 + chain.nq + chain.nv, chain.mechanism
+    moving, bounds, checks = 1 + chain.nq + chain.nv, chain.mechanism, chain.recorded + 2
     w.given[0], w.given[1] = z[0], z[moving]
     for k in range(BOUNDS):
         w.given[2 + k] = parameters[bounds + k]
@@ -167,7 +168,11 @@ def solve_step(
         share = min(max(h / parameters[bounds + BOUNDS], chain.strictest), most)
         iterations += solve_in_turn(chain, tables, options, w, old, last, share, residuals)
         call(chain.end, w.step, w.space, w.end)
-        failed = find_failure(w.end, chain.recorded + 2, chain.checks)
+        failed = find_failure(w.end, checks, chain.checks)
+        if failed >= 0:  # what errors and round-off allow beyond takes long to compute
+            limits = view(w.end, checks + chain.checks, checks + 2 * chain.checks)
+            call(chain.limits, w.step, w.space, limits)
+            failed = find_failure(w.end, checks, chain.checks)
         exact = largest(residuals) <= options.tolerance
         if failed < 0 or not exact or not tables.of_equations[failed]:
             break

@@ -63,7 +63,7 @@ def _typical_arguments() -> KernelEntries:
     """Return arguments of each entry, of the types for which they are compiled."""
     indices, numbers = np.zeros(0, dtype=np.int64), np.zeros(0)
     table = np.zeros((0, 0))
-    chain = ChainCode(0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0, 1.0)
+    chain = ChainCode(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0, 1.0)
     options = NewtonNumbers(1e-11, 1e-8, 1, 0.0, 0.1, 0.3, 10.0, 0.01, 1, 0, 0)
     programs = PackedPrograms(indices, indices, indices, indices, 0)
     return KernelEntries(

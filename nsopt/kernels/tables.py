@@ -41,9 +41,9 @@ class ChainCode(NamedTuple):
 
     Attributes
     ----------
-    size, end, judge : int
+    size, end, limits, judge : int
         Addresses of machine code: (t, h to try, bounds) -> h; (all numbers of the step, kept) ->
-        its end; (what is judged) -> what follows.
+        its end; the same -> the limits of checks, in full; (what is judged) -> what follows.
     nq, nv, mechanism, unknowns : int
         Of the mechanism, with its parameters; of all programs.
     checks, recorded : int
@@ -57,6 +57,7 @@ class ChainCode(NamedTuple):
 
     size: int
     end: int
+    limits: int
     judge: int
     nq: int
     nv: int

@@ -119,17 +119,23 @@ class Interpreted:
         states = [(first[count] + n * (k - 1), n if k > 0 else 0) for k in range(count + 1)]
         self.kept = states[count][0]
         self._parts, self._tasks, self._length = list[Records](), list[_Task](), 0
-        before = (0, 0)  # what the function before computes, as records without outputs
+        before, earlier = (0, 0), list[Records]()  # what is computed before, without outputs
         for k, stretch in enumerate(_divide(records, turns)):
-            state = states[max(k - 1, 0)]  # before that one
-            if k == count:
-                _, end = self._add(stretch, first, P)
-                self._tasks.append(_Task(before[0], end, n, 0, *state))
-            else:
+            state = states[max(min(k, count) - 1, 0)]  # before that
+            inner = stretch[stretch["operation"] != OUTPUT]
+            if k < count:
                 self._tasks.append(_Task(*before, n, first[X + k], *state, *states[k]))
                 own = self._add(stretch, first, X + k)
                 self._tasks.append(_Task(*own, n, 0, *states[k]))
-                before = self._add(stretch[stretch["operation"] != OUTPUT], first, P)
+                earlier = []
+            else:  # at the end: all of what is before, then its own
+                if k > count:
+                    before = self._add(np.concatenate(earlier), first, P)
+                _, end = self._add(stretch, first, P)
+                self._tasks.append(_Task(before[0], end, n, 0, *state))
+            earlier.append(inner)
+            if k < count:
+                before = self._add(inner, first, P)
 
     def _add(self, stretch: Records, first: Sequence[int], own: int) -> tuple[int, int]:
         """Add records that read all inputs but one where they are known; return where they are."""
@@ -225,7 +231,7 @@ def _write_routines(names: Sequence[str]) -> str:
     for k, name in enumerate(names):
         if name.startswith("prepare"):
             arguments, given = "ptr %p, ptr %kept", "ptr null, ptr %p, ptr %kept, ptr null"
-        elif name == "last":
+        elif name.startswith("last"):
             arguments = "ptr %p, ptr %kept, ptr %y"
             given = "ptr null, ptr %p, ptr %kept, ptr %y"
         else:

@@ -75,7 +75,7 @@ class LeafCode(NamedTuple):
 
 
 class InTurnCode(NamedTuple):
-    """Machine code of y_k = f_k(p, x_1, ..., x_k), and of what follows from all of them.
+    """Machine code of y_k = f_k(p, x_1, ..., x_k), and of functions of all of them.
 
     Attributes
     ----------
@@ -83,8 +83,8 @@ class InTurnCode(NamedTuple):
         Addresses of ``void(const double *p, double *kept)``, where x_1, x_2, ... follow p.
     evaluate : tuple of int
         Of ``void(const double *x, const double *kept, double *y)``.
-    last : int
-        Of ``void(const double *p, const double *kept, double *y)``.
+    last : tuple of int
+        Of ``void(const double *p, const double *kept, double *y)``, of each function of all.
     kept : int
         How many numbers they keep for each other, in one array.
     level : int
@@ -93,7 +93,7 @@ class InTurnCode(NamedTuple):
 
     prepare: tuple[int, ...]
     evaluate: tuple[int, ...]
-    last: int
+    last: tuple[int, ...]
     kept: int
     level: int
 
@@ -267,7 +267,7 @@ class LeavesInTurn(Improving[InTurnCode]):
     Parameters
     ----------
     function : ca.Function
-        Of SX, (p, x_1, ..., x_n) -> (y_1, ..., y_n, what follows from all), dense columns. y_k
+        Of SX, (p, x_1, ..., x_n) -> (y_1, ..., y_n, and more of all of them), dense columns. y_k
         depends on no x after x_k.
 
     Raises
@@ -282,7 +282,8 @@ class LeavesInTurn(Improving[InTurnCode]):
         super().__init__(function, Turns.of(function))
 
     def _of(self, addresses: list[int], kept: int, level: int) -> InTurnCode:
-        *of_each, last = addresses
+        count = len(addresses) - self._turns.ends
+        of_each, last = addresses[:count], tuple(addresses[count:])
         prepare, evaluate = tuple(of_each[::2]), tuple(of_each[1::2])
         return InTurnCode(prepare, evaluate, last, kept, level)
 

@@ -108,9 +108,9 @@ def divide_values(instructions: Instructions, turns: InTurn) -> list[Share]:
         for value in once:
             done[value] = True
         copied.update(copies)
-    if turns.last:
-        needed = _find_values(instructions, turns.last, done)
-        shares.append(Share(names[-1], ("p", "kept", "y"), needed, given, turns.last, []))
+    for name, outputs in zip(names[2 * len(turns.outputs) :], turns.last, strict=True):
+        needed = _find_values(instructions, outputs, done)
+        shares.append(Share(name, ("p", "kept", "y"), needed, given, outputs, []))
     later = set[int]()
     for share in reversed(shares):
         if not share.outputs:

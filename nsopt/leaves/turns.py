@@ -17,20 +17,20 @@ class InTurn(NamedTuple):
     ----------
     outputs : list of lists
         The values that each gives.
-    last : list of int
-        The values that are computed of all inputs at the end.
+    last : list of lists
+        The values that each function gives that is computed of all inputs at the end.
     first : list of int
         Where each input begins in the array of all of them.
     """
 
     outputs: list[list[int]]
-    last: list[int]
+    last: list[list[int]]
     first: list[int]
 
     @property
     def routines(self) -> tuple[str, ...]:
-        """Names of what computes them: of each what does so once, then at every x; of the last."""
-        return _name_routines(len(self.outputs), bool(self.last))
+        """Names of what computes them: of each what does so once, then at every x; at the end."""
+        return _name_routines(len(self.outputs), len(self.last))
 
     @classmethod
     def of(cls, instructions: Instructions) -> InTurn:
@@ -46,7 +46,7 @@ class Turns(NamedTuple):
     inputs : tuple of int
         Of p, x_1, x_2, ...
     outputs : tuple of int
-        Of y_1, y_2, ..., and of what follows from all inputs at the end, if anything does.
+        Of y_1, y_2, ..., and of each function of all inputs at the end, if there is any.
     order : tuple of int
         Numbers of the inputs as they are stated.
     """
@@ -62,7 +62,10 @@ class Turns(NamedTuple):
 
     @classmethod
     def of(cls, function: ca.Function) -> Turns:
-        """Return those of a function (p, x_1, x_2, ...) -> (y_1, y_2, ...) of dense columns."""
+        """Return those of a function (p, x_1, x_2, ...) -> (y_1, y_2, ...) of dense columns.
+
+        What it returns beyond as many y as x are functions of all inputs at the end.
+        """
         inputs = tuple(map(function.nnz_in, range(function.n_in())))
         outputs = tuple(map(function.nnz_out, range(function.n_out())))
         return cls(inputs, outputs, tuple(range(len(inputs))))
@@ -73,9 +76,9 @@ class Turns(NamedTuple):
         return _name_routines(len(self.outputs) - self.ends, self.ends)
 
     @property
-    def ends(self) -> bool:
-        """Whether something follows from all inputs at the end."""
-        return len(self.outputs) == len(self.inputs)
+    def ends(self) -> int:
+        """How many functions of all inputs there are at the end."""
+        return len(self.outputs) - len(self.inputs) + 1
 
     @property
     def once(self) -> bool:
@@ -101,9 +104,9 @@ class Turns(NamedTuple):
             if any(instructions.stage[value] > k for value in values):
                 raise order_error(k)
         first = [0, *accumulate(self.inputs)]
-        if self.ends:
-            return InTurn(of_each[:-1], of_each[-1], first[:-1])
-        return InTurn(of_each, [], first[:-2])
+        count = len(self.inputs) - 1
+        at_end = of_each[count:]
+        return InTurn(of_each[:count], at_end, first[:-1] if at_end else first[:-2])
 
 
 def order_error(k: int) -> ValueError:
@@ -111,7 +114,7 @@ def order_error(k: int) -> ValueError:
     return ValueError(f"y_{k} depends on x_{k + 1} or a later x: state it after these")
 
 
-def _name_routines(count: int, ends: bool) -> tuple[str, ...]:
+def _name_routines(count: int, ends: int) -> tuple[str, ...]:
     numbers = ["" if k == X else str(k) for k in range(X, X + count)]
     of_each = [f"{name}{k}" for k in numbers for name in ("prepare", "evaluate")]
-    return (*of_each, "last") if ends else tuple(of_each)
+    return (*of_each, *(f"last{k or ''}" for k in range(ends)))

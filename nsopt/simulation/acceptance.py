@@ -149,6 +149,7 @@ class Criterion(NamedTuple):
     value: ca.SX
     limit: ca.SX
     unphysical: bool = False
+    always: ca.SX | None = None  # a part of the limit that is soon computed; all of it by default
 
 
 @dataclass(frozen=True)
@@ -218,8 +219,9 @@ class Acceptance:
         force : SX scalar [N]
             Typical force of the run.
         """
-        # Not times zero, which CasADi simplifies away.
-        finite = 1e-300 * ca.fabs(ca.sum1(ca.vertcat(*end)))
+        # Not times zero, which CasADi simplifies away. Errors are judged, or not needed.
+        others = end._replace(energy_error=ca.SX(0), local_error=ca.SX(0))
+        finite = 1e-300 * ca.fabs(ca.sum1(ca.vertcat(*others)))
         return [
             Criterion("a number that is not finite", ("",), finite, ca.SX(1)),
             Criterion("a step of no length", ("",), -end.h, ca.SX(-SHORTEST), True),
@@ -235,21 +237,27 @@ class Acceptance:
         ]
 
     def _residual(self, end: StepEnd, d: Dynamics, light: ca.SX) -> list[Criterion]:
-        force = end.impulse / end.h
+        force, least = end.impulse / end.h, self.motion * light
         motion = ca.fmax(self.motion * light, RESIDUAL_ROUND_OFF * end.motion_size)
         # The force of an impact is its impulse over h, however small h is: the gap then decides.
         product = ca.fmax(self.complementarity * light, TOUCHING * self.gap * ca.fabs(force))
         adhesion = ca.fmax(self.motion * light, RESIDUAL_ROUND_OFF * ca.mmax(end.motion_size))
         rows = (
-            ("equation of motion", end.motion, d.v_names, motion, "N"),
-            ("ideal joint", end.closure, d.closure_names, ca.SX(self.closure), "m"),
-            ("gap", ca.fmin(end.gap, 0), d.contact_names, ca.SX(self.gap), "m"),
-            ("complementarity of", force * end.gap, d.contact_names, product, "N m"),
-            ("adhesion of", ca.fmin(force, 0), d.contact_names, adhesion, "N"),
+            ("equation of motion", end.motion, d.v_names, motion, "N", least),
+            ("ideal joint", end.closure, d.closure_names, ca.SX(self.closure), "m", None),
+            ("gap", ca.fmin(end.gap, 0), d.contact_names, ca.SX(self.gap), "m", None),
+            ("complementarity of", force * end.gap, d.contact_names, product, "N m", None),
+            ("adhesion of", ca.fmin(force, 0), d.contact_names, adhesion, "N", least),
         )
         return [
-            Criterion(f"{row} {{name!r}} off by {{value:.2g}} {unit}", names, ca.fabs(value), limit)
-            for row, value, names, limit, unit in rows
+            Criterion(
+                f"{row} {{name!r}} off by {{value:.2g}} {unit}",
+                names,
+                ca.fabs(value),
+                limit,
+                always=always,
+            )
+            for row, value, names, limit, unit, always in rows
         ]
 
     def _energy(self, end: StepEnd, force: ca.SX) -> list[Criterion]:
@@ -261,15 +269,18 @@ class Acceptance:
             end.contact_work,
             self.contact_work * end.contact_energy + slack,
             True,
+            slack,
         )
+        gained = end.energy_gain - ca.fmax(-ca.sum1(end.loss), 0)
+        always = self.negligible * end.kinetic_energy + slack
+        allowed = ca.fmin(self.energy * end.energy_error, self.growth * end.kinetic_energy)
         gain = Criterion(
             "energy off by {value:.2g} J gained, at most {limit:.2g} J",
             ("",),
-            end.energy_gain - ca.fmax(-ca.sum1(end.loss), 0),
-            ca.fmin(self.energy * end.energy_error, self.growth * end.kinetic_energy)
-            + self.negligible * end.kinetic_energy
-            + slack,
+            gained,
+            allowed + always,
             True,
+            always,
         )
         return [work, gain]
 
@@ -280,18 +291,25 @@ class StackedChecks:
     Attributes
     ----------
     value, limit : SX (k,)
+    always : SX (k,)
+        What is soon computed of the limits: what meets it meets these.
     """
 
     def __init__(self, checks: Sequence[Criterion]) -> None:
         self._texts: list[tuple[str, str, bool]] = []
-        values, limits = [], []
+        values, limits, always = list[ca.SX](), list[ca.SX](), list[ca.SX]()
         for check in checks:
             n = check.value.numel()
             values.append(check.value)
-            limits.append(check.limit if check.limit.numel() == n else ca.repmat(check.limit, n, 1))
+            for rows, limit in (
+                (limits, check.limit),
+                (always, check.limit if check.always is None else check.always),
+            ):
+                rows.append(limit if limit.numel() == n else ca.repmat(limit, n, 1))
             names = list(check.names)
             self._texts += [(check.text, names[k], check.unphysical) for k in range(n)]
-        self.value, self.limit = (ca.densify(ca.vertcat(*rows)) for rows in (values, limits))
+        columns = (ca.densify(ca.vertcat(*rows)) for rows in (values, limits, always))
+        self.value, self.limit, self.always = columns
 
     def fault(self, value: Array, limit: Array) -> Fault | None:
         """Return the fault for which a step with these numbers is refused, or None.

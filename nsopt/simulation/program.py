@@ -90,6 +90,11 @@ class StepProgram:
         return StepEnd(*end), self._checks.fault(value, limit)
 
     @property
+    def always_allowed(self) -> ca.SX:
+        """Limits that are met in most steps, at most those that a step is judged by."""
+        return self._checks.always
+
+    @property
     def of_equations(self) -> NDArray[np.bool_]:
         """Which of the judged rows are equations, which can be solved further."""
         return self._checks.of_equations

@@ -30,6 +30,7 @@ class StepAddresses(NamedTuple):
 
     programs: list[int]  # of each five, see `PackedPrograms`
     end: int
+    limits: int
     kept: tuple[int, ...]  # how many numbers the code of each program keeps of parameters
     level: int  # of the programs' values, see `LeafCode`
 
@@ -43,15 +44,15 @@ class StepCode:
     solved : tuple of Solved
         The programs.
     values : LeavesInTurn or tuple of Leaf
-        Their values with the end; or where some repeat others, which have the same code with
-        other parameters, of each its own, and the end last.
+        Their values with the end and its limits; or where some repeat others, which have the same
+        code with other parameters, of each its own, and these two last.
     """
 
     solved: tuple[Solved, ...]
     values: LeavesInTurn | tuple[Leaf, ...]
 
     @classmethod
-    def of(cls, programs: Sequence[Mpcc], given: ca.SX, end: ca.SX) -> StepCode:
+    def of(cls, programs: Sequence[Mpcc], given: ca.SX, end: ca.SX, limits: ca.SX) -> StepCode:
         """Return the code of programs.
 
         Parameters
@@ -62,6 +63,8 @@ class StepCode:
             The parameters of the first.
         end : SX (l,)
             What follows from these and all unknowns.
+        limits : SX (checks,)
+            Of the checks of the end, which are looked at where simpler ones are not met.
         """
         stated = [program.pattern or (program, None) for program in programs]
         squares = {id(of): SquareProgram.of(of) for of, _ in stated}
@@ -69,7 +72,7 @@ class StepCode:
         if programs and all(values is None for _, values in stated):
             values_of_all = [squares[id(of)].y for of, _ in stated]
             # As one function: what is the same expression in several is read once.
-            whole = ca.Function("step", numbers, [*values_of_all, ca.densify(end)])
+            whole = ca.Function("step", numbers, [*values_of_all, ca.densify(end), limits])
             solved = [_state_solve(x, squares[id(x)].square, None) for x in programs]
             return cls(tuple(solved), LeavesInTurn(whole))
         leaves = {key: Leaf(square.values) for key, square in squares.items()}
@@ -77,8 +80,10 @@ class StepCode:
             _state_solve(x, squares[id(of)].square, values)
             for x, (of, values) in zip(programs, stated, strict=True)
         ]
-        last = _leaf("end", ca.vertcat(*numbers), end)
-        return cls(tuple(solved), (*(leaves[id(of)] for of, _ in stated), last))
+        last = [
+            _leaf(name, ca.vertcat(*numbers), x) for name, x in (("end", end), ("limits", limits))
+        ]
+        return cls(tuple(solved), (*(leaves[id(of)] for of, _ in stated), *last))
 
     @property
     def leaves(self) -> list[Leaf | LeavesInTurn]:
@@ -96,8 +101,9 @@ class StepCode:
         """Where the code is that is ready."""
         if isinstance(self.values, tuple):
             codes = {leaf: leaf.code for leaf in self.values}  # each once: it may improve
-            *of_each, end = (codes[leaf] for leaf in self.values)
-            each, last = [(code.prepare, code.evaluate) for code in of_each], end.evaluate
+            *of_each, end, limits = (codes[leaf] for leaf in self.values)
+            each = [(code.prepare, code.evaluate) for code in of_each]
+            last: tuple[int, ...] = (end.evaluate, limits.evaluate)
             kept, level = tuple(code.kept for code in of_each), end.level
         else:
             code = self.values.code
@@ -107,7 +113,7 @@ class StepCode:
             (_address(x.given), _address(x.guess), _address(x.next_guess), *of)
             for x, of in zip(self.solved, each, strict=True)
         ]
-        return StepAddresses([*chain.from_iterable(programs)], last, kept, level)
+        return StepAddresses([*chain.from_iterable(programs)], *last, kept, level)
 
 
 def _state_solve(program: Mpcc, square: Square, values: ca.SX | None) -> Solved:

@@ -56,14 +56,18 @@ class StepKernel(StepRules):
         compile_kernels()
         super().__init__(program, control, newton)
         ends = StepEnd(*program.ends[:-2])
+        if not self.looks_at_errors:
+            ends = ends._replace(local_error=ca.SX(0))
         recorded = [getattr(ends, name) for name in RECORDED]
         sizes = [x.numel() for x in recorded]
         self._columns = dict.fromkeys(OUTCOME, 1) | dict(zip(RECORDED, sizes, strict=True))
         if states:
             self._columns["state"] = self.layout.nz
         self.record = sum(self._columns.values())
-        found = [*recorded, ca.norm_inf(ends.motion), ends.kinetic_energy, *program.ends[-2:]]
-        self._step = StepCode.of(program.parts, program.given, ca.vertcat(*found))
+        value, limit = program.ends[-2:]
+        judged = (ca.norm_inf(ends.motion), ends.kinetic_energy, value, program.always_allowed)
+        found = ca.vertcat(*recorded, *judged)
+        self._step = StepCode.of(program.parts, program.given, found, limit)
         self._size, self._judged = (column_leaf(f) for f in (self.size, self.judge))
         self._checks, self._recorded = program.ends[-1].numel(), sum(sizes)
         self._kept = self._step.addresses.kept
@@ -169,14 +173,14 @@ class StepKernel(StepRules):
         if addresses.kept != self._kept:
             self._packed, self._kept = self._pack(addresses.kept), addresses.kept
         tables = self._packed._replace(code=np.array(addresses.programs, dtype=np.int64))
-        return (self._chain(addresses.end), tables, self._newton.numbers), addresses.level
+        return (self._chain(addresses.end, addresses.limits), tables, self._newton.numbers), addresses.level
 
-    def _chain(self, end: int) -> ChainCode:
+    def _chain(self, end: int, limits: int) -> ChainCode:
         d = self._program.dynamics
         size, judge = (x.code.evaluate for x in (self._size, self._judged))
         counts = (d.nq, d.nv, len(d.parameters), self.layout.unknowns)
         rows = (self._checks, self._recorded)
-        return ChainCode(size, end, judge, *counts, *rows, AT_H_MIN, STRICTEST)
+        return ChainCode(size, end, limits, judge, *counts, *rows, AT_H_MIN, STRICTEST)
 
     def _pack(self, kept: tuple[int, ...]) -> PackedPrograms:
         """Return the programs as arrays, without addresses, for code that keeps so many numbers."""

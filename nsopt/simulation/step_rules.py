@@ -121,6 +121,14 @@ class StepRules:
         return ca.Function("size", [t, trial, run], [h])
 
     @cached_property
+    def looks_at_errors(self) -> bool:
+        """Whether the control looks at the estimate of the local error; else it is left out."""
+        figures = StepFigures(*(ca.SX.sym(name) for name in StepFigures._fields))
+        factor = self._control.factor(figures, self._program.scheme.error_order)
+        chosen = ca.vertcat(self._control.keeps(figures), factor)
+        return bool(ca.depends_on(chosen, figures.local_error))
+
+    @cached_property
     def judge(self) -> ca.Function:
         """The function that says whether a step is good, and what follows.
 

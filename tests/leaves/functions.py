@@ -105,13 +105,13 @@ def random_function(seed, length=300, nx=5, np_=4):
     return ca.Function("random", [x, p], [ca.vertcat(*(values[k] for k in chosen))])
 
 
-def in_one(functions, last):
-    """Return functions (x_k, (p, x_1, ..., x_k-1)) and what follows from all of them as one."""
+def in_one(functions, *at_end):
+    """Return functions (x_k, (p, x_1, ..., x_k-1)) and functions of all of them as one."""
     p = ca.SX.sym("p", functions[0].numel_in(1))
     known, outputs = [p], []
     for function in functions:
         x = ca.SX.sym("x", function.numel_in(0))
         outputs.append(function(x, ca.vertcat(*known)))
         known.append(x)
-    outputs.append(last(ca.vertcat(*known), ca.SX(0, 1)))
+    outputs += [function(ca.vertcat(*known), ca.SX(0, 1)) for function in at_end]
     return ca.Function("whole", known, outputs)

@@ -53,7 +53,9 @@ def test_functions_in_turn_have_the_same_bits(bodies, piece, looped, level, monk
     rng = np.random.default_rng(level + 1)
     for seed in range(2):
         first, second, last = turns(seed, bodies)
-        made = LeavesInTurn(in_one([first, second], last))
+        w, none = ca.SX.sym("w", last.numel_in(0)), ca.SX.sym("none", 0)
+        other = ca.Function("other", [w, none], [2 * last(w, none)[3:]])
+        made = LeavesInTurn(in_one([first, second], last, other))
         if level != INTERPRETED:
             made.compile(level)
         code, n = made.code, 3 * bodies
@@ -65,9 +67,10 @@ def test_functions_in_turn_have_the_same_bits(bodies, piece, looped, level, monk
                 y = np.full(function.numel_out(0), np.nan)
                 call(code.evaluate[k], given, kept, y)
                 assert_same_bits(y, interpret(function, given, numbers[: (k + 1) * n]))
-        y = np.full(last.numel_out(0), np.nan)
-        call(code.last, numbers, kept, y)
-        assert_same_bits(y, interpret(last, numbers, []))
+        for function, address in zip((last, other), code.last, strict=True):
+            y = np.full(function.numel_out(0), np.nan)
+            call(address, numbers, kept, y)
+            assert_same_bits(y, interpret(function, numbers, []))
 
 
 def test_what_several_need_is_computed_once():

@@ -170,7 +170,7 @@ def assert_in_turn(*functions):
         call(code.evaluate[k], own, kept, y)
         assert_same_bits(y, interpret(function, own, numbers[: function.numel_in(1)]))
     y = np.full(last.numel_out(0), np.nan)
-    call(code.last, numbers, kept, y)
+    call(code.last[0], numbers, kept, y)
     assert_same_bits(y, interpret(last, numbers, []))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from nsopt import (
+    Acceptance,
     AppliedForce,
     Body,
     Compiled,
@@ -25,6 +26,7 @@ from nsopt import (
     simulate,
 )
 from nsopt.mpcc import Newton, ProximalPoints
+from nsopt.simulation import StepProgram
 from tests.schemes.models import case_a_dynamics, turned, wrapped
 
 HARDLY = Newton(1e-12, 1e-12, iterations=1, points=ProximalPoints(budget=0, last=0))
@@ -167,3 +169,14 @@ def test_options_are_checked():
         MoreauJean(theta=0.3)
     with pytest.raises(ValueError, match="v_rest must be a speed"):
         ContactAligned(v_rest=-1.0)
+
+
+def test_what_is_always_allowed_is_within_the_limits_of_a_step():
+    """So steps that meet it need no other limits."""
+    program = StepProgram(case_a_dynamics(), Variational(), Acceptance())
+    symbols = ca.vertcat(*ca.symvar(ca.vertcat(program.always_allowed, program.ends[-1])))
+    both = ca.Function("both", [symbols], [program.always_allowed, program.ends[-1]])
+    for x in np.random.default_rng(0).uniform(0.1, 1.0, (20, symbols.numel())):
+        always, limits = (array.full().ravel() for array in both(x))
+        assert np.all(always <= limits)
+        assert np.any(always < limits)

@@ -7,9 +7,11 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from nsopt import (
+    Acceptance,
     Body,
     Compiled,
     Frame,
+    LargestStep,
     Mechanism,
     Revolute,
     StepBounds,
@@ -17,6 +19,8 @@ from nsopt import (
     assemble,
     simulate,
 )
+from nsopt.mpcc import Newton
+from nsopt.simulation import StepKernel, StepProgram
 from tests.catalog import CONTROLS
 from tests.schemes.models import G, case_a_dynamics, turned
 
@@ -84,3 +88,9 @@ def test_a_fixed_step_that_the_control_would_shorten_is_kept_up_to_the_end():
 @controls
 def test_the_control_is_on_record(control):
     assert pendulum(control).attrs["step_control"] == repr(control)
+
+
+def test_local_errors_are_estimated_where_the_control_looks_at_them():
+    program = StepProgram(level_rod(), Variational(), Acceptance())
+    looks = [StepKernel(program, x, Newton()).looks_at_errors for x in CONTROLS]
+    assert looks == [not isinstance(x, LargestStep) for x in CONTROLS]
