@@ -37,6 +37,8 @@ class StepProgram:
         Numbers of unknowns of the parts.
     given, parameters : SX
         Parameters of the first part; these, then the typical force where it is none of them.
+    blocks : tuple of SX
+        What is given: t, q, v, p, h, or its bounds, and scales where these are parameters.
     ends : tuple of SX
         The fields of `StepEnd`, then value and limit of what the step is judged by.
     """
@@ -48,7 +50,7 @@ class StepProgram:
         d = recall_calls(d)
         modes = Mpcc("modes")
         start, h, scales = _stated_start(modes, d, scheme, numbers)
-        given = modes.p
+        given, self.blocks = modes.p, tuple(block.symbol for block in modes.parameters)
         start = scheme.add_modes(modes, d, start, h, scales)
         first = modes.after("step")
         if scheme.chooses_h:

@@ -27,7 +27,7 @@ from nsopt import (
     consistent,
     simulate,
 )
-from nsopt.trajectory import Horizon, Quintic, Smoothness, StartAt, optimize
+from nsopt.trajectory import Horizon, Quintic, Smoothness, StartAt, optimize, sensitivities
 from tests.elements.test_programmed import CORNERS, arm
 from tests.schemes.loops_in_space import bennett
 from tests.states import array, assembled, run
@@ -205,3 +205,21 @@ def test_contacts_and_horizons_are_refused():
 def test_gains_below_zero_are_refused():
     with pytest.raises(ValueError, match="beta of RungeKutta must not be negative"):
         RungeKutta(1.0, -1.0)
+
+
+def test_derivatives_of_steps_without_unknowns():
+    """Of the angle by its start and rate, beside central differences."""
+    d, start = thrown_pair()
+    how = {"steps": StepBounds(1e-2, 1e-2), "scheme": RungeKutta()}
+
+    def angle(t, q, v, p):
+        return q[7]
+
+    def reached(dx):
+        q, v = start.q + dx[: d.nq], start.v + dx[d.nq :]
+        return run(d, 0.1, 1e-2, Start(q, v), scheme=RungeKutta(), **CHAIN)["q"].values[-1, 7]
+
+    found = sensitivities(d, start, times=[0.1], outputs=angle, by=[], **how).forward()
+    for entry, slope in ((7, found.q0[0, 0, 7]), (d.nq + 6, found.v0[0, 0, 6])):
+        dx = 1e-5 * np.eye(d.nq + d.nv)[entry]
+        assert slope == pytest.approx((reached(dx) - reached(-dx)) / 2e-5, rel=1e-6)

@@ -131,9 +131,7 @@ class ChainRule:
     """
 
     def __init__(self, program: StepProgram, by: Sequence[int]) -> None:
-        d, first = program.dynamics, program.parts[0]
-        # The parameters of later parts go on with the unknowns of the parts before them.
-        given = [block.symbol for block in first.parameters][:6]
+        d, given = program.dynamics, program.blocks
         t, q, v, p, h, _ = given
         x = [part.x for part in program.parts]
         active = [ActiveRows.of(part) for part in program.parts]
