@@ -44,7 +44,7 @@ from nsopt.simulation.run import Run
 
 MOST = 6
 GEOMETRIES = 10
-H = 1e-9  # s
+H = 1e-3  # s, of a step of which the velocities are looked at alone
 RISES = 1e-9
 LAWS: dict[str, Impact] = {
     "Newton": NewtonImpact(),

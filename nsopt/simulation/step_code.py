@@ -109,11 +109,13 @@ class StepCode:
             code = self.values.code
             each, last = [*zip(code.prepare, code.evaluate, strict=True)], code.last
             kept, level = (code.kept,) * len(each), code.level
+        end_of_step, limits_of_step = last
         programs = [
             (_address(x.given), _address(x.guess), _address(x.next_guess), *of)
             for x, of in zip(self.solved, each, strict=True)
         ]
-        return StepAddresses([*chain.from_iterable(programs)], *last, kept, level)
+        addresses = [*chain.from_iterable(programs)]
+        return StepAddresses(addresses, end_of_step, limits_of_step, kept, level)
 
 
 def _state_solve(program: Mpcc, square: Square, values: ca.SX | None) -> Solved:

@@ -173,7 +173,8 @@ class StepKernel(StepRules):
         if addresses.kept != self._kept:
             self._packed, self._kept = self._pack(addresses.kept), addresses.kept
         tables = self._packed._replace(code=np.array(addresses.programs, dtype=np.int64))
-        return (self._chain(addresses.end, addresses.limits), tables, self._newton.numbers), addresses.level
+        code = self._chain(addresses.end, addresses.limits)
+        return (code, tables, self._newton.numbers), addresses.level
 
     def _chain(self, end: int, limits: int) -> ChainCode:
         d = self._program.dynamics

@@ -154,7 +154,7 @@ def test_what_no_scheme_can_step_keeps_what_was_computed():
     assert "not finite" in head
     assert any(attempt.startswith("cold restart by MoreauJean: ") for attempt in attempts)
     reached = data["time"].values[-1]
-    assert 0.018 < reached <= 0.02
+    assert 0.018 < reached < 0.02 + 1e-15
     exact = np.sqrt(0.02) * 0.02 * 2 / 3  # integral of sqrt(0.02 - t), m = 1
     assert data["v"].values[-1, 0] < exact
     assert data["v"].values[-1, 0] == pytest.approx(exact, rel=2e-2)
