@@ -37,7 +37,7 @@ from nsopt import (
     simulate,
 )
 from nsopt.mechanics import Start
-from nsopt.mechanics.spanning_tree import Branch
+from nsopt.mechanics.coordinates.spanning_tree import Branch
 from nsopt.robots import load_urdf
 from nsopt.schemes import Scheme
 from nsopt.simulation import step_kernel

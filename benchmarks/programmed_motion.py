@@ -24,7 +24,7 @@ from nsopt import (
     simulate,
 )
 from nsopt.mechanics import INSTANT
-from nsopt.plots.programmed import link_points
+from nsopt.plots.figures.programmed import link_points
 
 CASES = [(s, b, f) for s in (0, 1) for b in (0, 1) for f in (0, 1)]
 JOINTS = {

@@ -38,7 +38,7 @@ from nsopt import (
 )
 from nsopt.animation import animate
 from nsopt.leaves import MappedLeaf
-from nsopt.mechanics.spanning_tree import Branch
+from nsopt.mechanics.coordinates.spanning_tree import Branch
 from nsopt.problem import problem_folder
 from nsopt.robots import (
     DHRow,

@@ -34,7 +34,7 @@ from wall import (
 )
 
 from nsopt.mpcc import Ipopt
-from nsopt.mpcc.backend import Call
+from nsopt.mpcc.backends.backend import Call
 from nsopt.plots.style import COLOURS, SMALL, axis_labels
 from nsopt.problem import load_optimization
 from nsopt.trajectory.diagnosis import Statement, check_feasible

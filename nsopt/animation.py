@@ -44,7 +44,8 @@ def animate(
     speed : float
         2 plays twice as fast as it happened.
     view : str, optional
-        One of ``nsopt.plots.scene.VIEWS``; the plane in which the bodies extend most by default.
+        One of ``nsopt.plots.scenes.scene.VIEWS``; by default the plane in which the bodies extend
+        most.
     magnify : float, optional
         How many times larger clearances of bores are drawn: a circle about each pin, and in it
         where the bushing is and was.

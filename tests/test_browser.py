@@ -23,7 +23,7 @@ from nsopt import (
 )
 from nsopt.cli import BAD_INPUT, app
 from nsopt.plots import save_view
-from nsopt.plots.browser import MOST_FRAMES, playback_of
+from nsopt.plots.scenes.browser import MOST_FRAMES, playback_of
 from tests.pages import Page
 
 viser = pytest.importorskip("viser")

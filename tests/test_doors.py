@@ -12,36 +12,37 @@ pytestmark = pytest.mark.unit
 FOLDER = Path(__file__).resolve().parent
 BEHIND = {
     "parts of the solvers that no user calls, tested by numbers of their own": """
-        algebra.rank mpcc.backend mpcc.block_functions mpcc.branch mpcc.functions mpcc.given_rows
-        mpcc.linear_solver mpcc.square_program mpcc.stationarity mpcc.structured_branch
-        trajectory.checks trajectory.diagnosis.extent
-        trajectory.dry_friction trajectory.node_sample trajectory.programs trajectory.refine
-        trajectory.schedules trajectory.sensitivity.mapped trajectory.task
-        trajectory.transcription.base
-        trajectory.transcription.collocation
+        algebra.rank mpcc.backends.backend mpcc.horizon.block_functions mpcc.solve.branch
+        mpcc.solve.functions mpcc.horizon.given_rows mpcc.backends.linear_solver
+        mpcc.square.square_program mpcc.solve.stationarity mpcc.horizon.structured_branch
+        trajectory.checks trajectory.diagnosis.extent trajectory.smoothing.dry_friction
+        trajectory.node_sample trajectory.programs trajectory.refine
+        trajectory.smoothing.schedules trajectory.sensitivity.mapped trajectory.task
+        trajectory.transcription.base trajectory.transcription.collocation
         trajectory.transcription.lifting trajectory.transcription.resting
         trajectory.transcription.stepped
         """,
     "parts of leaves and kernels that no user calls": """
         kernels.plan kernels.views leaves.background leaves.instructions leaves.kept_text
-        leaves.leaf leaves.mapped leaves.operations leaves.program leaves.repeated
-        leaves.routines leaves.structure leaves.turns
+        leaves.leaf leaves.mapped leaves.operations leaves.program leaves.repeated leaves.routines
+        leaves.structure leaves.turns
         """,
     "parts of mechanisms and steps that no user calls": """
-        elements.range_of_motion.nearest elements.tangents mechanics.absolute mechanics.assembly
-        mechanics.symbolic mobility.screws robots.table simulation.fallback_chain simulation.limits
-        schemes.terms
-        simulation.record.accepted_steps simulation.step_rules
+        elements.range_of_motion.nearest elements.tangents mechanics.coordinates.absolute
+        mechanics.equations.assembly mechanics.equations.symbolic mobility.screws robots.table
+        simulation.fallback_chain simulation.limits schemes.terms simulation.record.accepted_steps
+        simulation.step_rules
         """,
     "where tests hold a run on, break it off or count its calls": """
-        mpcc.filter_sqp mpcc.interrupt_callback mpcc.ipopt parallel.cluster
-        simulation.checkpoint.hdf5 simulation.checkpoint.identity simulation.checkpoint.writer
-        simulation.driver simulation.method simulation.run simulation.step_kernel sweep.job
-        sweep.store
+        mpcc.backends.filter_sqp mpcc.backends.interrupt_callback mpcc.backends.ipopt
+        parallel.cluster simulation.checkpoint.hdf5 simulation.checkpoint.identity
+        simulation.checkpoint.writer simulation.driver simulation.method simulation.run
+        simulation.step_kernel sweep.job sweep.store
         """,
     "what pictures and commands are made of": """
-        cli.common cli.look cli.plot plots.bands plots.browser plots.contact plots.impulses
-        plots.lines plots.magnified plots.programmed plots.robot plots.run plots.scene plots.style
+        cli.common cli.look cli.plot plots.bands plots.scenes.browser plots.figures.contact
+        plots.impulses plots.lines plots.scenes.magnified plots.figures.programmed
+        plots.figures.robot plots.figures.run plots.scenes.scene plots.style
         """,
 }
 """Modules within packages by what tests need of them."""

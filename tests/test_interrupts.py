@@ -19,8 +19,8 @@ from nsopt.interrupt import (
     interruptible,
     uninterrupted,
 )
-from nsopt.mpcc.filter_sqp import _Run
-from nsopt.mpcc.interrupt_callback import InterruptCallback
+from nsopt.mpcc.backends.filter_sqp import _Run
+from nsopt.mpcc.backends.interrupt_callback import InterruptCallback
 from nsopt.problem import load_optimization
 from nsopt.simulation.driver import Driver
 from nsopt.trajectory import Earlier, ObjectiveChange, multi_start, refine

@@ -27,7 +27,7 @@ from nsopt.plots import (
     save,
     step_size,
 )
-from nsopt.plots.run import FLOOR
+from nsopt.plots.figures.run import FLOOR
 from nsopt.plots.style import label, unit_of
 from tests.plotted import (
     CLEARANCE,

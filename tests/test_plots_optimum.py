@@ -20,7 +20,7 @@ from nsopt import (
     assemble,
 )
 from nsopt.plots import coordinates, overview, residuals
-from nsopt.plots.contact import walls
+from nsopt.plots.figures.contact import walls
 from nsopt.plots.lines import COLOURS, draw_lines, quantity, short
 from nsopt.plots.style import label, page
 from nsopt.problem import load_optimization

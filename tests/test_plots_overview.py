@@ -22,8 +22,8 @@ from nsopt import (
 )
 from nsopt.algebra import rotate
 from nsopt.plots import Film, overview
-from nsopt.plots.magnified import magnified_clearances
-from nsopt.plots.scene import VIEWS, Scene, view_of
+from nsopt.plots.scenes.magnified import magnified_clearances
+from nsopt.plots.scenes.scene import VIEWS, Scene, view_of
 from tests.plotted import CLEARANCE, loose, ran_clearance, ran_ideal, ran_stone, repeated, run
 
 clearance, ideal, stone = (

@@ -35,7 +35,7 @@ from nsopt.plots import (
     save,
     tracked_points,
 )
-from nsopt.plots.robot import ground_wrench, tracked
+from nsopt.plots.figures.robot import ground_wrench, tracked
 from nsopt.plots.style import GREY
 
 GRAVITY = np.array([0.0, -9.81, 0.0])

@@ -37,9 +37,9 @@ from nsopt.elements.distance import Distance
 from nsopt.elements.driven import Driven
 from nsopt.elements.drives import JointDrives, Slide, Turn
 from nsopt.elements.extension_spring import ExtensionSpring
-from nsopt.elements.films import LongBearing, OilFilm, ShortBearing
-from nsopt.elements.friction_laws import FrictionLaw, StribeckLaw, ViscousLaw
-from nsopt.elements.joint_friction import SlideFriction, TurnFriction
+from nsopt.elements.friction.friction_laws import FrictionLaw, StribeckLaw, ViscousLaw
+from nsopt.elements.friction.joint_friction import SlideFriction, TurnFriction
+from nsopt.elements.friction.lugre import LuGreLaw
 from nsopt.elements.joints import (
     Bend,
     Cylindrical,
@@ -53,10 +53,10 @@ from nsopt.elements.joints import (
     Spherical,
     Universal,
 )
-from nsopt.elements.journal import JournalBearing
 from nsopt.elements.limits import SlideRange, TurnRange
 from nsopt.elements.loads import AppliedForce, AppliedTorque
-from nsopt.elements.lugre import LuGreLaw
+from nsopt.elements.lubricated.films import LongBearing, OilFilm, ShortBearing
+from nsopt.elements.lubricated.journal import JournalBearing
 from nsopt.elements.outlines import box_outline, capsule_outline, link_outline
 from nsopt.elements.paths import AnyPath as AnyPath  # for statements of others, not for users
 from nsopt.elements.paths import (

@@ -1,19 +1,25 @@
 """Mechanics: frames, bodies, the contracts of elements, mechanisms and their dynamics."""
 
-from nsopt.mechanics.acceleration import (
+from nsopt.mechanics.coordinates.base import Block
+from nsopt.mechanics.coordinates.links import CoordinateMap
+from nsopt.mechanics.coordinates.recursion import Recursion, Wrench
+from nsopt.mechanics.coordinates.spanning_tree import Branch, Relative
+from nsopt.mechanics.coordinates.tree_reactions import tree_reactions
+from nsopt.mechanics.equations.acceleration import (
     IndexOne,
     Instant,
     acceleration,
     explicit_index_one,
     state_index_one,
 )
-from nsopt.mechanics.actuator import Actuator, Mimic
-from nsopt.mechanics.assembly import assemble
-from nsopt.mechanics.bodies import Body
-from nsopt.mechanics.coordinates import Block
-from nsopt.mechanics.courses import check_courses
-from nsopt.mechanics.dynamics import Dynamics
-from nsopt.mechanics.element import (
+from nsopt.mechanics.equations.assembly import assemble
+from nsopt.mechanics.equations.dynamics import Dynamics
+from nsopt.mechanics.equations.joint_resistance import joint_resistance
+from nsopt.mechanics.equations.least_norm import transmission
+from nsopt.mechanics.equations.repeated_calls import recall_calls
+from nsopt.mechanics.model.actuator import Actuator, Mimic
+from nsopt.mechanics.model.bodies import Body
+from nsopt.mechanics.model.element import (
     INSTANT,
     Bore,
     Constraint,
@@ -35,28 +41,22 @@ from nsopt.mechanics.element import (
     TimeFunction,
     Vector,
 )
-from nsopt.mechanics.equilibrium import equilibrium
-from nsopt.mechanics.frame import GROUND, STILL, Frame, Motion, axes_matrix
-from nsopt.mechanics.freedom import Axis, Ball, Freedom, X, Y, Z
-from nsopt.mechanics.joint_resistance import joint_resistance
-from nsopt.mechanics.law import ContactLaw
-from nsopt.mechanics.least_norm import transmission
-from nsopt.mechanics.links import CoordinateMap
-from nsopt.mechanics.mechanism import Mechanism
-from nsopt.mechanics.recursion import Recursion, Wrench
-from nsopt.mechanics.redundancy import (
+from nsopt.mechanics.model.frame import GROUND, STILL, Frame, Motion, axes_matrix
+from nsopt.mechanics.model.freedom import Axis, Ball, Freedom, X, Y, Z
+from nsopt.mechanics.model.law import ContactLaw
+from nsopt.mechanics.model.mechanism import Mechanism
+from nsopt.mechanics.model.resistance import resisted_joint
+from nsopt.mechanics.model.state import State
+from nsopt.mechanics.starts.courses import check_courses
+from nsopt.mechanics.starts.equilibrium import equilibrium
+from nsopt.mechanics.starts.redundancy import (
     implied_rows,
     redundancy,
     redundancy_note,
     redundant_rows,
 )
-from nsopt.mechanics.repeated_calls import recall_calls
-from nsopt.mechanics.resistance import resisted_joint
-from nsopt.mechanics.singularity import singular_posture
-from nsopt.mechanics.spanning_tree import Branch, Relative
-from nsopt.mechanics.start import Start, check_start, consistent, entry_named
-from nsopt.mechanics.state import State
-from nsopt.mechanics.tree_reactions import tree_reactions
+from nsopt.mechanics.starts.singularity import singular_posture
+from nsopt.mechanics.starts.start import Start, check_start, consistent, entry_named
 
 __all__ = [
     "GROUND",

@@ -1,42 +1,12 @@
 """Complementarity programs: stated in blocks, relaxed, solved, and checked by their residuals."""
 
-from nsopt.mpcc.active_set import ActiveSet
-from nsopt.mpcc.backend import Backend, Derivatives, Nlp, Outcome, Point, Verdict
-from nsopt.mpcc.blocks import Rows, Slopes
-from nsopt.mpcc.compiler import has_compiler
-from nsopt.mpcc.disc import relax_discs, smooth_discs
-from nsopt.mpcc.evaluator import Evaluator
-from nsopt.mpcc.ipopt import QUIET, Ipopt
-from nsopt.mpcc.layout import Kind, Tolerances
-from nsopt.mpcc.linear_solver import Ldlt
-from nsopt.mpcc.min_map import FirstEventRow, min_rows, split_into_pairs
-from nsopt.mpcc.multi_start import MultiStart
-from nsopt.mpcc.native_output import printing_to_stderr
-from nsopt.mpcc.newton import Newton, ProximalPoints
-from nsopt.mpcc.problem import Mpcc
-from nsopt.mpcc.program import Program
-from nsopt.mpcc.recovery import Recovery
-from nsopt.mpcc.relaxation import (
-    ExactPenalty,
-    FischerBurmeister,
-    NaturalResidual,
-    Relaxation,
-    Scholtes,
-    ScholtesAggregated,
-)
-from nsopt.mpcc.schedule import Schedule
-from nsopt.mpcc.settings import GENERAL, STEP, Settings
-from nsopt.mpcc.solution import (
-    PairResidual,
-    Residuals,
-    Solution,
-    SolveError,
-    StageRun,
-    Status,
-    Worst,
-)
-from nsopt.mpcc.solver import Solver
-from nsopt.mpcc.sqp import (
+from nsopt.mpcc.backends.backend import Backend, Derivatives, Nlp, Outcome, Point, Verdict
+from nsopt.mpcc.backends.compiler import has_compiler
+from nsopt.mpcc.backends.evaluator import Evaluator
+from nsopt.mpcc.backends.ipopt import QUIET, Ipopt
+from nsopt.mpcc.backends.linear_solver import Ldlt
+from nsopt.mpcc.backends.native_output import printing_to_stderr
+from nsopt.mpcc.backends.sqp import (
     Daqp,
     ExactConvexified,
     Hessian,
@@ -49,11 +19,47 @@ from nsopt.mpcc.sqp import (
     Qrqp,
     Sqp,
 )
-from nsopt.mpcc.square_program import SquareProgram, SquareSolver
-from nsopt.mpcc.stationarity import Multipliers, Stationarity, StationarityKind
-from nsopt.mpcc.structured import Bound, ConstraintBlock, PairPart, StructuredNlp, constraint_block
-from nsopt.mpcc.structured_program import StructuredProgram
-from nsopt.mpcc.warm_start import AT_ONCE, BENT, BESIDE, ENDED, ROUGHLY, WarmStart
+from nsopt.mpcc.backends.warm_start import AT_ONCE, BENT, BESIDE, ENDED, ROUGHLY, WarmStart
+from nsopt.mpcc.horizon.structured import (
+    Bound,
+    ConstraintBlock,
+    PairPart,
+    StructuredNlp,
+    constraint_block,
+)
+from nsopt.mpcc.horizon.structured_program import StructuredProgram
+from nsopt.mpcc.solve.active_set import ActiveSet
+from nsopt.mpcc.solve.multi_start import MultiStart
+from nsopt.mpcc.solve.program import Program
+from nsopt.mpcc.solve.recovery import Recovery
+from nsopt.mpcc.solve.schedule import Schedule
+from nsopt.mpcc.solve.settings import GENERAL, STEP, Settings
+from nsopt.mpcc.solve.solution import (
+    PairResidual,
+    Residuals,
+    Solution,
+    SolveError,
+    StageRun,
+    Status,
+    Worst,
+)
+from nsopt.mpcc.solve.solver import Solver
+from nsopt.mpcc.solve.stationarity import Multipliers, Stationarity, StationarityKind
+from nsopt.mpcc.square.newton import Newton, ProximalPoints
+from nsopt.mpcc.square.square_program import SquareProgram, SquareSolver
+from nsopt.mpcc.statement.blocks import Rows, Slopes
+from nsopt.mpcc.statement.disc import relax_discs, smooth_discs
+from nsopt.mpcc.statement.layout import Kind, Tolerances
+from nsopt.mpcc.statement.min_map import FirstEventRow, min_rows, split_into_pairs
+from nsopt.mpcc.statement.problem import Mpcc
+from nsopt.mpcc.statement.relaxation import (
+    ExactPenalty,
+    FischerBurmeister,
+    NaturalResidual,
+    Relaxation,
+    Scholtes,
+    ScholtesAggregated,
+)
 
 __all__ = [
     "AT_ONCE",

@@ -17,25 +17,36 @@ from types import MappingProxyType
 from matplotlib.figure import Figure
 
 from nsopt.files import check_writable, create, replacing
-from nsopt.plots.analysis import contact_modes, orbits, phase_portrait, poincare_map, spectra
-from nsopt.plots.browser import save_view
-from nsopt.plots.cases import joint_accelerations, joint_coordinates, joint_forces, joint_rms
-from nsopt.plots.cone import cones
-from nsopt.plots.contact import contact_paths, gaps
 from nsopt.plots.coordinates import coordinates
 from nsopt.plots.curves import Curves, Recorded, Vector, draw_curves, draw_vectors
-from nsopt.plots.deviations import deviations
-from nsopt.plots.energy import energies
-from nsopt.plots.film import Film, Pixels
-from nsopt.plots.mobility import mobility
-from nsopt.plots.motion import contact_forces, positions, velocities
-from nsopt.plots.overview import overview
-from nsopt.plots.programmed import link_shapes, programmed_paths
-from nsopt.plots.range_of_motion import range_of_motion
-from nsopt.plots.robot import base_force, joint_torques, tracked_points
-from nsopt.plots.run import effort, joint_closure, residuals, step_size
+from nsopt.plots.figures.analysis import (
+    contact_modes,
+    orbits,
+    phase_portrait,
+    poincare_map,
+    spectra,
+)
+from nsopt.plots.figures.cases import (
+    joint_accelerations,
+    joint_coordinates,
+    joint_forces,
+    joint_rms,
+)
+from nsopt.plots.figures.cone import cones
+from nsopt.plots.figures.contact import contact_paths, gaps
+from nsopt.plots.figures.deviations import deviations
+from nsopt.plots.figures.energy import energies
+from nsopt.plots.figures.mobility import mobility
+from nsopt.plots.figures.motion import contact_forces, positions, velocities
+from nsopt.plots.figures.programmed import link_shapes, programmed_paths
+from nsopt.plots.figures.range_of_motion import range_of_motion
+from nsopt.plots.figures.robot import base_force, joint_torques, tracked_points
+from nsopt.plots.figures.run import effort, joint_closure, residuals, step_size
+from nsopt.plots.figures.sweeps import bifurcation_diagram, measures
+from nsopt.plots.pages.overview import overview
+from nsopt.plots.scenes.browser import save_view
+from nsopt.plots.scenes.film import Film, Pixels
 from nsopt.plots.style import DPI, require_steps
-from nsopt.plots.sweeps import bifurcation_diagram, measures
 from nsopt.result import Result
 
 FIGURES: Mapping[str, Callable[..., Figure]] = MappingProxyType(

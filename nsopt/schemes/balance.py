@@ -10,8 +10,8 @@ from typing import NamedTuple, Self
 import casadi as ca
 
 from nsopt.mechanics import Dynamics
+from nsopt.schemes.contacts.slips import by_contact
 from nsopt.schemes.node import Node
-from nsopt.schemes.slips import by_contact
 from nsopt.schemes.terms import momentum_size
 
 

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance
+from nsopt.schemes.contacts.impact import Impact, NewtonImpact
+from nsopt.schemes.contacts.modes import ClosedGaps, KnownModes, rate_sizes, zero_where_pressed
 from nsopt.schemes.errors import Errors, symmetric_errors
 from nsopt.schemes.half_steps import HalfSteps
-from nsopt.schemes.impact import Impact, NewtonImpact
-from nsopt.schemes.modes import ClosedGaps, KnownModes, rate_sizes, zero_where_pressed
 from nsopt.schemes.node import Node, StepStart
 from nsopt.schemes.one_step import HorizonStep, SimulatedStep
 from nsopt.schemes.scales import Scales

@@ -13,7 +13,8 @@ from nsopt.checks import not_negative
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance, Impulses
-from nsopt.schemes.impact import Impact, NewtonImpact
+from nsopt.schemes.contacts.impact import Impact, NewtonImpact
+from nsopt.schemes.contacts.walls import Approach, WallFigures, turned_directions
 from nsopt.schemes.node import Node, StepStart
 from nsopt.schemes.one_step import OneStep, SimulatedStep
 from nsopt.schemes.scales import Scales
@@ -28,7 +29,6 @@ from nsopt.schemes.terms import (
     smooth_forces,
     solve_mass,
 )
-from nsopt.schemes.walls import Approach, WallFigures, turned_directions
 
 Array = NDArray[np.float64]
 

@@ -10,8 +10,8 @@ import casadi as ca
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc, Slopes
-from nsopt.schemes.friction import Friction
-from nsopt.schemes.modes import TOUCH, KnownModes, ReachedGaps
+from nsopt.schemes.contacts.friction import Friction
+from nsopt.schemes.contacts.modes import TOUCH, KnownModes, ReachedGaps
 from nsopt.schemes.node import At, Node
 from nsopt.schemes.scales import Scales
 

@@ -15,18 +15,18 @@ from nsopt.checks import not_negative
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance, Impulses
+from nsopt.schemes.contacts.impact import Impact, NewtonImpact
+from nsopt.schemes.contacts.lasting import contacts_of_step
+from nsopt.schemes.contacts.modes import KnownModes
+from nsopt.schemes.contacts.slips import slip_over
+from nsopt.schemes.contacts.walls import Approach, WallFigures, depth, respond
 from nsopt.schemes.errors import Errors, first_order_errors, impulse_at_end
-from nsopt.schemes.impact import Impact, NewtonImpact
-from nsopt.schemes.lasting import contacts_of_step
-from nsopt.schemes.modes import KnownModes
 from nsopt.schemes.node import Node, StepStart
 from nsopt.schemes.one_step import OneStep, SimulatedStep
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import Scheme, UnifiedScheme
-from nsopt.schemes.slips import slip_over
 from nsopt.schemes.step import Step, Transition
 from nsopt.schemes.terms import smooth_forces, square, with_internal_after
-from nsopt.schemes.walls import Approach, WallFigures, depth, respond
 
 Array = NDArray[np.float64]
 

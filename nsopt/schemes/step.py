@@ -9,10 +9,10 @@ import casadi as ca
 
 from nsopt.mechanics import Dynamics
 from nsopt.schemes.balance import Balance, Impulses
+from nsopt.schemes.contacts.walls import WallFigures
 from nsopt.schemes.errors import Errors
 from nsopt.schemes.node import Node
 from nsopt.schemes.terms import kinetic, same_body
-from nsopt.schemes.walls import WallFigures
 
 
 @dataclass(frozen=True)

@@ -14,24 +14,25 @@ from nsopt.checks import between, not_negative
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance, Impulses
-from nsopt.schemes.errors import Errors, symmetric_errors
-from nsopt.schemes.friction import Friction
-from nsopt.schemes.impact import Impact, NewtonImpact
-from nsopt.schemes.lasting import contacts_of_step
-from nsopt.schemes.modes import KnownModes, parts, rate_sizes, touching
-from nsopt.schemes.moreau_jean import MoreauJean
-from nsopt.schemes.node import Node, StepStart
-from nsopt.schemes.one_step import HorizonStep, SimulatedStep
-from nsopt.schemes.pressed import judge_pressed
-from nsopt.schemes.scales import Scales
-from nsopt.schemes.scheme import Scheme
-from nsopt.schemes.slips import (
+from nsopt.schemes.contacts.friction import Friction
+from nsopt.schemes.contacts.impact import Impact, NewtonImpact
+from nsopt.schemes.contacts.lasting import contacts_of_step
+from nsopt.schemes.contacts.modes import KnownModes, parts, rate_sizes, touching
+from nsopt.schemes.contacts.pressed import judge_pressed
+from nsopt.schemes.contacts.slips import (
     SLOW,
     find_end_of_slip,
     slip_over,
     turn_from_end,
     turn_from_start,
 )
+from nsopt.schemes.contacts.walls import Approach, WallFigures, depth, met_at, unplaced_impact
+from nsopt.schemes.errors import Errors, symmetric_errors
+from nsopt.schemes.moreau_jean import MoreauJean
+from nsopt.schemes.node import Node, StepStart
+from nsopt.schemes.one_step import HorizonStep, SimulatedStep
+from nsopt.schemes.scales import Scales
+from nsopt.schemes.scheme import Scheme
 from nsopt.schemes.step import Interval, Step, Transition
 from nsopt.schemes.terms import (
     ReactionLoads,
@@ -43,7 +44,6 @@ from nsopt.schemes.terms import (
     rolling_over,
     walls_over,
 )
-from nsopt.schemes.walls import Approach, WallFigures, depth, met_at, unplaced_impact
 
 Array = NDArray[np.float64]
 

@@ -98,7 +98,18 @@ from nsopt.trajectory.phases import (
 from nsopt.trajectory.postures import find_posture
 from nsopt.trajectory.prepared import PreparedOptimization
 from nsopt.trajectory.refine import ObjectiveChange, StepDefect, refine
-from nsopt.trajectory.schedules import (
+from nsopt.trajectory.search import PLAN, Plan
+from nsopt.trajectory.sensitivity import (
+    Derivatives,
+    OptimumDerivatives,
+    OptimumError,
+    Sensitivities,
+    SensitivityError,
+    cost_derivatives,
+    optimum_derivatives,
+    sensitivities,
+)
+from nsopt.trajectory.smoothing.schedules import (
     DAMPED,
     DAMPED_START,
     FINE,
@@ -110,17 +121,6 @@ from nsopt.trajectory.schedules import (
     WARM_START,
     WIDE,
     Stage,
-)
-from nsopt.trajectory.search import PLAN, Plan
-from nsopt.trajectory.sensitivity import (
-    Derivatives,
-    OptimumDerivatives,
-    OptimumError,
-    Sensitivities,
-    SensitivityError,
-    cost_derivatives,
-    optimum_derivatives,
-    sensitivities,
 )
 
 __all__ = [

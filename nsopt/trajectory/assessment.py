@@ -22,8 +22,8 @@ from nsopt.trajectory.diagnosis import (
     least_violation,
     scaling,
 )
-from nsopt.trajectory.dry_friction import exact_costs, record_friction
-from nsopt.trajectory.step_bend import record_bend
+from nsopt.trajectory.smoothing.dry_friction import exact_costs, record_friction
+from nsopt.trajectory.smoothing.step_bend import record_bend
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
 from nsopt.trajectory.verification.resimulation import resimulate
 

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from nsopt.result import Result
 from nsopt.stored import ERROR
-from nsopt.trajectory.dry_friction import cost_of
 from nsopt.trajectory.guesses import Earlier
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimization import Optimization
 from nsopt.trajectory.refine import SOLVED
-from nsopt.trajectory.schedules import horizon_settings
+from nsopt.trajectory.smoothing.dry_friction import cost_of
+from nsopt.trajectory.smoothing.schedules import horizon_settings
 
 SEEN = (0.7, 6.5)
 """Orders between which differences fall as those of polynomials do; others are chance."""

@@ -16,11 +16,11 @@ from nsopt.checks import positive
 from nsopt.interrupt import uninterrupted
 from nsopt.result import Result
 from nsopt.trajectory.assessment import mark_stopped
-from nsopt.trajectory.dry_friction import cost_of
 from nsopt.trajectory.guesses import Guess, Perturbed
 from nsopt.trajectory.optimization import Optimization
 from nsopt.trajectory.prepared import PreparedOptimization
-from nsopt.trajectory.schedules import horizon_settings
+from nsopt.trajectory.smoothing.dry_friction import cost_of
+from nsopt.trajectory.smoothing.schedules import horizon_settings
 
 
 def multi_start(

@@ -13,7 +13,6 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Solver, StructuredNlp
 from nsopt.result import Result
 from nsopt.schemes import Scheme
-from nsopt.trajectory import dry_friction, step_bend
 from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.guesses import Guess
@@ -23,8 +22,9 @@ from nsopt.trajectory.prepared import PreparedOptimization
 from nsopt.trajectory.programs import transcribe
 from nsopt.trajectory.search import PLAN, Plan, StatedProgram
 from nsopt.trajectory.sensitivity import cost_derivatives, optimum_derivatives
+from nsopt.trajectory.smoothing import dry_friction, step_bend
+from nsopt.trajectory.smoothing.tie_breaker import of_result, with_cost
 from nsopt.trajectory.task import Task
-from nsopt.trajectory.tie_breaker import of_result, with_cost
 from nsopt.trajectory.transcription.base import Array, Transcription
 
 if TYPE_CHECKING:

@@ -28,7 +28,6 @@ from nsopt.trajectory.diagnosis import (
     check_numbers,
     warn_outside_bores,
 )
-from nsopt.trajectory.dry_friction import smooth_by_grid
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimality import what_it_is
@@ -41,8 +40,9 @@ from nsopt.trajectory.programs import (
     transcribe,
 )
 from nsopt.trajectory.search import PLAN, MotionSearch, Plan, StatedProgram, restate_limits
+from nsopt.trajectory.smoothing.dry_friction import smooth_by_grid
+from nsopt.trajectory.smoothing.tie_breaker import record_tie
 from nsopt.trajectory.task import Task
-from nsopt.trajectory.tie_breaker import record_tie
 from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.verification.ending import closing_at_end
 

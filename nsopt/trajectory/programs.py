@@ -22,16 +22,16 @@ from nsopt.trajectory.costs import Smoothness, flattened
 from nsopt.trajectory.diagnosis import check_costs, dependence
 from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.optimality import relaxed_in_space
-from nsopt.trajectory.schedules import (
+from nsopt.trajectory.smoothing.schedules import (
     DAMPED_START,
     FROM_AFAR,
     FROM_NEARBY,
     WARM_START,
     horizon_settings,
 )
-from nsopt.trajectory.step_bend import step_bend
+from nsopt.trajectory.smoothing.step_bend import step_bend
+from nsopt.trajectory.smoothing.tie_breaker import M, tie_breaker, with_cost
 from nsopt.trajectory.task import Task
-from nsopt.trajectory.tie_breaker import M, tie_breaker, with_cost
 from nsopt.trajectory.transcription.accelerations import not_by_default
 from nsopt.trajectory.transcription.base import Array, Transcription
 from nsopt.trajectory.transcription.collocation import Collocation

@@ -14,11 +14,11 @@ from nsopt.checks import between, positive
 from nsopt.interrupt import uninterrupted
 from nsopt.result import Result
 from nsopt.trajectory.assessment import mark_stopped
-from nsopt.trajectory.dry_friction import cost_of
 from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimization import Optimization
-from nsopt.trajectory.schedules import horizon_settings
+from nsopt.trajectory.smoothing.dry_friction import cost_of
+from nsopt.trajectory.smoothing.schedules import horizon_settings
 from nsopt.trajectory.transcription.accelerations import not_by_default
 
 

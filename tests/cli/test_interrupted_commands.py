@@ -36,7 +36,7 @@ sys.meta_path.insert(0, Held())
 """
 OPTIMIZING = """
 from nsopt.interrupt import interrupted
-from nsopt.mpcc.interrupt_callback import InterruptCallback
+from nsopt.mpcc.backends.interrupt_callback import InterruptCallback
 
 def held(self, *arguments):
     global calls
@@ -50,8 +50,8 @@ def held(self, *arguments):
 calls, ask, InterruptCallback.eval_buffer = 0, InterruptCallback.eval_buffer, held
 """
 VIEWING = """
-import nsopt.plots.browser
-nsopt.plots.browser.page = lambda *_: exec("hold()", globals())  # as dataclasses are made
+import nsopt.plots.scenes.browser
+nsopt.plots.scenes.browser.page = lambda *_: exec("hold()", globals())  # as dataclasses are made
 """
 SAVING = """
 from nsopt import Result

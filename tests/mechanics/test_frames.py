@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from nsopt import GROUND, Body, Frame, Parameter
 from nsopt.mechanics import State
-from nsopt.mechanics.absolute import AbsoluteCoordinates
+from nsopt.mechanics.coordinates.absolute import AbsoluteCoordinates
 from nsopt.parameter import constant
 from tests.states import array, moved
 

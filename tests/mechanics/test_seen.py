@@ -16,7 +16,7 @@ from nsopt import (
     Spherical,
     Universal,
 )
-from nsopt.mechanics.symbolic import SymbolicMechanism
+from nsopt.mechanics.equations.symbolic import SymbolicMechanism
 
 pytestmark = pytest.mark.unit
 KINDS = [Revolute, Prismatic, Universal, Spherical, Cylindrical, Fixed, Bend]

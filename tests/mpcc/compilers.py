@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from nsopt import kept_code
-from nsopt.mpcc import linear_solver
+from nsopt.mpcc.backends import linear_solver
 
 COMPILERS = ["cc", "gcc", "clang"] if os.name == "posix" else []
 CC = next((path for path in map(shutil.which, COMPILERS) if path), None)

@@ -19,9 +19,9 @@ from nsopt.mpcc import (
     StationarityKind,
     Tolerances,
 )
-from nsopt.mpcc.branch import Branches
-from nsopt.mpcc.functions import Functions
-from nsopt.mpcc.stationarity import classify
+from nsopt.mpcc.solve.branch import Branches
+from nsopt.mpcc.solve.functions import Functions
+from nsopt.mpcc.solve.stationarity import classify
 
 pytestmark = pytest.mark.unit
 

@@ -4,8 +4,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from nsopt.mpcc import block_functions
-from nsopt.mpcc.block_functions import BlockFunctions, InstanceFunction
+from nsopt.mpcc.horizon import block_functions
+from nsopt.mpcc.horizon.block_functions import BlockFunctions, InstanceFunction
 
 COUNT = 21
 """Instances, more than one call takes and no multiple of it."""

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from nsopt.mpcc import linear_solver
-from nsopt.mpcc.linear_solver import compile_library
+from nsopt.mpcc.backends import linear_solver
+from nsopt.mpcc.backends.linear_solver import compile_library
 from tests.mpcc.compilers import CC, needs_compiler, script
 
 pytestmark = pytest.mark.usefixtures("folder")

@@ -9,7 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from nsopt import Solver, assemble
-from nsopt.mpcc import Ipopt, ipopt, linear_solver
+from nsopt.mpcc import Ipopt
+from nsopt.mpcc.backends import ipopt, linear_solver
 from nsopt.trajectory import (
     ActuatorLimits,
     Effort,

@@ -7,7 +7,7 @@ import pytest
 
 from nsopt.cli.common import command_name
 from nsopt.mpcc import Backend, Nlp, Solver
-from nsopt.mpcc.backend import Call, NlpsolCall
+from nsopt.mpcc.backends.backend import Call, NlpsolCall
 from nsopt.problem import load_optimization
 from tests.catalog import BACKENDS
 from tests.mpcc import test_known

@@ -6,7 +6,7 @@ import pytest
 
 import nsopt as ns
 from nsopt import GROUND, Acceptance, Body, Frame, Mechanism, Variational, assemble
-from nsopt.mpcc.square_program import with_symbols
+from nsopt.mpcc.square.square_program import with_symbols
 from nsopt.simulation import StepProgram
 
 pytestmark = pytest.mark.unit

@@ -26,7 +26,7 @@ from nsopt import (
     load_problem,
     simulate,
 )
-from nsopt.mechanics import assembly
+from nsopt.mechanics.equations import assembly
 from nsopt.simulation.driver import Driver
 from nsopt.simulation.limits import fastest_swing
 from nsopt.simulation.run import Run

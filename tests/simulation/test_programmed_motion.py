@@ -20,7 +20,7 @@ from nsopt import (
     simulate,
 )
 from nsopt.algebra import rank
-from nsopt.plots.programmed import link_points, off_chord
+from nsopt.plots.figures.programmed import link_points, off_chord
 from nsopt.problem import problem_files
 from tests.states import array, run
 

@@ -9,7 +9,7 @@ from scipy.optimize import linprog, nnls
 from scipy.spatial.transform import Rotation
 
 from nsopt import Frame, assemble
-from nsopt.plots.scene import Scene
+from nsopt.plots.scenes.scene import Scene
 from nsopt.trajectory import (
     Box,
     Capsule,

@@ -33,10 +33,10 @@ from nsopt.trajectory import (
     Optimization,
     Quintic,
     StartAt,
-    dry_friction,
     refine,
 )
 from nsopt.trajectory.search import FrictionInStages, RestingJoints
+from nsopt.trajectory.smoothing import dry_friction
 from nsopt.trajectory.transcription.collocation import Collocation
 from nsopt.trajectory.transcription.resting import RestingCollocation
 

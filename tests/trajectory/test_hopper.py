@@ -9,7 +9,7 @@ import pytest
 
 from nsopt import Ipopt, Solver
 from nsopt.caveats import caveats
-from nsopt.mpcc.structured_branch import StructuredBranches
+from nsopt.mpcc.horizon.structured_branch import StructuredBranches
 from nsopt.problem import load_optimization
 from nsopt.trajectory import (
     FROM_AFAR,

@@ -20,7 +20,7 @@ from nsopt import (
 )
 from nsopt.mechanics import Force, Load
 from nsopt.mpcc import Bound, Osqp, Sqp, printing_to_stderr
-from nsopt.mpcc.backend import _iterations
+from nsopt.mpcc.backends.backend import _iterations
 from nsopt.trajectory import (
     Condition,
     Cost,

@@ -158,4 +158,4 @@ def test_no_module_asks_which_transcription_or_scheme_there_is():
 @pytest.mark.unit
 def test_warm_starts_have_one_place():
     made = {module for module, _ in calls("WarmStart") if module.startswith("nsopt.")}
-    assert made == {"nsopt.mpcc.warm_start"}
+    assert made == {"nsopt.mpcc.backends.warm_start"}

@@ -4,7 +4,7 @@ import pytest
 
 from nsopt import Solver
 from nsopt.mpcc import MultiStart
-from nsopt.trajectory.schedules import horizon_settings
+from nsopt.trajectory.smoothing.schedules import horizon_settings
 
 
 @pytest.mark.unit

@@ -14,9 +14,9 @@ from nsopt.checks import finite, plain
 from nsopt.mechanics import Frame, Outline
 from nsopt.trajectory.checks import check_frame
 from nsopt.trajectory.conditions.shapes import Shape, in_axes, place_of
+from nsopt.trajectory.distances.polytope import Polytope, enclosing, polytope_of
+from nsopt.trajectory.distances.polytope_distance import depth, outside, segment_distance
 from nsopt.trajectory.node_sample import NodeSample
-from nsopt.trajectory.polytope import Polytope, enclosing, polytope_of
-from nsopt.trajectory.polytope_distance import depth, outside, segment_distance
 
 FEWEST, MOST = 6, 128
 """Bounds of the number of facets; each costs operations at every node."""

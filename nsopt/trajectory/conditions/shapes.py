@@ -17,10 +17,10 @@ from nsopt.elements import box_outline, capsule_outline
 from nsopt.mechanics import Frame, Mechanism, Outline
 from nsopt.parameter import number
 from nsopt.trajectory.checks import check_frame
-from nsopt.trajectory.geometry import between_segments, from_segment, length, mean_depth
+from nsopt.trajectory.distances.geometry import between_segments, from_segment, length, mean_depth
+from nsopt.trajectory.distances.polytope import Polytope, polytope_of
+from nsopt.trajectory.distances.polytope_distance import rounded_segment_distance
 from nsopt.trajectory.node_sample import NodeSample
-from nsopt.trajectory.polytope import Polytope, polytope_of
-from nsopt.trajectory.polytope_distance import rounded_segment_distance
 
 ROUND = 2e-4
 """Of the cube root of a box's volume, the width by which its distance from segments is smooth."""

@@ -29,7 +29,7 @@ from nsopt.trajectory.phases.result import PhasedResult
 from nsopt.trajectory.phases.search import PhasesProgram
 from nsopt.trajectory.programs import program_settings, suit_solver
 from nsopt.trajectory.search import PLAN_OF_PHASES, KeptMotion, MotionSearch
-from nsopt.trajectory.tie_breaker import record_tie
+from nsopt.trajectory.smoothing.tie_breaker import record_tie
 from nsopt.trajectory.transcription.base import Array
 
 SAME = 1e-9

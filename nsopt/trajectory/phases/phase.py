@@ -17,7 +17,6 @@ from nsopt.trajectory.diagnosis import (
     check_arguments,
     check_feasible,
 )
-from nsopt.trajectory.dry_friction import grid_creep
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.phases.mode_conditions import (
@@ -29,9 +28,10 @@ from nsopt.trajectory.phases.mode_conditions import (
 )
 from nsopt.trajectory.phases.modes import ContactMode, with_modes
 from nsopt.trajectory.programs import add_small_costs
-from nsopt.trajectory.step_bend import with_bend
+from nsopt.trajectory.smoothing.dry_friction import grid_creep
+from nsopt.trajectory.smoothing.step_bend import with_bend
+from nsopt.trajectory.smoothing.tie_breaker import with_less_tie
 from nsopt.trajectory.task import Task
-from nsopt.trajectory.tie_breaker import with_less_tie
 from nsopt.trajectory.transcription.accelerations import no_accelerations
 from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.transcription.collocation import Collocation

@@ -11,12 +11,12 @@ import numpy as np
 from nsopt.mpcc import Settings, Solution, Solver, StructuredNlp, StructuredProgram, WarmStart
 from nsopt.trajectory.costs import Smoothness
 from nsopt.trajectory.diagnosis import Statement, find_row
-from nsopt.trajectory.dry_friction import smooth_by_grid
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.programs import program_settings
 from nsopt.trajectory.search.tightening import LimitedPart
-from nsopt.trajectory.step_bend import with_bend
-from nsopt.trajectory.tie_breaker import with_less_tie
+from nsopt.trajectory.smoothing.dry_friction import smooth_by_grid
+from nsopt.trajectory.smoothing.step_bend import with_bend
+from nsopt.trajectory.smoothing.tie_breaker import with_less_tie
 from nsopt.trajectory.transcription.base import Array, Transcription
 from nsopt.trajectory.transcription.kinds import as_polynomials
 from nsopt.trajectory.verification.between_nodes import LimitsBetweenNodes

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from nsopt.contact_modes import spans
 from nsopt.interrupt import interrupted
 from nsopt.mpcc import AT_ONCE, BESIDE
-from nsopt.trajectory.dry_friction import with_exact_sign
 from nsopt.trajectory.search.found import Found, Motion
 from nsopt.trajectory.search.keep_limits import KeepLimits
 from nsopt.trajectory.search.program import StatedProgram
 from nsopt.trajectory.search.strategy import Search, Strategy
+from nsopt.trajectory.smoothing.dry_friction import with_exact_sign
 from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.transcription.collocation import Collocation
 from nsopt.trajectory.transcription.kinds import as_polynomials

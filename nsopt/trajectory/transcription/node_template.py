@@ -23,7 +23,7 @@ from nsopt.mpcc import (
 )
 from nsopt.schemes import Interval, Node, Scales, Scheme, internal
 from nsopt.trajectory.node_sample import NodeSample, SteppedNode
-from nsopt.trajectory.schedules import Stage
+from nsopt.trajectory.smoothing.schedules import Stage
 from nsopt.trajectory.transcription.lifting import Lifting
 
 Array = NDArray[np.float64]

@@ -30,7 +30,7 @@ from nsopt.simulation import AcceptedSteps, losses_of_forces, objects, significa
 from nsopt.trajectory.conditions import Span, ends_at_rest
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.returned import bounds_of, call_costs, spans_of
-from nsopt.trajectory.schedules import LAST, Stage
+from nsopt.trajectory.smoothing.schedules import LAST, Stage
 from nsopt.trajectory.transcription.base import Array, Index, TranscribedMotion, Transcription
 from nsopt.trajectory.transcription.lifting import Lifting
 from nsopt.trajectory.transcription.node_template import N_HOMOTOPY, Model, NodeTemplate, zero

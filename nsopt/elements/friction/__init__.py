@@ -1,0 +1,1 @@
+"""Friction in joints, and laws of it that are smooth."""

@@ -1,0 +1,1 @@
+"""Journals in oil: films, and contact where they break."""

@@ -1,0 +1,182 @@
+"""A lubricated journal in its bearing: the film, and contact where it breaks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from nsopt.checks import positive
+from nsopt.elements.compliant import CompliantLaw, Hertz, Press
+from nsopt.elements.lubricated.films import OilFilm, ShortBearing
+from nsopt.elements.outlines import circle
+from nsopt.mechanics import Bore, Force, Gap, Load, Outline, Output, Pair, Pressed, State
+from nsopt.parameter import Scalar, number
+
+CENTRED = 1e-9
+"""Of the clearance, the offset at which the direction of the thinnest film is arbitrary."""
+
+
+class _Film(NamedTuple):
+    """The film at a state, seen from the centre of the bearing."""
+
+    offset: ca.SX  # (3,) [m] of the bearing's centre from the journal's, across the axis
+    eccentricity: ca.SX  # offset over clearance
+    toward: ca.SX  # (3,) unit, from the centre of the bearing to that of the journal
+    thickness: ca.SX  # [m] of the film where it is thinnest
+    force: ca.SX  # (3,) [N] on the bearing
+    torque: ca.SX  # [N m] of shear on the bearing, about the axis
+
+
+THINNEST = 1e-4
+"""Least film over the clearance: at it the integrals keep six digits."""
+
+
+@dataclass(frozen=True, eq=False)
+class JournalBearing(Pair, Force):
+    """The oil film between a journal (frame a) and its bearing (frame b), under any motion.
+
+    Reynolds' equation of a short or a long bearing, by ``film``, with the speed of both surfaces
+    and the squeeze, w = w_a + w_b - 2 dgamma/dt (gamma the direction of the line of centres), e the
+    eccentricity, h = c (1 + e cos theta): its pressure where above zero, the pi film that
+    Guembel's condition leaves. Shear resists by Petrov's torque
+    2 pi mu R^3 L (w_b - w_a) / (c sqrt(1 - e^2)). Where the film is thinner than ``roughness`` the
+    surfaces touch: asperities press by a compliant law of how much thinner it is, without damping
+    of their own, and the film gets no thinner in the integrals.
+
+    Parameters
+    ----------
+    a, b : Frame
+        Journal and bearing: origins at the centres, z along the axis. Other joints hold tilt and
+        axial motion.
+    clearance, radius, length : float or Parameter [m]
+        Radial clearance c, radius R of the journal, length L of the bearing.
+    viscosity : float or Parameter [Pa s]
+        mu.
+    roughness : float or Parameter [m]
+        By keyword.
+    contact : CompliantLaw
+        Of the asperities, by keyword.
+    film : OilFilm
+        `ShortBearing` (default) or `LongBearing`, by keyword.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+    TypeError
+        If contact or film are none that fit.
+
+    Notes
+    -----
+    A journal at rest sinks until its asperities carry it. On record as a contact: its gap is the
+    thinnest film less the roughness, its force that of film and asperities on the bearing; its mode
+    is contact where asperities touch. Outputs are ``eccentricity``, ``film`` [m] and ``torque`` [N
+    m].
+    """
+
+    clearance: Scalar
+    radius: Scalar
+    length: Scalar
+    viscosity: Scalar
+    roughness: Scalar = field(default=1e-6, kw_only=True)
+    contact: CompliantLaw = field(default=Hertz(1e10), kw_only=True)
+    film: OilFilm = field(default=ShortBearing(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        of_element = f"of JournalBearing {self.name!r}"
+        for name in ("clearance", "radius", "length", "viscosity"):
+            positive(f"{name} {of_element}", getattr(self, name))
+        rough = positive(f"roughness {of_element}", self.roughness)
+        if not rough < float(number(self.clearance)):
+            raise ValueError(
+                f"roughness {of_element} must be below its clearance, got {rough:g} m: films are "
+                "as thick as the clearance where the journal is centred"
+            )
+        if rough < THINNEST * float(number(self.clearance)):
+            raise ValueError(
+                f"roughness {of_element} must be at least {THINNEST:g} of its clearance, got "
+                f"{rough:g} m: thinner films are lost in round-off"
+            )
+        if not isinstance(self.contact, CompliantLaw) or self.contact.latches:
+            raise TypeError(
+                f"contact {of_element} must be a CompliantLaw that needs no speed of impact, such "
+                f"as Hertz(1e10), got {self.contact!r}"
+            )
+        self.contact.check(of_element)
+        if not isinstance(self.film, OilFilm):
+            raise TypeError(
+                f"film {of_element} must be an OilFilm, such as LongBearing(), got {self.film!r}"
+            )
+
+    def loads(self, s: State) -> list[Load]:
+        (surface,) = self.pressed(s)
+        return surface.losing
+
+    def energy(self, s: State) -> ca.SX:
+        film = self._film(s)
+        deep = self._deep(s, film)
+        return (deep > 0) * self.contact.energy(s, ca.fmax(deep, 1e-30))
+
+    def pressed(self, s: State) -> list[Pressed]:
+        a, b, film = s.motion(self.a), s.motion(self.b), self._film(s)
+        middle = (a.r + b.r) / 2
+        slide = b.velocity_at(middle) - a.velocity_at(middle)
+        turn = ca.dot(a.A[:, 2], b.w - a.w)
+        losing = [Load(slide, film.force), Load(turn, film.torque)]
+        deep = self._deep(s, film)
+        press = Press(ca.fmax(deep, 1e-30), ca.SX(0), ca.SX(1), ca.SX(1))
+        asperities = (deep > 0) * self.contact.elastic(s, press.depth) * film.toward
+        c, R = s.value(self.clearance), s.value(self.radius)
+        gap = Gap(
+            distance=-deep,
+            function=-deep,
+            point=b.r + (R + c) * film.toward,
+            normal=film.toward,
+            scale=c,
+            clearance=c,
+            bore=Bore(a.A.T @ film.offset, a.A, c, lambda d, c: (c**2 - ca.sumsqr(d)) / (2 * c)),
+        )
+        return [Pressed(gap, film.force + asperities, losing)]
+
+    def outputs(self, s: State) -> list[Output]:
+        film = self._film(s)
+        return [
+            Output("eccentricity", film.eccentricity, "1"),
+            Output("film", film.thickness, "m"),
+            Output("torque", film.torque, "N m"),
+        ]
+
+    def outline(self) -> list[Outline]:
+        r, c = float(number(self.radius)), float(number(self.clearance))
+        return [Outline(self.a, circle(r, 0.0)), Outline(self.b, circle(r + c, 0.0))]
+
+    def _deep(self, s: State, film: _Film) -> ca.SX:
+        """Return by how much the film is thinner than the asperities are high [m]."""
+        return s.value(self.roughness) - film.thickness
+
+    def _film(self, s: State) -> _Film:
+        a, b, c = s.motion(self.a), s.motion(self.b), s.value(self.clearance)
+        mu, R, L = (s.value(x) for x in (self.viscosity, self.radius, self.length))
+        axis, D = a.A[:, 2], b.r - a.r
+        offset = D - axis * ca.dot(axis, D)
+        # Where the journal is centred the line of centres may be any: that along x.
+        apart = -offset + CENTRED * c * a.A[:, 0]
+        length = ca.sqrt(ca.sumsqr(apart))
+        toward = apart / length
+        across = ca.cross(axis, toward)
+        e = length / c
+        thickness = c - length
+        thin = ca.fmin(e, 1 - s.value(self.roughness) / c)  # in the integrals
+        rate = a.v - b.v
+        # At the tip of the journal's centre, in any frame that turns with the line of centres.
+        squeeze = 2 * ca.dot(toward, rate) / c
+        sweep = e * ca.dot(axis, a.w + b.w) - 2 * ca.dot(across, rate) / c
+        along, aside = self.film.integrals(thin, sweep, squeeze)
+        size = self.film.size(mu, R, L, c)
+        on_journal = size * (along * toward + aside * across)
+        shear = 2 * np.pi * mu * R**3 * L / (c * ca.sqrt(1 - thin**2))
+        return _Film(offset, e, toward, thickness, -on_journal, -shear * ca.dot(axis, b.w - a.w))

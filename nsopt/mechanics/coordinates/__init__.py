@@ -1,0 +1,1 @@
+"""Coordinates of a mechanism: absolute, or relative, by recursions over a tree of joints."""

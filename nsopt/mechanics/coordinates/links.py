@@ -1,0 +1,163 @@
+"""A spanning tree as links of one freedom each, over which recursions run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from nsopt.algebra import without_round_off
+from nsopt.mechanics.coordinates.base import Array, Value
+from nsopt.mechanics.coordinates.spanning_tree import Branch
+from nsopt.mechanics.model.bodies import Body
+from nsopt.mechanics.model.frame import Frame
+from nsopt.mechanics.model.freedom import Axis, Ball
+
+
+@dataclass(frozen=True)
+class CoordinateMap:
+    """The coordinate of a freedom: ratio * q[slice] + offset."""
+
+    q: slice
+    v: slice
+    ratio: float = 1.0
+    offset: float = 0.0
+
+
+NO_COORDINATE = CoordinateMap(slice(0, 0), slice(0, 0))
+
+
+class Placement(NamedTuple):
+    """A pose in a link: of a body, or of the frame of the next freedom."""
+
+    A: Array  # (3, 3) its axes in those of the link
+    c: ca.SX  # (3,) [m] its origin
+
+    def of_frame(self, frame: Frame, value: Value) -> Placement:
+        """Return the placement of a frame on a body that has this one."""
+        return Placement(
+            without_round_off(self.A @ np.asarray(frame.axes)),
+            self.c + self.A @ value(frame.origin),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TreeLink:
+    """A link of one freedom; its frame is where the freedom ends.
+
+    Attributes
+    ----------
+    parent : int
+        -1 is the ground.
+    placement : Placement
+        Of its freedom's frame in the parent.
+    step : Axis or Ball, or None where nothing moves
+    coordinate : CoordinateMap
+    turn, slide : (3, k), (3, k) [m/rad, or 1]
+        Angular and linear velocity per rate, in its own axes.
+    rotor : SX scalar [kg m^2] or [kg]
+        Inertia of a motor, as the freedom feels it.
+    bodies : dict of body name to (Body, Placement)
+    """
+
+    parent: int
+    placement: Placement
+    step: Axis | Ball | None
+    coordinate: CoordinateMap
+    turn: ca.SX
+    slide: ca.SX
+    rotor: ca.SX
+    bodies: dict[str, tuple[Body, Placement]] = field(default_factory=dict)
+
+    def rates(self, v: ca.SX) -> ca.SX:
+        """Return the rates of its freedom (k,) from those of the coordinates (nv,)."""
+        return self.coordinate.ratio * v[self.coordinate.v] if self.step else ca.SX(0, 1)
+
+    def inertia(self, value: Value) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Return mass, first moment (3,) and inertia about the link's origin (3, 3)."""
+        m, h, J = ca.SX(0), ca.SX.zeros(3), ca.SX.zeros(3, 3)
+        for mass, c, own in self.masses(value):
+            S = ca.skew(c)
+            m, h = m + mass, h + mass * c
+            J += own - mass * S @ S
+        return m, h, J
+
+    def masses(self, value: Value) -> Iterator[tuple[ca.SX, ca.SX, ca.SX]]:
+        """Yield of each body its mass, centre (3,) [m], and inertia about that (3, 3)."""
+        for body, placement in self.bodies.values():
+            J = value(body.inertia)
+            J = ca.diag(J) if J.is_column() else J
+            yield value(body.mass), placement.c, ca.SX(placement.A) @ J @ placement.A.T
+
+
+class LinkTree:
+    """All links of a tree, each after its parent.
+
+    Parameters
+    ----------
+    branches : sequence of Branch
+    entries : mapping of body name to sequence of CoordinateMap
+        Of the freedoms of its branch.
+    rotors : mapping of joint name to SX
+    value : callable
+    weld : bool
+        Whether bodies on fixed joints become part of the link that carries them; else they are
+        links of their own, without freedom, so that the reaction between them is known.
+
+    Attributes
+    ----------
+    links : list of TreeLink
+    placements : mapping of body name to (int, Placement)
+        The link each body belongs to, and its placement in it; None is the ground, link -1.
+    """
+
+    def __init__(
+        self,
+        branches: Sequence[Branch],
+        entries: Mapping[str, Sequence[CoordinateMap]],
+        rotors: Mapping[str, ca.SX],
+        value: Value,
+        weld: bool = True,
+    ) -> None:
+        self.links: list[TreeLink] = []
+        self.placements: dict[str | None, tuple[int, Placement]] = {
+            None: (-1, Placement(np.eye(3), ca.SX.zeros(3)))
+        }
+        self._entries, self._rotors, self.value, self._weld = entries, rotors, value, weld
+        for branch in branches:
+            self._grow(branch)
+
+    def _grow(self, branch: Branch) -> None:
+        """Add the links of a branch and place its body."""
+        body = branch.parent_frame.body
+        parent, placement = self.placements[body.name if body else None]
+        placement = placement.of_frame(branch.parent_frame, self.value)
+        steps: Sequence[Axis | Ball | None] = branch.freedom
+        entries = self._entries[branch.body.name]
+        if not steps and not (self._weld and parent >= 0):
+            steps, entries = (None,), (NO_COORDINATE,)
+        rotor = self._rotors.get(branch.joint.name if branch.joint else "", ca.SX(0))
+        for step, entry in zip(steps, entries, strict=True):
+            subspace = _subspace(step, self.value)
+            self.links.append(TreeLink(parent, placement, step, entry, *subspace, rotor))
+            parent, placement = len(self.links) - 1, Placement(np.eye(3), ca.SX.zeros(3))
+        turn = np.asarray(branch.child_frame.axes).T
+        own = Placement(
+            without_round_off(placement.A @ turn),
+            placement.c - ca.SX(placement.A @ turn) @ self.value(branch.child_frame.origin),
+        )
+        self.placements[branch.body.name] = (parent, own)
+        self.links[parent].bodies[branch.body.name] = (branch.body, own)
+
+
+def _subspace(step: Axis | Ball | None, value: Value) -> tuple[ca.SX, ca.SX]:
+    """Return angular and linear velocity per rate, (3, k) each."""
+    if step is None:
+        return ca.SX(3, 0), ca.SX(3, 0)
+    if isinstance(step, Ball):
+        return ca.SX.eye(3), ca.SX(3, 3)
+    turn, slide = ca.SX(ca.DM(step.turn)), ca.SX(ca.DM(step.slide))
+    return step.sign * turn, step.sign * (slide + turn * value(step.pitch) / (2 * np.pi))

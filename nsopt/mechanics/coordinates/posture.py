@@ -1,0 +1,162 @@
+"""Joint coordinates and velocities from the stated poses and velocities of bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import casadi as ca
+import numpy as np
+
+from nsopt.algebra import from_rotation
+from nsopt.mechanics.coordinates.base import Array
+from nsopt.mechanics.coordinates.spanning_tree import Branch
+from nsopt.mechanics.model.bodies import Body
+from nsopt.mechanics.model.frame import Frame, Motion
+from nsopt.mechanics.model.freedom import Axis, Ball, reversed_freedom
+from nsopt.parameter import number
+
+OPEN = 1e-9
+"""Tolerance [m, rad, m/s or rad/s] of stated poses and velocities against the joints."""
+
+
+def joint_coordinates(owners: Sequence[Branch]) -> Array:
+    """Return q (nq,) of the poses that the bodies state, of the branches that own coordinates."""
+    return np.concatenate([np.zeros(0), *(_coordinates(branch) for branch in owners)])
+
+
+def check_closed(branches: Sequence[Branch], motions: Mapping[str, Motion]) -> None:
+    """Refuse joint coordinates that do not lead to the poses that the bodies state.
+
+    Parameters
+    ----------
+    branches : sequence of Branch
+    motions : mapping of body name to Motion
+        Of the centres of mass, at those coordinates.
+
+    Raises
+    ------
+    ValueError
+        If a joint of the tree is open, with its name.
+    """
+    for branch in branches:
+        motion, body = motions[branch.body.name], branch.body
+        errors = [
+            ca.evalf(motion.r) - number(body.position),
+            ca.evalf(motion.A) - (np.eye(3) if body.point_mass else body.rotation),
+        ]
+        _refuse(branch, max(float(ca.norm_inf(ca.vec(ca.DM(x)))) for x in errors), "open")
+
+
+def _coordinates(branch: Branch) -> Array:
+    """Return the coordinates of the joint by which a body is attached."""
+    R, d = _relative_pose(branch.parent_frame, branch.child_frame)
+    if branch.joint is None:
+        ball = [] if branch.body.point_mass else [number(branch.body.orientation)]
+        return np.concatenate([d, *ball])
+    if any(isinstance(step, Ball) for step in branch.freedom):
+        return from_rotation(R)
+    steps: Sequence[Axis | Ball] = branch.freedom
+    if branch.parent_frame is not branch.joint.frames[0]:
+        R, d, steps = R.T, -R.T @ d, reversed_freedom(branch.freedom)
+    values = _along([step for step in steps if isinstance(step, Axis)], R, d)
+    return np.array([values[step.name] for step in branch.freedom_a_to_b if isinstance(step, Axis)])
+
+
+def _along(steps: Sequence[Axis], R: Array, d: Array) -> Mapping[str, float]:
+    """Return the coordinates of slides, then of one turn, or of turns about x, y and maybe z."""
+    values = {}
+    turning = [step for step in steps if any(step.turn)]
+    for step in steps:
+        slide = np.array(step.slide) + np.array(step.turn) * number(step.pitch) / (2 * np.pi)
+        if np.any(slide):  # only the advance of a screw shows how often it turned
+            values[step.name] = float(slide @ d / (slide @ slide))
+    if len(turning) == 1 and turning[0].name not in values:
+        k = turning[0].turn.index(1.0)
+        i, j = (k + 1) % 3, (k + 2) % 3
+        values[turning[0].name] = float(np.arctan2(R[j, i] - R[i, j], R[i, i] + R[j, j]))
+    elif len(turning) == 2:
+        values[turning[0].name] = float(np.arctan2(R[2, 1], R[1, 1]))
+        values[turning[1].name] = float(np.arctan2(R[0, 2], R[0, 0]))
+    elif len(turning) == 3:
+        first, second = (np.arctan2(-R[k], R[m]) for k, m in (((1, 2), (2, 2)), ((0, 1), (0, 0))))
+        angles = first, np.arcsin(np.clip(R[0, 2], -1.0, 1.0)), second
+        values |= {step.name: float(x) for step, x in zip(turning, angles, strict=True)}
+    return values
+
+
+def _relative_pose(on: Frame, to: Frame) -> tuple[Array, Array]:
+    """Return axes and origin of a frame in another, as their bodies are stated."""
+    (A, r), (B, s) = _pose(on), _pose(to)
+    return A.T @ B, A.T @ (s - r)
+
+
+def _pose(frame: Frame) -> tuple[Array, Array]:
+    origin, axes = np.asarray(number(frame.origin)), np.asarray(frame.axes)
+    body = frame.body
+    if body is None:
+        return axes, origin
+    turned = np.eye(3) if body.point_mass else body.rotation
+    return turned @ axes, np.asarray(number(body.position)) + turned @ origin
+
+
+def joint_velocities(
+    bodies: Sequence[Body], motions: Mapping[str, Motion], v: ca.SX
+) -> tuple[Array, Array]:
+    """Return v (nv,) nearest to the velocities that the bodies state, and the misfit of each body.
+
+    Nearest by the kinetic energy of the difference.
+
+    Parameters
+    ----------
+    bodies : sequence of Body
+    motions : mapping of body name to Motion
+        Of their centres of mass, linear in v.
+    v : SX (nv,)
+    """
+    velocities = []
+    for body in bodies:
+        turned = np.eye(3) if body.point_mass else body.rotation
+        velocities += [number(body.velocity), turned @ number(body.angular_velocity)]
+    wanted = np.concatenate(velocities)
+    if not np.any(wanted):
+        return np.zeros(v.numel()), np.zeros(len(bodies))
+    twists = ca.vertcat(*(x for body in bodies for x in motions[body.name][2:]))
+    J = np.asarray(ca.evalf(ca.jacobian(twists, v)))
+    weights = _roots_of_inertia(bodies)
+    rates: Array = np.linalg.lstsq(weights @ J, weights @ wanted, rcond=None)[0]
+    return rates, np.abs(J @ rates - wanted).reshape(-1, 6).max(axis=1)
+
+
+def _roots_of_inertia(bodies: Sequence[Body]) -> Array:
+    """Return L (6 nb, 6 nb) with L.T L the inertia of all bodies, world axes, none without any."""
+    blocks, trace = [], 1e-6 * max(float(number(body.mass)) for body in bodies) or 1.0
+    for body in bodies:
+        A = np.eye(3) if body.point_mass else body.rotation
+        J = np.zeros(3) if body.point_mass else np.asarray(number(body.inertia))
+        for M in (float(number(body.mass)) * np.eye(3), np.diag(J) if J.ndim == 1 else J):
+            values, vectors = np.linalg.eigh(M)
+            blocks.append((A @ vectors * np.sqrt(np.maximum(values, trace**2))).T)
+    beside: Array = np.einsum("kij,kl->kilj", blocks, np.eye(len(blocks)))  # along the diagonal
+    return beside.reshape(3 * len(blocks), -1)
+
+
+def check_velocities(branches: Sequence[Branch], misfits: Mapping[str, float]) -> None:
+    """Refuse stated velocities that the joints do not allow, given the misfit of each body.
+
+    Raises
+    ------
+    ValueError
+        If a joint of the tree is torn apart, with its name.
+    """
+    for branch in branches:
+        _refuse(branch, misfits[branch.body.name], "torn apart")
+
+
+def _refuse(branch: Branch, error: float, how: str) -> None:
+    if error > OPEN:
+        name = branch.joint.name if branch.joint else branch.body.name
+        raise ValueError(
+            f"the start violates joint {name!r}: it is {how} by {error:.3g} (m, rad or per second) "
+            f"at body {branch.body.name!r}; correct the pose or velocity of its bodies, start "
+            "from joint coordinates, Start(q, v), or give start=consistent(dynamics) to the run"
+        )

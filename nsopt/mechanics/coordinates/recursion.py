@@ -1,0 +1,221 @@
+"""Recursions over the links of a tree: motions, loads, mass matrix.
+
+All vectors are in the axes of their link, which is shortest: the recursive Newton-Euler algorithm
+[CHARMIE 2023, eqs. 28-34, errata for 30 and 31] with free axes in place of x, y, z, screws and
+balls beside turns and slides, and accelerations of link origins instead of joints. Gravity enters
+as an acceleration -g of the ground.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+import casadi as ca
+
+from nsopt.algebra import rotation_matrix
+from nsopt.mechanics.coordinates.links import LinkTree, TreeLink
+from nsopt.mechanics.model.frame import Motion
+from nsopt.mechanics.model.freedom import Ball
+
+Wrench = tuple[ca.SX, ca.SX]
+"""Force [N] and torque about the origin of a link [N m], in its axes."""
+
+
+class LinkPose(NamedTuple):
+    """The pose of a link in its parent."""
+
+    R: ca.SX  # (3, 3) its axes
+    p: ca.SX  # (3,) [m] its origin
+
+
+class _Acceleration(NamedTuple):
+    """Rates of a link in its own axes; a point r from its origin has acceleration a + B r."""
+
+    w: ca.SX  # (3,) [rad/s]
+    wdot: ca.SX  # (3,) [rad/s^2]
+    a: ca.SX  # (3,) [m/s^2]
+    B: ca.SX  # (3, 3) [1/s^2]
+
+
+class Recursion:
+    """The recursions over the links of a tree at one configuration.
+
+    Parameters
+    ----------
+    tree : LinkTree
+    q : SX (nq,)
+    move : SX (nv,), optional
+        A virtual displacement to add, of first order.
+
+    Attributes
+    ----------
+    poses : list of LinkPose
+        Of each link in its parent.
+    """
+
+    def __init__(self, tree: LinkTree, q: ca.SX, displacement: ca.SX | None = None) -> None:
+        self.tree = tree
+        self.poses = [_link_pose(link, q, displacement) for link in tree.links]
+
+    @cached_property
+    def axes(self) -> list[ca.SX]:
+        """The axes of each link in world axes, (3, 3)."""
+        axes: list[ca.SX] = []
+        for link, (R, _) in zip(self.tree.links, self.poses, strict=True):
+            axes.append(axes[link.parent] @ R if link.parent >= 0 else R)
+        return axes
+
+    def motions(self, v: ca.SX) -> list[Motion]:
+        """Return the motion of each link's frame in world axes, at velocities v (nv,)."""
+        motions: list[Motion] = []
+        zero = ca.SX.zeros(3)
+        ground = Motion(zero, ca.SX.eye(3), zero, zero)
+        links = zip(self.tree.links, self.poses, self.axes, strict=True)
+        for link, (_, p), A in links:
+            up = motions[link.parent] if link.parent >= 0 else ground
+            arm = up.A @ p
+            u = link.rates(v)
+            w = up.w + A @ (link.turn @ u)
+            origin = up.v + ca.cross(up.w, arm) + A @ (link.slide @ u)
+            motions.append(Motion(up.r + arm, A, origin, w))
+        return motions
+
+    def newton_euler(
+        self,
+        v: ca.SX,
+        vdot: ca.SX,
+        gravity: ca.SX,
+        loads: Mapping[int, Wrench] | None = None,
+    ) -> tuple[ca.SX, list[Wrench]]:
+        """Return the generalized forces of a motion (nv,), and the wrench on each link.
+
+        Parameters
+        ----------
+        v, vdot : SX (nv,)
+        gravity : SX (3,) [m/s^2]
+        loads : mapping of link to Wrench
+            External ones.
+
+        Returns
+        -------
+        tau : SX (nv,)
+        wrenches : list of Wrench
+            By which the parent of each link moves it and what it carries.
+        """
+        wrenches = self._inertial_wrenches(v, vdot, gravity)
+        for k, (force, torque) in (loads or {}).items():
+            f, n = wrenches[k]
+            wrenches[k] = (f - force, n - torque)
+        return self.generalized(wrenches, vdot), wrenches
+
+    def generalized(self, wrenches: list[Wrench], rates: ca.SX) -> ca.SX:
+        """Return generalized forces (nv,) of wrenches, and of rotors at rates (nv,).
+
+        To the wrench on each link that of all it carries is added.
+        """
+        tau = [ca.SX(0)] * rates.numel()
+        for k in reversed(range(len(self.tree.links))):
+            link, (f, n) = self.tree.links[k], wrenches[k]
+            coordinate, (R, p) = link.coordinate, self.poses[k]
+            felt = link.turn.T @ n + link.slide.T @ f + link.rotor * link.rates(rates)
+            for i, j in enumerate(range(coordinate.v.start, coordinate.v.stop)):
+                tau[j] += coordinate.ratio * felt[i]
+            if link.parent >= 0:
+                push = R @ f
+                above = wrenches[link.parent]
+                wrenches[link.parent] = (above[0] + push, above[1] + R @ n + ca.cross(p, push))
+        return ca.vertcat(ca.SX(0, 1), *tau)
+
+    def _inertial_wrenches(self, v: ca.SX, vdot: ca.SX, gravity: ca.SX) -> list[Wrench]:
+        """Return rate of momentum and angular momentum of each link, less its weight."""
+        wrenches = []
+        accelerations = self._accelerations(v, vdot, gravity)
+        for link, (w, wdot, a, B) in zip(self.tree.links, accelerations, strict=True):
+            m, h, J = link.inertia(self.tree.value)
+            f = m * a + B @ h
+            wrenches.append((f, J @ wdot + ca.cross(w, J @ w) + ca.cross(h, a)))
+        return wrenches
+
+    def _accelerations(self, v: ca.SX, vdot: ca.SX, gravity: ca.SX) -> list[_Acceleration]:
+        """Return rates and accelerations of each link [CHARMIE 2023, eqs. 29-31]."""
+        zero = ca.SX.zeros(3)
+        ground = _Acceleration(zero, zero, -gravity, ca.SX.zeros(3, 3))
+        accelerations: list[_Acceleration] = []
+        for link, (R, p) in zip(self.tree.links, self.poses, strict=True):
+            up = accelerations[link.parent] if link.parent >= 0 else ground
+            u, udot = link.rates(v), link.rates(vdot)
+            carried, spin, slip = R.T @ up.w, link.turn @ u, link.slide @ u
+            w = carried + spin
+            wdot = R.T @ up.wdot + link.turn @ udot + ca.cross(carried, spin)
+            a = R.T @ (up.a + up.B @ p) + link.slide @ udot + 2 * ca.cross(carried, slip)
+            B = ca.skew(wdot) + w @ w.T - ca.sumsqr(w) * ca.SX.eye(3)
+            accelerations.append(_Acceleration(w, wdot, a, B))
+        return accelerations
+
+    def kinetic(self, v: ca.SX) -> ca.SX:
+        """Return the kinetic energy [J]: half the operations of v^T M v / 2 with its matrix."""
+        energy, moves, zero = ca.SX(0), list[tuple[ca.SX, ca.SX]](), ca.SX.zeros(3)
+        for link, (R, p) in zip(self.tree.links, self.poses, strict=True):
+            up, turning = moves[link.parent] if link.parent >= 0 else (zero, zero)
+            rates = link.rates(v)
+            w = R.T @ turning + link.turn @ rates
+            u = R.T @ (up + ca.cross(turning, p)) + link.slide @ rates
+            m, h, J = link.inertia(self.tree.value)
+            push, spin = m * u + 2 * ca.cross(w, h), J @ w
+            energy += (ca.dot(u, push) + ca.dot(w, spin) + ca.sum1(link.rotor * rates**2)) / 2
+            moves.append((u, w))
+        return energy
+
+    def mass_matrix(self, nv: int) -> ca.SX:
+        """Return M (nv, nv) by composite links; entries of unrelated freedoms are left out."""
+        composite = [link.inertia(self.tree.value) for link in self.tree.links]
+        M = ca.SX(nv, nv)
+        for k in reversed(range(len(self.tree.links))):
+            link, (m, h, J) = self.tree.links[k], composite[k]
+            f = m * link.slide - ca.skew(h) @ link.turn
+            n = J @ link.turn + ca.skew(h) @ link.slide
+            self._add_column(M, k, f, n)
+            if link.parent >= 0:
+                R, p = self.poses[k]
+                up_m, up_h, up_J = composite[link.parent]
+                moment = R @ h
+                S, T = ca.skew(p), ca.skew(moment)
+                carried = R @ J @ R.T - T @ S - S @ T - m * S @ S
+                composite[link.parent] = (up_m + m, up_h + moment + m * p, up_J + carried)
+        return M
+
+    def _add_column(self, M: ca.SX, k: int, f: ca.SX, n: ca.SX) -> None:
+        """Add to M the entries of the freedom of link k with itself and with those that carry it.
+
+        ``f`` and ``n`` are momentum and angular momentum per rate, (3, n).
+        """
+        mine, j = self.tree.links[k].coordinate, k
+        rotor = self.tree.links[k].rotor * ca.SX.eye(mine.v.stop - mine.v.start)
+        while j >= 0:
+            link = self.tree.links[j]
+            ratio = mine.ratio * link.coordinate.ratio
+            part = ratio * (link.turn.T @ n + link.slide.T @ f + (rotor if j == k else 0))
+            if part.numel():
+                M[link.coordinate.v, mine.v] += part
+                if j != k:
+                    M[mine.v, link.coordinate.v] += part.T
+            R, p = self.poses[j]
+            f = R @ f
+            n = R @ n + ca.skew(p) @ f
+            j = link.parent
+
+
+def _link_pose(link: TreeLink, q: ca.SX, displacement: ca.SX | None) -> LinkPose:
+    A, step, entry = ca.SX(link.placement.A), link.step, link.coordinate
+    if step is None:
+        return LinkPose(A, link.placement.c)
+    shift = (
+        ca.SX.zeros(entry.v.stop - entry.v.start) if displacement is None else displacement[entry.v]
+    )
+    if isinstance(step, Ball):
+        R = rotation_matrix(q[entry.q])
+        return LinkPose(A @ (R + R @ ca.skew(shift)), link.placement.c)
+    u = entry.ratio * (q[entry.q] + shift) + entry.offset
+    return LinkPose(A @ step.rotation(u), link.placement.c + A @ (link.slide * u))

@@ -1,0 +1,211 @@
+"""Relative coordinates: those of the joints of a spanning tree, by recursions along it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from nsopt.algebra import from_rotation, product
+from nsopt.mechanics.coordinates.base import Array, Block, Coordinates, Value
+from nsopt.mechanics.coordinates.links import CoordinateMap, LinkTree
+from nsopt.mechanics.coordinates.posture import (
+    check_closed,
+    check_velocities,
+    joint_coordinates,
+    joint_velocities,
+)
+from nsopt.mechanics.coordinates.recursion import Recursion
+from nsopt.mechanics.coordinates.relative_motion import RelativeMotions
+from nsopt.mechanics.coordinates.spanning_tree import Branch
+from nsopt.mechanics.coordinates.steady_move import SteadyMove, body_momenta
+from nsopt.mechanics.model.actuator import Actuator, Mimic
+from nsopt.mechanics.model.bodies import Body
+from nsopt.mechanics.model.element import Constraint
+from nsopt.mechanics.model.frame import Frame, Motion
+from nsopt.mechanics.model.freedom import Axis, Ball
+from nsopt.parameter import constant
+
+BALL_COORDINATES = ("e0", "e1", "e2", "e3")
+BALL_RATES = ("wx", "wy", "wz")
+ALIGNED = 1e-12
+"""By how much a cosine of axes that are one may be off."""
+Step = Axis | Ball
+
+
+@dataclass(frozen=True, eq=False)
+class RelativeCoordinates(Coordinates):
+    """The coordinates of the joints of a tree: free bodies first, then joints in the order stated.
+
+    A free body has its centre of mass in world axes and Euler parameters, a ball joint Euler
+    parameters, every other joint one coordinate per freedom; mimics have none of their own.
+    """
+
+    bodies: tuple[Body, ...]
+    joints: tuple[Constraint, ...]
+    branches: tuple[Branch, ...]
+    mimics: tuple[Mimic, ...] = ()
+    actuators: tuple[Actuator, ...] = ()
+
+    @cached_property
+    def owners(self) -> tuple[Branch, ...]:
+        """The branches that have coordinates, in the order of q."""
+        order = {id(joint): k for k, joint in enumerate(self.joints)}
+        followers = {mimic.joint for mimic in self.mimics}
+        own = [b for b in self.branches if not (b.joint and b.joint.name in followers)]
+        return tuple(sorted(own, key=lambda b: -1 if b.joint is None else order[id(b.joint)]))
+
+    @cached_property
+    def entries(self) -> Mapping[str, tuple[CoordinateMap, ...]]:
+        """The coordinates of the freedoms by which each body is attached, by body name."""
+        entries: dict[str, tuple[CoordinateMap, ...]] = {}
+        i = j = 0
+        for branch in self.owners:
+            own = []
+            for step in branch.freedom_a_to_b:
+                nq, nv = (4, 3) if isinstance(step, Ball) else (1, 1)
+                own.append(CoordinateMap(slice(i, i + nq), slice(j, j + nv)))
+                i, j = i + nq, j + nv
+            outward = branch.freedom_a_to_b is branch.freedom
+            entries[branch.body.name] = tuple(own if outward else own[::-1])
+        child = {b.joint.name: b.body.name for b in self.branches if b.joint is not None}
+        for mimic in self.mimics:
+            (of,) = entries[child[mimic.of]]
+            entries[child[mimic.joint]] = (CoordinateMap(of.q, of.v, mimic.ratio, mimic.offset),)
+        return entries
+
+    @cached_property
+    def blocks(self) -> Sequence[Block]:
+        blocks = [
+            Block(entry.q, entry.v, isinstance(step, Ball))
+            for branch in self.owners
+            for step, entry in zip(branch.freedom, self.entries[branch.body.name], strict=True)
+        ]
+        return tuple(sorted(blocks, key=lambda block: block.q.start))
+
+    @property
+    def q_names(self) -> tuple[str, ...]:
+        return self._names(lambda s: BALL_COORDINATES if isinstance(s, Ball) else (s.name,))
+
+    @property
+    def v_names(self) -> tuple[str, ...]:
+        return self._names(lambda s: BALL_RATES if isinstance(s, Ball) else (s.rate,))
+
+    def _names(self, of: Callable[[Step], tuple[str, ...]]) -> tuple[str, ...]:
+        return tuple(
+            f"{(branch.joint or branch.body).name}.{name}"
+            for branch in self.owners
+            for step in branch.freedom_a_to_b
+            for name in of(step)
+        )
+
+    def links(self, value: Value, weld: bool = True) -> LinkTree:
+        """Return the links; unless ``weld``, with one for each body on a fixed joint."""
+        rotors = {
+            a.joint: value(a.rotor_inertia) * value(a.gear_ratio) ** 2 for a in self.actuators
+        }
+        return LinkTree(self.branches, self.entries, rotors, value, weld)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all but expressions, which cannot be sent to other processes."""
+        return {name: x for name, x in vars(self).items() if name not in ("_last", "_stated")}
+
+    def _recursion(self, q: ca.SX, value: Value) -> Recursion:
+        """Return the recursions at q: those of the last call, if it was the same."""
+        last: tuple[ca.SX, Value, Recursion] | None = self.__dict__.get("_last")
+        if last is None or q is not last[0] or value != last[1]:
+            last = self.__dict__["_last"] = q, value, Recursion(self.links(value), q)
+        return last[2]
+
+    def motions(
+        self, q: ca.SX, v: ca.SX, value: Value, displacement: ca.SX | None = None
+    ) -> dict[str, Motion]:
+        tree = self.links(value)
+        of_links, motions = Recursion(tree, q, displacement).motions(v), {}
+        for body in self.bodies:
+            k, placement = tree.placements[body.name]
+            r, A, u, w = of_links[k]
+            arm = A @ placement.c
+            motions[body.name] = Motion(r + arm, A @ placement.A, u + ca.cross(w, arm), w)
+        return motions
+
+    def between(
+        self, q: ca.SX, v: ca.SX, value: Value, displacement: ca.SX
+    ) -> Callable[[Frame, Frame], Motion]:
+        return RelativeMotions(self.links(value), q, v, displacement, value)
+
+    def turned(self, a: Frame, b: Frame, q: ca.SX, displacement: ca.SX) -> ca.SX | None:
+        for branch in self.branches:
+            axes = branch.freedom_a_to_b
+            if branch.joint is None or len(axes) != 1 or not isinstance(axes[0], Axis):
+                continue
+            begin, end = branch.joint.frames
+            forward = (a.body, b.body) == (begin.body, end.body)
+            if not forward and (a.body, b.body) != (end.body, begin.body):
+                continue
+            at_a, at_b = (begin, end) if forward else (end, begin)
+            first = np.asarray(a.axes).T @ np.asarray(at_a.axes)
+            closed = first @ np.asarray(at_b.axes).T @ np.asarray(b.axes)
+            turn = first @ axes[0].turn * (1 if forward else -1)
+            if not np.allclose([abs(turn[2]), closed[2, 2]], 1, rtol=0, atol=ALIGNED):
+                continue
+            entry = self.entries[branch.body.name][0]
+            u = entry.ratio * (q[entry.q] + displacement[entry.v]) + entry.offset
+            return float(np.arctan2(closed[1, 0], closed[0, 0])) + float(np.sign(turn[2])) * u
+        return None
+
+    def quaternions(self, q: ca.SX) -> dict[str, ca.SX]:
+        tree = self.links(constant)
+        turned: list[ca.SX] = []
+        for link in tree.links:
+            p = ca.SX(from_rotation(link.placement.A))
+            if isinstance(link.step, Ball):
+                p = product(p, q[link.coordinate.q])
+            elif isinstance(link.step, Axis) and any(link.step.turn):
+                half = (link.coordinate.ratio * q[link.coordinate.q] + link.coordinate.offset) / 2
+                p = product(p, ca.vertcat(ca.cos(half), link.turn * ca.sin(half)))
+            turned.append(product(turned[link.parent], p) if link.parent >= 0 else p)
+        quaternions = {}
+        for body in self.bodies:
+            k, placement = tree.placements[body.name]
+            quaternions[body.name] = product(turned[k], ca.SX(from_rotation(placement.A)))
+        return quaternions
+
+    def mass(self, q: ca.SX, value: Value) -> ca.SX:
+        return self._recursion(q, value).mass_matrix(len(self.v_names))
+
+    def bias(self, q: ca.SX, v: ca.SX, value: Value) -> ca.SX:
+        return self.inertial(q, v, ca.SX.zeros(v.numel()), value)
+
+    def twists(self, q: ca.SX, v: ca.SX, h: ca.SX, value: Value) -> ca.SX:
+        return ca.vertcat(SteadyMove(self._recursion(q, value), v, h).twists(), v)
+
+    def momentum(self, q: ca.SX, twists: ca.SX, h: ca.SX, value: Value) -> ca.SX:
+        recursion, n = self._recursion(q, value), twists.numel() - len(self.v_names)
+        return recursion.generalized(body_momenta(recursion, twists[:n], h), twists[n:])
+
+    def inertial(self, q: ca.SX, v: ca.SX, a: ca.SX, value: Value) -> ca.SX:
+        return self._recursion(q, value).newton_euler(v, a, ca.SX.zeros(3))[0]
+
+    def kinetic(self, q: ca.SX, v: ca.SX, value: Value) -> ca.SX:
+        return self._recursion(q, value).kinetic(v)
+
+    def start(self, refuse: bool = True) -> tuple[Array, Array]:
+        q, rates, motions, misfits = self._stated
+        if refuse:
+            check_closed(self.branches, motions)
+            check_velocities(self.branches, misfits)
+        return q.copy(), rates.copy()
+
+    @cached_property
+    def _stated(self) -> tuple[Array, Array, dict[str, Motion], dict[str, float]]:
+        """The stated start, the motions of all bodies there, and by what these are off."""
+        q, v = joint_coordinates(self.owners), ca.SX.sym("v", len(self.v_names))
+        motions = self.motions(ca.SX(q), v, constant)
+        rates, misfits = joint_velocities(self.bodies, motions, v)
+        names = (body.name for body in self.bodies)
+        return q, rates, motions, dict(zip(names, misfits, strict=True))

@@ -1,0 +1,268 @@
+"""Functions of the ideal joints and of the contacts of a mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from nsopt.mechanics.equations.symbolic import SymbolicMechanism
+from nsopt.mechanics.model.element import Bore, Element, Gap
+from nsopt.mechanics.model.frame import Frame
+
+LAW = ("restitution", "friction", "viscous")
+
+
+def constraint_functions(s: SymbolicMechanism) -> dict[str, Any]:
+    """Return the functions of a `Dynamics` that concern ideal joints, by name."""
+    residuals, cut = s.residuals, s.mechanism.cut
+    alignments = [joint.alignment(s.state) for joint in cut]
+    closure = ca.vertcat(ca.SX(0, 1), *residuals)
+    C = s.gradient(closure)
+    rate = C @ s.v + s.evaluated(ca.jacobian(closure, s.t))[0]
+    return {
+        "closure": s.function("closure", "t q p", closure),
+        "closure_names": _owners(cut, [r.numel() for r in residuals]),
+        "closure_matrix": s.function("closure_matrix", "t q p", C),
+        "closure_drift": s.function("closure_drift", "t q p", ca.jacobian(closure, s.t)),
+        "closure_bias": s.function("closure_bias", "t q v p", s.rate(rate)),
+        "alignment": _column(s, "alignment", alignments),
+        "alignment_names": _owners(cut, [a.numel() for a in alignments]),
+    }
+
+
+def pose_functions(s: SymbolicMechanism) -> dict[str, Any]:
+    """Return the functions of a `Dynamics` that concern configurations, by name."""
+    coordinates, q, v = s.coordinates, s.q, s.v
+    return {
+        "mass": s.function("mass", "q p", s.mass),
+        "norms": s.function("norms", "q", coordinates.norms(q)),
+        "retract": ca.Function(
+            "retract",
+            [q, v],
+            [_with_internal(s, coordinates.retract)(q, v)],
+            ["q", "displacement"],
+            ["moved"],
+        ),
+        "retract_matrix": ca.Function(
+            "retract_matrix", [v], [coordinates.retract_matrix(v)], ["displacement"], ["T"]
+        ),
+        "renormalise": s.function(
+            "renormalise", "q", _with_internal(s, coordinates.renormalise)(q)
+        ),
+        "poses": s.function("poses", "q v p", *_poses(s)),
+    }
+
+
+def nonholonomic_functions(s: SymbolicMechanism) -> dict[str, Any]:
+    """Return the functions of a `Dynamics` that concern constraints on velocities, by name.
+
+    Raises
+    ------
+    ValueError
+        If one is not linear in velocities, or does not depend on them.
+    """
+    (rate,) = s.evaluated(ca.vertcat(ca.SX(0, 1), *s.speeds))
+    B = ca.jacobian(rate, s.v)
+    for element, rows in zip(s.rate_constraints, s.speeds, strict=True):
+        (own,) = s.evaluated(ca.jacobian(rows, s.v))
+        if ca.depends_on(own, s.v) or not own.nnz():
+            raise ValueError(
+                f"{type(element).__name__} {element.name!r} must be linear in velocities: keep the "
+                "product of a row and a velocity, without squares or constants alone"
+            )
+    drift = ca.sparsify(ca.substitute(rate, s.v, ca.SX.zeros(s.v.numel())))
+    return {
+        "nonholonomic_names": _owners(s.rate_constraints, [x.numel() for x in s.speeds]),
+        "nonholonomic_matrix": s.function("nonholonomic_matrix", "t q p", B),
+        "nonholonomic_drift": s.function("nonholonomic_drift", "t q p", drift),
+        "nonholonomic_bias": s.function("nonholonomic_bias", "t q v p", s.rate(rate)),
+    }
+
+
+def contact_functions(s: SymbolicMechanism) -> dict[str, Any]:
+    """Return the functions of a `Dynamics` that concern contacts, by name."""
+    gaps: list[Gap] = [gap for group in s.gaps for gap in group]
+    function = ca.vertcat(ca.SX(0, 1), *(gap.function for gap in gaps))
+    (W,) = s.evaluated(ca.horzcat(ca.SX(s.v.numel(), 0), *(_gradients(s, x) for x in s.gaps)))
+    drift = ca.jacobian(function, s.t)
+    rate = W.T @ s.v + s.evaluated(drift)[0]
+    return {
+        "gap": s.function("gap", "t q p", function),
+        "gap_matrix": s.function("gap_matrix", "t q p", W),
+        "gap_drift": s.function("gap_drift", "t q p", drift),
+        "gap_bias": s.function("gap_bias", "t q v p", s.rate(rate)),
+        "distance": _column(s, "distance", [gap.distance for gap in gaps]),
+        "slope": _column(s, "slope", [gap.slope for gap in gaps]),
+        "slope_rates": s.function(
+            "slope_rates", "t q v p", s.rate(ca.vertcat(ca.SX(0, 1), *(gap.slope for gap in gaps)))
+        ),
+        "contact_points": _columns(s, "contact_points", [gap.point for gap in gaps]),
+        "contact_normals": _columns(s, "contact_normals", [gap.normal for gap in gaps]),
+        "sliding": s.function("sliding", "t q v p", sliding(s, _with_frames(s))),
+        "gap_scale": _of_parameters(s, "gap_scale", [gap.scale for gap in gaps]),
+        "clearance": _of_parameters(s, "clearance", [gap.clearance for gap in gaps]),
+        "contact_owners": _owners(s.contacts, [len(group) for group in s.gaps]),
+        "contact_names": names_of_gaps(
+            (contact.name, len(group)) for contact, group in zip(s.contacts, s.gaps, strict=True)
+        ),
+        **_bore_functions(s, gaps),
+        **_friction_functions(s, gaps),
+    }
+
+
+def _gradients(s: SymbolicMechanism, gaps: Sequence[Gap]) -> ca.SX:
+    """Return the gradients of the gaps of a contact, (nv, ng), one by one where they are few.
+
+    They are not evaluated: that takes as long for all contacts as for one.
+    """
+    rows = [gap.function for gap in gaps]
+    W = ca.jacobian(ca.vertcat(ca.SX(0, 1), *rows), s.displacement).T
+    if len(rows) >= len(set(W.sparsity().row())):
+        return W
+    return ca.horzcat(*(ca.jacobian(row, s.displacement).T for row in rows))
+
+
+def _with_frames(s: SymbolicMechanism) -> list[tuple[Gap, tuple[Frame, ...]]]:
+    """Return all gaps, of contacts and then of forces, with the frames that they are between."""
+    groups = [(c.frames, group) for c, group in zip(s.contacts, s.gaps, strict=True)]
+    groups += [(force.frames, [x.gap for x in surfaces]) for force, surfaces in s.pressed]
+    return [(gap, frames) for frames, group in groups for gap in group]
+
+
+def sliding(s: SymbolicMechanism, gaps: list[tuple[Gap, tuple[Frame, ...]]]) -> ca.SX:
+    """Return by which velocity the material of body b slides on that of body a, (3, n) [m/s]."""
+    columns = []
+    for gap, frames in gaps:
+        if gap.slip.numel():
+            columns.append(gap.tangents @ gap.slip)
+            continue
+        a, b = s.state.motion(frames[0]), s.state.motion(frames[-1])
+        u = b.velocity_at(gap.point) - a.velocity_at(gap.point)
+        columns.append(u - gap.normal * ca.dot(gap.normal, u))
+    return ca.horzcat(ca.SX(3, 0), *columns)
+
+
+def names_of_gaps(owners: Iterable[tuple[str, int]]) -> tuple[str, ...]:
+    """Return a name for each gap, from the name and the number of gaps of each owner."""
+    return tuple(
+        name if count == 1 else f"{name}[{k}]" for name, count in owners for k in range(count)
+    )
+
+
+def _bore_functions(s: SymbolicMechanism, gaps: list[Gap]) -> dict[str, Any]:
+    """Return the functions of bores, among them their gaps as functions of the eccentricity.
+
+    Raises
+    ------
+    ValueError
+        If such a gap depends on the time or on coordinates beside the offset, or does not grow in
+        proportion to offset and clearance.
+    """
+    bores = [gap.bore for gap in gaps if gap.bore is not None]
+    offsets = [gap.bore.offset if gap.bore is not None else ca.SX.nan(3) for gap in gaps]
+    owners = _owners(s.contacts, [len(group) for group in s.gaps])
+    names = [name for name, gap in zip(owners, gaps, strict=True) if gap.bore is not None]
+    for name, bore in zip(names, bores, strict=True):
+        _check_bore(s, name, bore)
+    u = ca.SX.sym("u", 3, len(bores))
+    inside = [bore.function(u[:, k], ca.SX(1)) for k, bore in enumerate(bores)]
+    gradients = [ca.gradient(gap, u[:, k]) for k, gap in enumerate(inside)]
+    return {
+        "bores": tuple(k for k, gap in enumerate(gaps) if gap.bore is not None),
+        "contact_offsets": _columns(s, "contact_offsets", offsets),
+        "bore_bends": s.function(
+            "bore_bends", "t q v p", ca.vertcat(ca.SX(0, 1), *(_bend(s, gap.bore) for gap in gaps))
+        ),
+        "bore_axes": _columns(s, "bore_axes", [bore.axes for bore in bores]),
+        "bore_gap": ca.Function(
+            "bore_gap",
+            [u, s.p],
+            [ca.vertcat(ca.SX(0, 1), *inside), ca.horzcat(ca.SX(3, 0), *gradients)],
+            ["u", "p"],
+            ["gap", "gradient"],
+        ),
+    }
+
+
+def _bend(s: SymbolicMechanism, bore: Bore | None) -> ca.SX:
+    """Return the acceleration of a gap in a bore whose offset moves evenly [m/s^2]."""
+    if bore is None:
+        return ca.SX(0)
+    d = ca.SX.sym("d", 3)
+    curvature = ca.substitute(ca.hessian(bore.function(d, bore.clearance), d)[0], d, bore.offset)
+    # In axes that do not turn with the body of the bore.
+    rate = bore.axes.T @ s.rate(bore.axes @ bore.offset)
+    return rate.T @ curvature @ rate
+
+
+def _check_bore(s: SymbolicMechanism, name: str, bore: Bore) -> None:
+    d, c = ca.SX.sym("d", 3), ca.SX.sym("c")
+    gap = bore.function(d, c)
+    if ca.depends_on(gap, ca.vertcat(s.t, s.q, s.displacement)):
+        raise ValueError(
+            f"the gap function of the bore {name!r} depends on the time or on coordinates beside "
+            "the offset: state it of the offset, the clearance, numbers and Parameters"
+        )
+    function = ca.Function("gap", [d, c, s.p], [gap])
+    p, u = [x.value for x in s.parameters], np.array([0.3, -0.2, 0.1])
+    once, twice = (float(function(x * u, x, p)) for x in (1.0, 2.0))
+    if not np.isclose(twice, 2 * once, rtol=1e-9, atol=0):
+        raise ValueError(
+            f"the gap function of the bore {name!r} is {once:g} m at an offset and a clearance, "
+            f"and {twice:g} m at twice both: state its other lengths as multiples of the clearance"
+        )
+
+
+def _friction_functions(s: SymbolicMechanism, gaps: list[Gap]) -> dict[str, Any]:
+    """Return the laws of the gaps, and the functions of their slips."""
+    slip = ca.vertcat(ca.SX(0, 1), *(gap.slip for gap in gaps))
+    T, (still,) = ca.jacobian(slip, s.v).T, s.evaluated(slip)
+    drift = ca.sparsify(ca.substitute(still, s.v, ca.SX.zeros(s.v.numel())))
+    return {
+        "slip_matrix": s.function("slip_matrix", "t q p", T),
+        "slip_drift": s.function("slip_drift", "t q p", drift),
+        "slip_directions": _columns(s, "slip_directions", [gap.tangents for gap in gaps]),
+        "slip_contacts": tuple(k for k, gap in enumerate(gaps) for _ in range(gap.slip.numel())),
+        **{name: _of_laws(s, name, gaps) for name in LAW},
+    }
+
+
+def _of_laws(s: SymbolicMechanism, name: str, gaps: list[Gap]) -> ca.Function:
+    return _of_parameters(s, name, [s.state.value(getattr(gap.law, name)) for gap in gaps])
+
+
+def _of_parameters(s: SymbolicMechanism, name: str, entries: list[ca.SX]) -> ca.Function:
+    return s.function(name, "p", ca.vertcat(ca.SX(0, 1), *entries))
+
+
+def _column(s: SymbolicMechanism, name: str, entries: list[ca.SX]) -> ca.Function:
+    return s.function(name, "t q p", ca.vertcat(ca.SX(0, 1), *entries))
+
+
+def _columns(s: SymbolicMechanism, name: str, entries: list[ca.SX]) -> ca.Function:
+    return s.function(name, "t q p", ca.horzcat(ca.SX(3, 0), *entries))
+
+
+def _owners(elements: Iterable[Element], sizes: list[int]) -> tuple[str, ...]:
+    return tuple(e.name for e, n in zip(elements, sizes, strict=True) for _ in range(n))
+
+
+def _with_internal(s: SymbolicMechanism, function: Callable[..., ca.SX]) -> Callable[..., ca.SX]:
+    """Return a map of coordinates that leaves internal states as they are."""
+    if not s.internal_names:  # of one coordinate the empty rest is 1 x 0, not 0 x 1
+        return function
+    return lambda q, *more: ca.vertcat(function(q, *more), q[s.n_joint_coordinates :])
+
+
+def _poses(s: SymbolicMechanism) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+    names = [body.name for body in s.mechanism.bodies]
+    turned = s.coordinates.quaternions(s.q)
+    return (
+        ca.horzcat(*(s.motions[name].r for name in names)),
+        ca.horzcat(*(turned[name] for name in names)),
+        ca.horzcat(*(s.motions[name].v for name in names)),
+        ca.horzcat(*(s.motions[name].w for name in names)),
+    )

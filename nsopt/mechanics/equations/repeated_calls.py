@@ -1,0 +1,45 @@
+"""Functions of a mechanism that are stated once for equal arguments."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+import casadi as ca
+
+from nsopt.mechanics.equations.dynamics import Dynamics
+
+
+class _Recalling(ca.Function):
+    """A function that returns the same expressions when it is called with equal ones again."""
+
+    def __init__(self, function: ca.Function) -> None:
+        super().__init__(function)
+        self._calls: list[tuple[list[ca.SX], Any]] = []
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        if named or not any(isinstance(x, ca.SX) for x in arguments):
+            return super().__call__(*arguments, **named)
+        given = [ca.SX(x) for x in arguments]
+        for known, results in self._calls:
+            if all(map(_are_equal, known, given)):
+                return results
+        results = super().__call__(*given)
+        self._calls.append((given, results))
+        return results
+
+
+def _are_equal(a: ca.SX, b: ca.SX) -> bool:
+    """Tell whether expressions are of the same operations on the same operands."""
+    return a.shape == b.shape and bool(ca.is_equal(a, b, 1))
+
+
+def recall_calls(dynamics: Dynamics) -> Dynamics:
+    """Return a mechanism whose functions recall how they were called with expressions.
+
+    For what calls them again and again at the same place, as the parts of a step and its checks:
+    what follows from their results is then one expression too, and is looked at once.
+    """
+    functions = {x.name: getattr(dynamics, x.name) for x in fields(dynamics)}
+    functions = {name: _Recalling(f) for name, f in functions.items() if isinstance(f, ca.Function)}
+    return replace(dynamics, **functions)

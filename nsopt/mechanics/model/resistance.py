@@ -1,0 +1,44 @@
+"""The joint that a spring, damper or friction element resists."""
+
+from collections.abc import Sequence
+
+from nsopt.mechanics.model.element import Constraint, Element, Force
+
+
+def resisted_joint(force: Force, joints: Sequence[Element]) -> Element | None:
+    """Return the joint that a spring, damper or friction element resists, None if there is none.
+
+    Raises
+    ------
+    ValueError
+        If the joint named is unknown, or none is named and several connect the same bodies.
+    """
+    if force.joint is None:
+        return None
+    named = [joint for joint in joints if joint.name == force.joint]
+    if force.joint and not named:
+        raise ValueError(
+            f"{type(force).__name__} {force.name!r} names the joint {force.joint!r}, which is not "
+            f"in the mechanism: one of {', '.join(joint.name for joint in joints) or 'none'}"
+        )
+    bodies = {frame.body for frame in force.frames}
+    if named and {frame.body for frame in named[0].frames} != bodies:
+        raise ValueError(
+            f"{type(force).__name__} {force.name!r} names the joint {force.joint!r}, which "
+            "connects other bodies"
+        )
+    candidates = named or [
+        joint
+        for joint in joints
+        if {frame.body for frame in joint.frames} == bodies and not _is_drive(joint)
+    ]
+    if len(candidates) > 1:
+        raise ValueError(
+            f"{type(force).__name__} {force.name!r} may resist {candidates[0].name!r} or "
+            f"{candidates[1].name!r}: name one by joint=..."
+        )
+    return candidates[0] if candidates else None
+
+
+def _is_drive(joint: Element) -> bool:
+    return isinstance(joint, Constraint) and bool(joint.drives)

@@ -1,0 +1,1 @@
+"""Starts and postures: consistent, nearest, in equilibrium, singular, redundant."""

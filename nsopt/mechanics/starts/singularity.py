@@ -1,0 +1,98 @@
+"""Whether the ideal joints of a mechanism lose rank at a posture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.algebra import rank
+from nsopt.mechanics.equations.dynamics import Dynamics
+from nsopt.mechanics.starts.closing import reach
+from nsopt.mechanics.starts.redundancy import implied_rows, joints_of_tree
+
+Array = NDArray[np.float64]
+
+AWAY = 0.1
+"""How far [rad, or over the size of the mechanism] the postures are that one is compared with."""
+
+FREE = 1e-4
+"""Singular values below this part of the largest leave directions free."""
+
+LOST = 0.02
+"""Part of its value nearby below which a singular value counts as lost."""
+
+CLOSED = 1e-10
+"""Residual [m, or 1] at which a posture nearby is closed."""
+
+TRIES = 4
+
+
+def singular_posture(dynamics: Dynamics, t: float, q: Array, p: Array) -> str:
+    """Return in words how the rank of the ideal joints drops at a posture; empty if it does not.
+
+    The posture is compared with closed ones nearby, in random directions that its joints leave
+    free; it may be one that a solver did not quite reach. Where no others are found, though some
+    directions are free, that is told.
+    """
+    C = np.asarray(dynamics.closure_matrix(t, q, p))
+    free = _free(C)
+    if not C.size or not free.shape[1]:
+        return ""
+    near = list(_nearby(dynamics, t, q, p, free))
+    if not near:
+        return (
+            f"no other posture near that at t = {t:.4g} s was found in which the joints close, "
+            "though to first order some motion is free: it may be shaky"
+        )
+    usual = max(near, key=rank)
+    r = rank(usual)
+    U, here, V = np.linalg.svd(C, full_matrices=False)
+    there = np.linalg.svd(usual, compute_uv=False)
+    left = int(np.sum(here[:r] > LOST * there[:r]))
+    if left == r:
+        return ""
+    first = joints_of_tree(dynamics)
+    kept = (U[:, :left] * here[:left]) @ V[:left]
+    before, after = (implied_rows(x, dynamics.closure_names, first) for x in (usual, kept))
+    lost = [name for name, count in after.items() if count > before.get(name, 0)]
+    return (
+        f"the posture at t = {t:.4g} s is singular: the joints have rank {left}, {r} nearby, as "
+        f"rows of {', '.join(map(repr, lost))} depend on others there"
+    )
+
+
+def _free(C: Array) -> Array:
+    """Return the directions (nv, k) that are free to first order, or nearly so."""
+    _, values, V = np.linalg.svd(C)
+    return V[int(np.sum(values > FREE * values.max(initial=0.0))) :].T
+
+
+def _nearby(dynamics: Dynamics, t: float, q: Array, p: Array, free: Array) -> Iterator[Array]:
+    """Yield closure matrices at closed postures nearby."""
+    rng = np.random.default_rng(0)
+    for _ in range(TRIES):
+        v = free @ rng.normal(size=free.shape[1])
+        closed = _closed(dynamics, t, q, AWAY / reach(dynamics.poses, q, v, p) * v, p)
+        if closed is not None:
+            yield closed
+
+
+def _closed(dynamics: Dynamics, t: float, q: Array, displacement: Array, p: Array) -> Array | None:
+    """Return the closure matrix where Gauss-Newton closes the joints; None if not near enough."""
+    begin, total = q, displacement
+    q = _moved(dynamics, q, displacement)
+    for _ in range(20):
+        error = np.asarray(dynamics.closure(t, q, p)).ravel()
+        C = np.asarray(dynamics.closure_matrix(t, q, p))
+        if np.max(np.abs(error), initial=0.0) < CLOSED:
+            near = AWAY / 4 < reach(dynamics.poses, begin, total, p) < 4 * AWAY
+            return C if near else None
+        step = np.asarray(-np.linalg.lstsq(C, error, rcond=1e-8)[0], dtype=float)
+        q, total = _moved(dynamics, q, step), total + step
+    return None
+
+
+def _moved(dynamics: Dynamics, q: Array, displacement: Array) -> Array:
+    return np.asarray(dynamics.renormalise(dynamics.retract(q, displacement))).ravel()

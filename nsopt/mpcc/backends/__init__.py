@@ -1,0 +1,1 @@
+"""Solvers of nonlinear programs: IPOPT, SQP, and the linear solver of horizons."""

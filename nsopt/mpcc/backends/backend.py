@@ -1,0 +1,245 @@
+"""The contract of solvers of nonlinear programs."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from enum import Enum
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.interrupt import interrupted
+from nsopt.mpcc.backends.evaluator import Evaluator
+from nsopt.mpcc.backends.warm_start import WarmStart
+
+Vector = NDArray[np.float64]
+
+
+ACCEPTABLE = "Solved_To_Acceptable_Level"
+"""What IPOPT says of a point from which it makes no more progress."""
+
+Symbols = Any
+"""SX or MX."""
+
+
+class Derivatives(NamedTuple):
+    """Values and derivatives of a program as CasADi Functions, for solvers that need not make them.
+
+    Attributes
+    ----------
+    f : (x, p) -> f
+    g : (x, p) -> g
+    grad_f : (x, p) -> (f, gradient of f)
+    jac_g : (x, p) -> (g, Jacobian of g)
+    hess_lag : (x, p, lam_f, lam_g) -> upper triangle of the Hessian of lam_f f + lam_g^T g
+    """
+
+    f: ca.Function
+    g: ca.Function
+    grad_f: ca.Function
+    jac_g: ca.Function
+    hess_lag: ca.Function
+
+
+@dataclass(frozen=True, eq=False)
+class Nlp:
+    """Minimize f(x, p) subject to lower <= g(x, p) <= upper; bounds on x come with each call.
+
+    A single program is stated in SX, a structured one in MX with its derivatives.
+
+    Attributes
+    ----------
+    name : str
+    x, p, f, g : SX or MX, (n,), (k,), (1,), (m,)
+    lower, upper : (m,)
+    derivatives : Derivatives, optional
+        Of a structured program.
+    complementary : bool
+        Whether rows are relaxed complementarity, whose products end far above sigma where a solver
+        moves bounds outwards.
+    fixed : int
+        Unknowns that the bounds of a call may fix.
+    starts : WarmStart, optional
+        Of a structured program, where it is started near its solutions.
+    slope : float
+        Largest entry of the gradient of f at a typical start, infinite where it is not known.
+    built : dict
+        What backends have built for programs that differ in their limits alone.
+    """
+
+    name: str
+    x: Symbols
+    p: Symbols
+    f: Symbols
+    g: Symbols
+    lower: Vector
+    upper: Vector
+    derivatives: Derivatives | None = None
+    complementary: bool = True
+    fixed: int = 0
+    starts: WarmStart | None = None
+    slope: float = np.inf
+    built: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """The unknowns x (n,) and multipliers of bounds (n,) and rows (m,) a solver starts or ends at.
+
+    Multipliers in CasADi's sign: grad f + J^T lam_g + lam_x = 0. ``warm`` tells whether they mean
+    anything; those of a cold point are zero.
+    """
+
+    x: Vector
+    lam_x: Vector
+    lam_g: Vector
+    warm: bool = True
+
+    @classmethod
+    def cold(cls, x: Vector, rows: int) -> Point:
+        """Return x without knowledge of the multipliers of its ``rows``."""
+        return cls(x, np.zeros(x.size), np.zeros(rows), warm=False)
+
+
+class Verdict(Enum):
+    """What a solver says of its own end."""
+
+    SOLVED = "it is a solution"
+    ACCEPTABLE = "it is nearly one, and no progress is made"
+    FAILED = "it is none"
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """The end of a solver's call; nothing here says whether the point is a solution.
+
+    ``status`` is the solver's own and ``success`` its own judgement, ``acceptable`` if it made no
+    more progress; ``time`` in seconds. It was ``interrupted`` if it ended where it was because
+    Ctrl-C was pressed.
+    """
+
+    point: Point
+    status: str
+    success: bool
+    iterations: int
+    time: float
+    interrupted: bool = False
+    acceptable: bool = False
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the solver says of the point."""
+        if not self.success:
+            return Verdict.FAILED
+        return Verdict.ACCEPTABLE if self.acceptable else Verdict.SOLVED
+
+
+Call = Callable[[Point, Vector, Vector, Vector], Outcome]
+
+
+class Backend(ABC):
+    """A solver of nonlinear programs with its options."""
+
+    @property
+    def prefers_equations(self) -> bool:
+        """Whether complementarity over a horizon is stated for it as equations by default.
+
+        The products then equal sigma, and each stage starts close to its solution.
+        """
+        return False
+
+    @property
+    def other(self) -> Backend:
+        """A solver that searches in another way, where this one finds no solution."""
+        return self
+
+    @property
+    def rough(self) -> Backend:
+        """The same solver with a looser tolerance of optimality, if it has one; else itself."""
+        return self
+
+    @property
+    def brief(self) -> Backend:
+        """The same solver that gives up early, if it can; else itself."""
+        return self
+
+    @property
+    def of_many_steps(self) -> Backend:
+        """The same solver as it suits programs of many steps, or many solves of one program."""
+        return self
+
+    @property
+    def exact(self) -> Backend:
+        """The solver with tolerances by which solutions show that they are stationary."""
+        return self
+
+    @abstractmethod
+    def build(self, nlp: Nlp) -> Call:
+        """Compile ``nlp`` into a call (start, p, lower bound of x, upper bound of x) -> Outcome.
+
+        The call raises nothing and prints nothing: whatever the solver throws becomes an Outcome
+        with the start as its point and the message as its status. That of a structured program asks
+        `nsopt.interrupt.interrupted` in every iteration, and ends with the point it has.
+        """
+
+
+class NlpsolCall:
+    """A `Call` of a CasADi nlpsol Function.
+
+    Parameters
+    ----------
+    solver : Function
+        From ``ca.nlpsol``.
+    nlp : Nlp
+        What it was built from.
+    callback : Callback, optional
+        Its iteration callback, which CasADi does not keep alive.
+    """
+
+    def __init__(self, solver: ca.Function, nlp: Nlp, callback: ca.Callback | None = None) -> None:
+        self._solve, self._callback = Evaluator(solver), callback
+        self._rows = (np.ascontiguousarray(nlp.lower), np.ascontiguousarray(nlp.upper))
+
+    def restate(self, nlp: Nlp) -> NlpsolCall:
+        """Return the call of a program with other limits of its rows."""
+        other = copy.copy(self)
+        other._rows = (np.ascontiguousarray(nlp.lower), np.ascontiguousarray(nlp.upper))
+        return other
+
+    def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
+        """Solve from ``start``."""
+        begin = perf_counter()
+        try:
+            r = self._solve(start.x, p, lower, upper, *self._rows, start.lam_x, start.lam_g)
+        except Exception as error:  # a solver may throw anything; a failed result is the contract
+            status = f"{type(error).__name__}: {str(error).strip()[-300:]}"
+            return self._ended(start, status, False, 0, perf_counter() - begin)
+        stats = self._stats()
+        status, success = str(stats.get("return_status", "no status")), stats.get("success", False)
+        point, count = Point(r[0], r[3], r[4]), _iterations(stats)
+        return self._ended(point, status, bool(success), count, perf_counter() - begin)
+
+    def _ended(self, point: Point, status: str, success: bool, count: int, time: float) -> Outcome:
+        stopped = self._callback is not None and not success and interrupted()
+        return Outcome(point, status, success, count, time, stopped, status == ACCEPTABLE)
+
+    def _stats(self) -> dict[str, Any]:
+        try:
+            return self._solve.stats()
+        except Exception:  # sqpmethod's statistics are missing after some failures
+            return {}
+
+
+def _iterations(stats: dict[str, Any]) -> int:
+    """Return the number of iterations; what a solver that has not begun leaves there is none."""
+    count, series = int(stats.get("iter_count", 0)), stats.get("iterations")
+    if not isinstance(series, dict):
+        return max(count, 0)
+    recorded = max((len(x) for x in series.values()), default=0)
+    return count if 0 <= count <= recorded else max(recorded - 1, 0)

@@ -1,0 +1,315 @@
+"""Sequential quadratic programming for structured programs, globalised by a filter.
+
+[Fletcher, Leyffer 2002, Math. Program. 91; Waechter, Biegler 2005, SIAM J. Optim. 16(1)]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.interrupt import interrupted
+from nsopt.mpcc.backends.backend import Derivatives, Nlp, Outcome, Point
+
+Vector = NDArray[np.float64]
+
+ENOUGH = 1e-5
+"""Part of the violation by which a trial must be better than each entry of the filter."""
+ARMIJO = 1e-4
+"""Part of the predicted decrease of the objective that a step must reach."""
+SHORTEST = 1e-3
+"""Part of a step below which a quadratic program with a larger shift is solved instead."""
+SHIFTS = (1e-4, 1e10)
+"""Least and largest multiple of the identity added to the Hessian."""
+PRICE = 100.0
+"""Least price of a violated row in an elastic quadratic program."""
+NEARLY = 100
+"""Times the tolerance: a violation from which the objective decides over a step."""
+STILL = 1e-10
+"""Step, over one and the size of x, at which the iteration has ended."""
+
+
+@dataclass(frozen=True)
+class FilterOptions:
+    """Limits of the iteration.
+
+    Parameters
+    ----------
+    tol_pr, tol_du : float
+        Largest constraint violation, and largest entry of the gradient of the Lagrangian over one
+        and a hundredth of the largest multiplier, at which it stops.
+    max_iter : int
+    """
+
+    tol_pr: float
+    tol_du: float
+    max_iter: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Iterate:
+    """A point with its values: objective f, its gradient, rows g (m,) and violation."""
+
+    point: Point
+    f: float
+    gradient: Vector
+    g: Vector
+    J: ca.DM
+    violation: float
+
+
+class FilterSqp:
+    """A `Call` that solves one quadratic program an iteration.
+
+    The Hessian of the Lagrangian is exact, plus a multiple of the identity. Where its quadratic
+    program has no solution or leads to no step, that of the objective takes its place, which drops
+    the curvature of the constraints as in the Gauss-Newton method; where that fails too, the
+    multiple grows. It falls where a full step is taken. A step is halved until
+    it lowers the violation or the objective beyond all entries of the filter; a full step that
+    fails is corrected once for the curvature of the constraints (second-order correction).
+
+    Parameters
+    ----------
+    nlp : Nlp
+        With derivatives.
+    qp, elastic : Function
+        Of the quadratic programs, and of those with violations, from `structured_qp`.
+    options : FilterOptions
+    """
+
+    def __init__(
+        self,
+        nlp: Nlp,
+        derivatives: Derivatives,
+        qp: ca.Function,
+        elastic: ca.Function,
+        options: FilterOptions,
+    ) -> None:
+        self.nlp, self.derivatives, self.options = nlp, derivatives, options
+        self.qp, self.elastic = qp, elastic
+        self.values = ca.Function("values", [nlp.x, nlp.p], [nlp.f, nlp.g])
+
+    def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
+        """Solve from ``start``."""
+        begin = perf_counter()
+        run = _Run(self, p, lower, upper)
+        try:
+            now, status = run.solve(replace(start, x=np.clip(start.x, lower, upper)))
+        except Exception as error:  # a solver may throw anything; a failed result is the contract
+            status = f"{type(error).__name__}: {str(error).strip()[-300:]}"
+            return Outcome(start, status, False, run.iterations, perf_counter() - begin)
+        ok, time = status == SOLVED, perf_counter() - begin
+        return Outcome(now.point, status, ok, run.iterations, time, status == INTERRUPTED)
+
+
+SOLVED = "Solve_Succeeded"
+INTERRUPTED = "User_Requested_Stop"
+
+
+class _Run:
+    """One solve: the program at given numbers, the filter and the shift."""
+
+    def __init__(self, call: FilterSqp, p: Vector, lower: Vector, upper: Vector) -> None:
+        self._call, self._p, self._bounds = call, p, (lower, upper)
+        self._filter: list[tuple[float, float]] = []
+        self._shift = 0.0
+        self.iterations = 0
+
+    def solve(self, start: Point) -> tuple[_Iterate, str]:
+        """Return the last iterate and the status."""
+        options = self._call.options
+        now = self._at(start)
+        self._filter = [(1e4 * max(1.0, now.violation), -np.inf)]
+        while self.iterations < options.max_iter:
+            if self._optimal(now) and (start.warm or self.iterations):
+                return now, SOLVED
+            self.iterations += 1
+            new = self._step(now)
+            if interrupted():
+                return now if new is None else new, INTERRUPTED
+            if new is None:
+                return now, "No_Step_Found"
+            still = np.abs(new.point.x - now.point.x).max() <= STILL * (
+                1 + np.abs(now.point.x).max()
+            )
+            now = new
+            if still and now.violation <= options.tol_pr:
+                return now, SOLVED
+        return now, "Maximum_Iterations_Exceeded"
+
+    def _optimal(self, now: _Iterate) -> bool:
+        options, point = self._call.options, now.point
+        slope = now.gradient + now.J.sparse().T @ point.lam_g + point.lam_x
+        scale = max(1.0, float(np.abs(np.append(point.lam_g, point.lam_x)).max()) / 100)
+        small = np.abs(slope).max() <= options.tol_du * scale
+        return bool(small and now.violation <= options.tol_pr)
+
+    def _at(self, point: Point) -> _Iterate:
+        d = self._call.derivatives
+        f, gradient = d.grad_f(point.x, self._p)
+        g, J = d.jac_g(point.x, self._p)
+        rows = np.asarray(g).ravel()
+        off = self._violation(point.x, rows)
+        return _Iterate(point, float(f), np.asarray(gradient).ravel(), rows, J, off)
+
+    def _violation(self, x: Vector, g: Vector) -> float:
+        """Return the largest violation of rows and bounds; infinite where not a number."""
+        nlp, (low, high) = self._call.nlp, self._bounds
+        sizes = [nlp.lower - g, g - nlp.upper, low - x, x - high]
+        worst = max(float(size.max(initial=0.0)) for size in sizes)
+        return worst if np.isfinite(g).all() else np.inf
+
+    def _step(self, now: _Iterate) -> _Iterate | None:
+        """Return the next iterate, or None where no shift leads to one."""
+        lam = now.point.lam_g
+        hessian, identity = self._call.derivatives.hess_lag, ca.DM.eye(now.point.x.size)
+        exact, convex = (
+            ca.triu2symm(hessian(now.point.x, self._p, 1.0, weights)) for weights in (lam, 0 * lam)
+        )
+        while self._shift <= SHIFTS[1] and not interrupted():
+            for H in (
+                exact + self._shift * identity,
+                convex + max(SHIFTS[0], self._shift) * identity,
+            ):
+                new = self._along(now, H)
+                if new is not None:
+                    return new
+            self._shift = max(SHIFTS[0], 10 * self._shift)
+        return None
+
+    def _along(self, now: _Iterate, H: ca.DM) -> _Iterate | None:
+        """Return the next iterate with a Hessian, or None where it leads to none."""
+        step = self._solve_qp(now, H, now.g)
+        if step is None and now.violation > self._call.options.tol_pr:
+            step = self._solve_elastic(now, H)
+        return None if step is None else self._search(now, step, H)
+
+    def _solve_qp(self, now: _Iterate, H: ca.DM, g: Vector) -> Point | None:
+        """Return the step and the multipliers of a quadratic program; None where it fails."""
+        nlp, (low, high), here = self._call.nlp, self._bounds, now.point.x
+        solution = self._call.qp(
+            h=H,
+            g=now.gradient,
+            a=now.J,
+            lba=nlp.lower - g,
+            uba=nlp.upper - g,
+            lbx=low - here,
+            ubx=high - here,
+            lam_x0=now.point.lam_x,
+            lam_a0=now.point.lam_g,
+        )
+        x, lam_x, lam_g = (np.asarray(solution[k]).ravel() for k in ("x", "lam_x", "lam_a"))
+        step = Point(x, lam_x, lam_g)
+        numbers = np.concatenate([step.x, step.lam_x, step.lam_g])
+        if not (self._call.qp.stats()["success"] and np.isfinite(numbers).all()):
+            return None
+        linear = now.J.sparse() @ step.x + g
+        off = max(
+            float((nlp.lower - linear).max(initial=0)), float((linear - nlp.upper).max(initial=0))
+        )
+        return step if off <= max(1e-6, 0.1 * now.violation) else None
+
+    def _solve_elastic(self, now: _Iterate, H: ca.DM) -> Point | None:
+        """Return the step where rows may be violated at a price; None where that fails too.
+
+        The linearised rows of a relaxed complementarity far from a solution have no common point.
+        """
+        call, (low, high), here = self._call, self._bounds, now.point.x
+        m, n = now.g.size, here.size
+        weight = max(PRICE, 2 * float(np.abs(now.point.lam_g).max(initial=0.0)))
+        zeros, infinite = np.zeros(2 * m), np.full(2 * m, np.inf)
+        solution = call.elastic(
+            h=ca.diagcat(H, ca.DM(2 * m, 2 * m)),
+            g=np.concatenate([now.gradient, np.full(2 * m, weight)]),
+            a=ca.horzcat(now.J, ca.DM.eye(m), -ca.DM.eye(m)),
+            lba=call.nlp.lower - now.g,
+            uba=call.nlp.upper - now.g,
+            lbx=np.concatenate([low - here, zeros]),
+            ubx=np.concatenate([high - here, infinite]),
+        )
+        x, lam_x, lam_g = (np.asarray(solution[k]).ravel() for k in ("x", "lam_x", "lam_a"))
+        step = Point(x[:n], lam_x[:n], lam_g)
+        finite = np.isfinite(np.concatenate([x, lam_x, lam_g])).all()
+        return step if finite and call.elastic.stats()["success"] else None
+
+    def _search(self, now: _Iterate, step: Point, H: ca.DM) -> _Iterate | None:
+        """Return the first trial along a step that the filter accepts."""
+        length = 1.0
+        while length >= SHORTEST:
+            trial = self._accept(now, step, length)
+            if trial is None and length == 1.0:
+                corrected = self._correct(now, step, H)
+                trial = None if corrected is None else self._accept(now, corrected, 1.0)
+            if trial is not None:
+                if length == 1.0:
+                    self._shift = self._shift / 10 if self._shift > SHIFTS[0] else 0.0
+                return trial
+            length /= 2
+        return None
+
+    def _correct(self, now: _Iterate, step: Point, H: ca.DM) -> Point | None:
+        """Return the step corrected by the rows at its end; None where that fails."""
+        g = np.asarray(self._call.values(now.point.x + step.x, self._p)[1]).ravel()
+        if not np.isfinite(g).all():
+            return None
+        return self._solve_qp(now, H, g - now.J.sparse() @ step.x)
+
+    def _accept(self, now: _Iterate, step: Point, length: float) -> _Iterate | None:
+        """Return the iterate at a part of the step, or None where the filter refuses it."""
+        low, high = self._bounds
+        x = np.clip(now.point.x + length * step.x, low, high)
+        f, g = (np.asarray(value).ravel() for value in self._call.values(x, self._p))
+        if not (np.isfinite(f).all() and np.isfinite(g).all()):
+            return None
+        off, value = self._violation(x, g), float(f[0])
+        if not self._accepts(now, off, value, length * float(now.gradient @ step.x)):
+            return None
+        lam_x = now.point.lam_x + length * (step.lam_x - now.point.lam_x)
+        lam_g = now.point.lam_g + length * (step.lam_g - now.point.lam_g)
+        return self._at(Point(x, lam_x, lam_g))
+
+    def _accepts(self, now: _Iterate, off: float, value: float, slope: float) -> bool:
+        """Tell whether a trial is good enough; one for the sake of feasibility enters the filter.
+
+        Parameters
+        ----------
+        now : _Iterate
+        off, value : float
+            Violation and objective of the trial.
+        slope : float
+            Change of the objective predicted along the step.
+        """
+        small = NEARLY * self._call.options.tol_pr
+        round_off = 1e-12 * (1 + abs(now.f))
+        if now.violation <= small and slope < 0:
+            falls = value <= now.f + ARMIJO * slope + round_off
+            return (falls and off <= small) or off < now.violation / 2
+        falls = value <= now.f - ENOUGH * now.violation + round_off
+        better = off <= (1 - ENOUGH) * now.violation or (
+            falls and off <= max(small, 10 * now.violation)
+        )
+        beyond = off <= small or all(
+            off <= (1 - ENOUGH) * v or value <= w - ENOUGH * v for v, w in self._filter
+        )
+        if better and beyond:
+            self._filter.append((now.violation, now.f))
+        return better and beyond
+
+
+def structured_qp(
+    nlp: Nlp, derivatives: Derivatives, plugin: str, options: dict[str, Any]
+) -> tuple[Any, Any]:
+    """Return the solvers of the quadratic programs of ``nlp``: plain, and elastic."""
+    n, m = nlp.x.numel(), nlp.g.numel()
+    H = derivatives.hess_lag.sparsity_out(0)
+    H = H + H.T + ca.Sparsity.diag(n)
+    J = derivatives.jac_g.sparsity_out(1)
+    plain = ca.conic("qp", plugin, {"h": H, "a": J}, options)
+    slack = ca.Sparsity.diag(m)
+    soft = {"h": ca.diagcat(H, ca.Sparsity(2 * m, 2 * m)), "a": ca.horzcat(J, slack, slack)}
+    return plain, ca.conic("elastic", plugin, soft, options)

@@ -1,0 +1,275 @@
+"""IPOPT as the backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from types import MappingProxyType
+from typing import Any
+
+import casadi as ca
+
+from nsopt.mpcc.backends.backend import (
+    Backend,
+    Call,
+    Derivatives,
+    Nlp,
+    NlpsolCall,
+    Outcome,
+    Point,
+    Vector,
+)
+from nsopt.mpcc.backends.interrupt_callback import InterruptCallback
+from nsopt.mpcc.backends.linear_solver import Ldlt
+from nsopt.mpcc.backends.padding import PaddedCall, pad
+from nsopt.mpcc.backends.warm_start import WarmStart
+
+
+@dataclass(frozen=True)
+class Ipopt(Backend):
+    """The interior-point method IPOPT with the settings that suit complementarity.
+
+    Bounds are not relaxed where there is complementarity (the default lets G H end at 1e-8 to
+    1e-6). A single program is not scaled again, for the Mpcc states its scales. Linear systems
+    are solved by MUMPS unless ``options`` choose another solver, those of motions of many steps by
+    `Ldlt`, and by MUMPS where that gives up. A motion without complementarity for which
+    no step is found is solved again with an adaptive barrier, unless ``options`` choose a strategy.
+
+    Parameters
+    ----------
+    tol, constr_viol_tol : float, optional
+        Of the optimality conditions and of the constraints, in scaled units. By default 1e-10 and
+        1e-12 of a single program, 1e-8 both over a horizon.
+    max_iter : int, optional
+        Of each stage; by default 300, over a horizon 500.
+    warm_start : WarmStart or None
+        Of a single program: how to use multipliers when the start has them; None ignores them. Over
+        a horizon they are the start's, with IPOPT's own barrier parameter.
+    linear_solver : Ldlt, optional
+        Over a horizon; by default that of motions of 100 steps or more, and of those that are
+        prepared for many solves. ``options`` that choose another one count more.
+    options : mapping
+        Further options of ``nlpsol``, e.g. ``{"ipopt.mu_strategy": "adaptive"}``.
+    """
+
+    tol: float | None = None
+    constr_viol_tol: float | None = None
+    max_iter: int | None = None
+    warm_start: WarmStart | None = field(default_factory=WarmStart)
+    linear_solver: Ldlt | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", MappingProxyType(dict(self.options)))
+
+    @property
+    def other(self) -> Ipopt:
+        """With the other strategy of the barrier parameter, adaptive or monotone."""
+        name = "ipopt.mu_strategy"
+        strategy = "monotone" if self.options.get(name) == "adaptive" else "adaptive"
+        return replace(self, options={**self.options, name: strategy})
+
+    @property
+    def exact(self) -> Ipopt:
+        """With ``tol`` 1e-10 at most."""
+        return replace(self, tol=EXACT if self.tol is None else min(self.tol, EXACT))
+
+    @property
+    def brief(self) -> Ipopt:
+        """With ``max_iter`` 60 at most."""
+        return replace(self, max_iter=BRIEF if self.max_iter is None else min(self.max_iter, BRIEF))
+
+    @property
+    def rough(self) -> Ipopt:
+        """With ``tol`` 1e-3 at least."""
+        return replace(self, tol=ROUGH if self.tol is None else max(self.tol, ROUGH))
+
+    @property
+    def of_many_steps(self) -> Ipopt:
+        """With `Ldlt`."""
+        return replace(self, linear_solver=Ldlt())
+
+    def build(self, nlp: Nlp) -> Call:
+        """Compile; a single program for cold starts, and for warm ones where the first comes."""
+        if nlp.derivatives is not None:
+            chosen = any(name in self.options for name in OF_LINEAR_SOLVER)
+            own = {} if chosen or self.linear_solver is None else self.linear_solver.options
+            by = partial(self._over_horizon, nlp, nlp.derivatives)
+            barrier = "ipopt.mu_strategy" in self.options or nlp.starts is not None
+            otherwise = {} if nlp.complementary or barrier else ADAPTIVE
+            return by(own) if own == otherwise else _AgainOtherwise(by(own), lambda: by(otherwise))
+        padded = pad(nlp)
+        cold = PaddedCall(self._solver(padded, SINGLE), nlp, padded)
+        if self.warm_start is None:
+            return cold
+        suited = {**SINGLE, **_warm(self.warm_start)}
+        return _ColdOrWarm(cold, lambda: PaddedCall(self._solver(padded, suited), nlp, padded))
+
+    def _over_horizon(self, nlp: Nlp, own: Derivatives, more: Mapping[str, Any]) -> NlpsolCall:
+        """Return the call of a structured program, by more options."""
+        like = (nlp.name, repr(self), nlp.starts, nlp.slope, nlp.complementary, *more)
+        call: NlpsolCall | None = nlp.built.get(like)
+        if call is not None:
+            return call.restate(nlp)
+        call = self._solver(nlp, {**self._structure(nlp, own), **more})
+        if nlp.x.numel() <= KEPT:
+            nlp.built[like] = call
+        return call
+
+    def _structure(self, nlp: Nlp, derivatives: Derivatives) -> dict[str, Any]:
+        given = ("grad_f", "jac_g", "hess_lag")
+        options = {**STRUCTURED, **{name: getattr(derivatives, name) for name in given}}
+        options["cache"] = {"nlp_grad": _lagrangian(nlp, derivatives)}
+        if nlp.complementary:  # with bounds relaxed products end far above sigma
+            options |= {"ipopt.mu_strategy": "adaptive", "ipopt.bound_relax_factor": 0.0}
+        if nlp.slope < FLAT:
+            options["ipopt.obj_scaling_factor"] = STEEP / nlp.slope
+        if nlp.starts is not None:
+            options |= {"ipopt.mu_strategy": "monotone", **_warm(nlp.starts)}
+        return options
+
+    def _solver(self, nlp: Nlp, suited: Mapping[str, Any]) -> NlpsolCall:
+        stated = {
+            "ipopt.tol": self.tol,
+            "ipopt.constr_viol_tol": self.constr_viol_tol,
+            "ipopt.max_iter": self.max_iter,
+        }
+        options = {
+            **QUIET,
+            "ipopt.honor_original_bounds": "yes",
+            **suited,
+            **{name: value for name, value in stated.items() if value is not None},
+            **self.options,
+        }
+        program = {"x": nlp.x, "p": nlp.p, "f": nlp.f, "g": nlp.g}
+        callback = None
+        if nlp.derivatives is not None:  # a single program is solved in milliseconds
+            sizes = (nlp.x.numel(), nlp.p.numel(), nlp.g.numel())
+            callback = InterruptCallback(f"{nlp.name}_interrupt", *sizes)
+            options["iteration_callback"] = callback
+        solver = ca.nlpsol(f"{nlp.name}_ipopt", "ipopt", program, options)
+        return NlpsolCall(solver, nlp, callback)
+
+
+KEPT = 20_000
+"""Unknowns up to which solvers are kept; of more they take little of the time, much memory."""
+
+ADAPTIVE: Mapping[str, Any] = MappingProxyType({"ipopt.mu_strategy": "adaptive"})
+"""Options of a program without complementarity where no step was found by others."""
+
+GAVE_UP = ("Restoration_Failed", "Error_In_Step_Computation", "Internal_Error")
+"""What IPOPT says where it finds no step, or a linear system could not be solved."""
+
+OF_LINEAR_SOLVER = ("ipopt.linear_solver", "ipopt.hsllib")
+"""Options by which a user chooses another linear solver."""
+
+FLAT, STEEP = 0.5, 10.0
+"""Largest slope of an objective over a horizon below which it is scaled, and to what. IPOPT scales
+steep ones down by itself; of flat ones its tolerances and barrier parameters cost two to three
+times as many iterations."""
+
+ROUGH = 1e-3
+"""Tolerance of optimality of a motion that is only the start of another."""
+
+BRIEF = 60
+"""Iterations within which a program near one that is solved is found, if at all."""
+
+EXACT = 1e-10
+"""Tolerance of a solution that shows by its multipliers that it is stationary."""
+
+QUIET: Mapping[str, Any] = MappingProxyType(
+    {
+        "print_time": False,
+        "error_on_fail": False,
+        "show_eval_warnings": False,
+        "calc_lam_p": False,
+        "ipopt.print_level": 0,
+        "ipopt.sb": "yes",
+    }
+)
+"""Options by which IPOPT prints nothing, and a failure is told by its status."""
+
+SINGLE: Mapping[str, Any] = MappingProxyType(
+    {
+        "ipopt.tol": 1e-10,
+        "ipopt.constr_viol_tol": 1e-12,
+        "ipopt.max_iter": 300,
+        "ipopt.nlp_scaling_method": "none",
+        "ipopt.bound_relax_factor": 0.0,
+    }
+)
+"""Options of a single program."""
+
+STRUCTURED: Mapping[str, Any] = MappingProxyType(
+    {
+        "ipopt.tol": 1e-8,
+        "ipopt.constr_viol_tol": 1e-8,
+        "ipopt.max_iter": 500,
+        "ipopt.warm_start_init_point": "yes",
+        # Matrices of a horizon are banded; its search for a permutation takes most of the time.
+        "ipopt.mumps_permuting_scaling": 0,
+        # As fast as METIS or faster; AMD (0) takes some singular matrices as regular.
+        "ipopt.mumps_pivot_order": 2,
+    }
+)
+"""Options of a structured program."""
+
+
+def _lagrangian(nlp: Nlp, own: Derivatives) -> ca.Function:
+    """Return what CasADi would make by differentiating f and g, which may be compiled, itself.
+
+    It asks for the derivative by p in sensitivities alone, for which this is no number.
+    """
+    sigma, lam = ca.MX.sym("lam_f"), ca.MX.sym("lam_g", nlp.g.numel())
+    (f, slope), (g, J) = own.grad_f(nlp.x, nlp.p), own.jac_g(nlp.x, nlp.p)
+    by_x, by_p = sigma * slope + J.T @ lam, ca.MX(ca.DM.nan(nlp.p.numel()))
+    names = ["x", "p", "lam_f", "lam_g"], ["f", "g", "grad_gamma_x", "grad_gamma_p"]
+    return ca.Function("nlp_grad", [nlp.x, nlp.p, sigma, lam], [f, g, by_x, by_p], *names)
+
+
+def _warm(start: WarmStart) -> dict[str, Any]:
+    return {
+        "ipopt.warm_start_init_point": "yes",
+        "ipopt.mu_init": start.mu,
+        "ipopt.mu_superlinear_decrease_power": start.decrease,
+        "ipopt.warm_start_bound_push": start.push,
+        "ipopt.warm_start_bound_frac": start.push,
+        "ipopt.warm_start_slack_bound_push": start.push,
+        "ipopt.warm_start_slack_bound_frac": start.push,
+        "ipopt.warm_start_mult_bound_push": start.push,
+    }
+
+
+class _AgainOtherwise:
+    """A Call, and another one where that finds no step.
+
+    Our linear solver gives up where pivots are delayed so often that fronts grow, as with
+    complementarity that is degenerate; a monotone barrier may lead to the tip of a cone.
+    """
+
+    def __init__(self, first: Call, make_other: Callable[[], Call]) -> None:
+        self._first, self._make_other = first, make_other
+
+    def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
+        first = self._first(start, p, lower, upper)
+        if first.success or first.interrupted or first.status not in GAVE_UP:
+            return first
+        again = self._make_other()(start, p, lower, upper)
+        iterations, time = first.iterations + again.iterations, first.time + again.time
+        return replace(again, iterations=iterations, time=time)
+
+
+class _ColdOrWarm:
+    """A Call that takes the warm solver where the start has multipliers."""
+
+    def __init__(self, cold: Call, make_warm: Callable[[], Call]) -> None:
+        self._cold, self._make_warm = cold, make_warm
+
+    def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
+        call = self._warm if start.warm else self._cold
+        return call(start, p, lower, upper)
+
+    @cached_property
+    def _warm(self) -> Call:
+        return self._make_warm()

@@ -1,0 +1,176 @@
+"""The linear solver of programs over a horizon: its C code, compiled once, for IPOPT to load."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import hashlib
+import os
+import platform
+import re
+import shutil
+import sys
+import tempfile
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from nsopt.kept_code import Entry, cache_folder
+from nsopt.mpcc.backends.child import run_child
+from nsopt.mpcc.backends.compiler import Compiler, find_compiler, has_compiler
+
+SOURCES = Path(__file__).with_name("ldlt")
+
+THRESHOLD = 1e-6
+"""Least pivot beside the entries of its column; what IPOPT asks of MUMPS."""
+
+# Without contraction the compiler has no choice in rounding: an update of it between a run and its
+# resumption changes no bit, on ARM too. What stays undefined must fail at once: the loader binds
+# lazily and would end the process later.
+_UNDEFINED = () if sys.platform == "darwin" else ("-Wl,-z,defs",)
+_FLAGS = ("-O3", "-fPIC", "-shared", "-ffp-contract=off", "-fvisibility=hidden", *_UNDEFINED)
+
+# Units one beside the other, then the library.
+_TOGETHER = """
+count=$1; shift; k=0; running=
+while [ $k -lt $count ]; do
+  "$@" -c unit$k.c -o unit$k.o &
+  running="$running $!"; k=$((k + 1))
+done
+for one in $running; do wait $one || exit 1; done
+exec "$@" unit*.o -o library.so -lm
+"""
+
+_INCLUDED = re.compile(r'^#include "(.+)"$', re.MULTILINE)
+_PROCESSOR = Path("/proc/cpuinfo")
+
+
+@dataclass(frozen=True)
+class Ldlt:
+    """The linear solver of programs over a horizon in C; without a compiler of C it is MUMPS."""
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """Options of IPOPT by which it takes it."""
+        return options() if has_compiler() else {}
+
+
+def options() -> Mapping[str, Any]:
+    """Return options of IPOPT by which it takes that library; none where it is not compiled."""
+    found = library()
+    if found is None:
+        return {}
+    return {
+        "ipopt.linear_solver": "ma97",
+        "ipopt.hsllib": str(found),
+        "ipopt.ma97_scaling": "none",
+        "ipopt.ma97_u": THRESHOLD,
+    }
+
+
+@cache
+def library() -> Path | None:
+    """Return the compiled library with the functions of HSL_MA97.
+
+    None without a compiler, and where compiling fails; a ``RuntimeWarning`` then says why.
+
+    IPOPT loads its linear solvers under these names. With this one an iteration over many steps
+    takes about three fifths of what it takes with MUMPS, which is in CasADi: unknowns are
+    eliminated in pairs with the equations that give them, so that few pivots have to be delayed,
+    and memory is kept from one factorization to the next.
+    """
+    units = [_with_headers(path) for path in sorted(SOURCES.glob("*.c"))]
+    try:
+        return compile_library("ldlt", units, ("-pthread", *_vector_flags()))
+    except (RuntimeError, OSError) as why:
+        message = f"ldlt is not compiled, and MUMPS, which takes its place, is slower: {why}"
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
+        return None
+
+
+def compile_library(name: str, units: Sequence[str], flags: Sequence[str] = ()) -> Path:
+    """Compile a library that other code loads by its path, or find it if that was done before.
+
+    Parameters
+    ----------
+    name : str
+        Of the library, in its manifest.
+    units : sequence of str
+        Translation units in C, which are compiled at the same time.
+    flags : sequence of str
+        Further ones of the compiler.
+
+    Returns
+    -------
+    Path
+        A file of this process, which is there until it ends.
+
+    Raises
+    ------
+    RuntimeError
+        Without a compiler, where it fails, and where the library does not load.
+    OSError
+    """
+    compiler = find_compiler()
+    flags = (*_FLAGS, *flags, *os.environ.get("NSOPT_CFLAGS", "").split())
+    origin = {
+        "library": name,
+        "source": hashlib.sha256("\n".join(units).encode()).hexdigest(),
+        "compiler": compiler.version,
+        "flags": " ".join([*compiler.command[1:], *flags]),
+        "machine": platform.machine(),
+    }
+    entry, folder = Entry(origin, ".so"), cache_folder()
+    kept = entry.read(folder)
+    if kept is not None:
+        with suppress(RuntimeError):
+            return _load(kept)
+    made = _compile(compiler, flags, units)
+    path = _load(made)
+    entry.write(made, folder)
+    return path
+
+
+def _compile(compiler: Compiler, flags: Sequence[str], units: Sequence[str]) -> bytes:
+    """Return the library; names are relative, so that no path of this run gets into it."""
+    with tempfile.TemporaryDirectory(prefix="nsopt-", ignore_cleanup_errors=True) as private:
+        folder = Path(private)
+        for k, unit in enumerate(units):
+            (folder / f"unit{k}.c").write_text(unit)
+        command = [*compiler.command, *flags]
+        words = ["/bin/sh", "-c", _TOGETHER, "sh", str(len(units)), *command]
+        done = run_child(words, folder)
+        if done.returncode != 0:
+            first_lines = "\n".join(done.stderr.splitlines()[:5])
+            raise RuntimeError(f"{command[0]} failed with\n{first_lines}")
+        return (folder / "library.so").read_bytes()
+
+
+def _load(code: bytes) -> Path:
+    """Load a copy of this process: what was verified, and stays as it is."""
+    folder = Path(tempfile.mkdtemp(prefix="nsopt-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = folder / "library.so"
+    path.write_bytes(code)
+    try:
+        ctypes.CDLL(str(path))  # stays loaded, with what it keeps
+    except OSError as error:
+        why = f"its library does not load: {str(error).splitlines()[-1].strip()}"
+        hint = f"if {folder.parent} allows no code, set TMPDIR"
+        raise RuntimeError(f"{why}; {hint}") from error
+    return path
+
+
+def _vector_flags() -> tuple[str, ...]:
+    """Return the compiler's flags for the vectors of this machine."""
+    known = _PROCESSOR.read_text(errors="replace") if _PROCESSOR.exists() else ""
+    return ("-mavx2",) if platform.machine() == "x86_64" and " avx2 " in known else ()
+
+
+def _with_headers(path: Path) -> str:
+    """Return C code with the headers of its folder in place; they are guarded."""
+    return _INCLUDED.sub(lambda found: _with_headers(path.with_name(found[1])), path.read_text())

@@ -1,0 +1,158 @@
+"""Rows of a structured program that are unknowns by themselves, as bounds of these.
+
+A limit of a coordinate is stated as a row, as every condition is. A solver would add a slack
+variable and a multiplier for each; as a bound it takes neither.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+from nsopt.mpcc.backends.backend import Call, Derivatives, Outcome, Point, Vector
+from nsopt.mpcc.horizon.structured import ConstraintBlock, Index, StructuredNlp
+from nsopt.mpcc.statement.blocks import stack
+
+
+@dataclass(frozen=True, eq=False)
+class SimpleBounds:
+    """A structured program, and the same with such rows left out.
+
+    Attributes
+    ----------
+    whole, rest : StructuredNlp
+    rows, unknowns : (k,)
+        Rows of the whole program that are left out, and which unknown each is.
+    """
+
+    whole: StructuredNlp
+    rest: StructuredNlp
+    rows: Index
+    unknowns: Index
+
+    @classmethod
+    def of(cls, nlp: StructuredNlp) -> SimpleBounds:
+        """Return a program with the rows that can be bounds."""
+        split = {block.function.__hash__(): block for block in nlp.blocks}
+        found = {key: unknown_of_rows(block) for key, block in split.items()}
+        functions: dict[tuple[int, bytes], ca.Function] = {}
+        blocks, rows, unknowns, first = [], [], [], 0
+        for block in nlp.blocks:
+            key = block.function.__hash__()
+            own = np.where((block.lower < block.upper).all(axis=0), found[key], -1)
+            simple = np.flatnonzero(own >= 0)
+            if simple.size:
+                which = (key, simple.tobytes())
+                if which not in functions:
+                    functions[which] = _without(block.function, simple)
+                blocks.append(_rest(block, functions[which], simple))
+            else:
+                blocks.append(block)
+            at = first + np.arange(block.count)[:, None] * block.rows
+            rows.append((at + simple).ravel())
+            unknowns.append(block.columns[:, own[simple]].ravel())
+            first += block.count * block.rows
+        n, k = nlp.x.numel(), nlp.p.numel()
+        rest = StructuredNlp(blocks, n, k, complementary=nlp.complementary)
+        return cls(nlp, rest, np.concatenate(rows), np.concatenate(unknowns))
+
+    def restate(self, whole: StructuredNlp) -> SimpleBounds:
+        """Return the same split of a program with other limits."""
+        lower, upper = (getattr(whole, side)[self.kept_rows] for side in ("lower", "upper"))
+        blocks, first = [], 0
+        for block in self.rest.blocks:
+            shape = (block.count, block.rows)
+            own = slice(first, first + block.count * block.rows)
+            limits = {"lower": lower[own].reshape(shape), "upper": upper[own].reshape(shape)}
+            blocks.append(replace(block, **limits))
+            first = own.stop
+        return replace(self, whole=whole, rest=self.rest.restate(blocks))
+
+    @cached_property
+    def kept_rows(self) -> Index:
+        """Rows of the whole program that are left in the rest, in their order."""
+        return np.setdiff1d(np.arange(self.whole.lower.size), self.rows)
+
+    def derivatives(self, rest: Derivatives) -> Derivatives:
+        """Return those of the whole program from those of the rest."""
+        if not self.rows.size:
+            return rest
+        x, p, sigma, lam = self.whole.x, self.whole.p, self.whole.sigma, self.whole.lam
+        order = np.argsort(np.concatenate([self.kept_rows, self.rows])).tolist()
+        k, n = self.rows.size, x.numel()
+        pick = ca.Sparsity.triplet(k, n, list(range(k)), self.unknowns.tolist())
+        own = x[self.unknowns.tolist()]
+        g, J = rest.jac_g(x, p)
+        rows = ca.vertcat(g, own)[order]
+        jacobian = ca.vertcat(J, ca.MX(ca.DM(pick, 1.0)))[order, :]
+        hessian = rest.hess_lag(x, p, sigma, lam[self.kept_rows.tolist()])
+        names, weighted = ["x", "p"], ["x", "p", "lam_f", "lam_g"]
+        values = ca.vertcat(rest.g(x, p), own)[order]
+        return rest._replace(
+            g=ca.Function("whole_g", [x, p], [values], names, ["g"]),
+            jac_g=ca.Function("whole_jac_g", [x, p], [rows, jacobian], names, ["g", "J"]),
+            hess_lag=ca.Function("whole_hess_l", [x, p, sigma, lam], [hessian], weighted, ["H"]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SimplyBounded:
+    """A `Call` of the whole program, made of one of the rest."""
+
+    split: SimpleBounds
+    call: Call
+
+    def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
+        """Solve from ``start``."""
+        nlp, rows, unknowns = self.split.whole, self.split.rows, self.split.unknowns
+        low, high = lower.copy(), upper.copy()
+        np.maximum.at(low, unknowns, nlp.lower[rows])
+        np.minimum.at(high, unknowns, nlp.upper[rows])
+        lam_x = start.lam_x.copy()
+        np.add.at(lam_x, unknowns, start.lam_g[rows])
+        inner = Point(start.x, lam_x, start.lam_g[self.split.kept_rows], start.warm)
+        outcome = self.call(inner, p, low, high)
+        end = outcome.point
+        lam_x, lam_g = end.lam_x.copy(), np.zeros(nlp.lower.size)
+        lam_g[self.split.kept_rows] = end.lam_g
+        for limits, tightest, sign in ((nlp.upper, high, 1), (nlp.lower, low, -1)):
+            stated = upper if sign > 0 else lower
+            tight = (limits[rows] == tightest[unknowns]) & (stated != tightest)[unknowns]
+            which, first = np.unique(unknowns[tight], return_index=True)
+            acts = sign * lam_x[which] > 0
+            lam_g[rows[tight][first[acts]]] = lam_x[which[acts]]
+            lam_x[which[acts]] = 0.0
+        return replace(outcome, point=replace(end, lam_x=lam_x, lam_g=lam_g))
+
+
+def unknown_of_rows(block: ConstraintBlock) -> Index:
+    """Return which entry of w each row is, (m,); -1 of those that are none, or part of a pair."""
+    f = block.function
+    w, *others = (ca.SX.sym("x", f.numel_in(i)) for i in range(f.n_in()))
+    rows = f(w, *others)[0]
+    index = {w[i].element_hash(): i for i in range(w.numel())}
+    parts = block.parts or (None,) * block.rows
+    leaves = [
+        index.get(rows[i].element_hash(), -1) if rows[i].is_symbolic() and part is None else -1
+        for i, part in enumerate(parts)
+    ]
+    return np.array(leaves, dtype=np.intp)
+
+
+def _without(f: ca.Function, simple: Index) -> ca.Function:
+    """Return a block's function without some of its rows."""
+    inputs = [ca.SX.sym("x", f.numel_in(i)) for i in range(f.n_in())]
+    rows, terms = f(*inputs)
+    others = stack(rows[i] for i in range(rows.numel()) if i not in simple)
+    return ca.Function(f.name(), inputs, [others, terms])
+
+
+def _rest(block: ConstraintBlock, function: ca.Function, simple: Index) -> ConstraintBlock:
+    """Return a block without some of its rows, from its function without them."""
+    lower, upper = (np.delete(x, simple, axis=1) for x in (block.lower, block.upper))
+    labels = tuple(x for i, x in enumerate(block.labels) if i not in simple)
+    parts = tuple(x for i, x in enumerate(block.parts) if i not in simple)
+    return replace(block, function=function, lower=lower, upper=upper, labels=labels, parts=parts)

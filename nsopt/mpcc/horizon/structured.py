@@ -1,0 +1,280 @@
+"""Structured programs: few functions, each evaluated many times, with sparse derivatives.
+
+Over a horizon the same equations hold from node to node. What is differentiated is one small
+function of SX; the derivatives of the whole are its entries put in place. So stating a thousand
+steps takes no longer than stating ten. Blocks that share a function share its derivatives.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mpcc.backends.backend import Derivatives, Nlp
+from nsopt.mpcc.horizon.block_functions import BlockFunctions
+from nsopt.mpcc.horizon.derivatives import Entries
+from nsopt.mpcc.statement.blocks import stack
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+class PairPart(Enum):
+    """What a row of relaxed complementarity is."""
+
+    G = "the first half of a pair, which is zero or more"
+    H = "the second half"
+    RELAXED = "a row that relaxes the complementarity of both"
+
+
+class Bound(NamedTuple):
+    """lower <= value <= upper; ``part`` where the row is one of a pair."""
+
+    label: str
+    value: ca.SX  # (m,)
+    lower: Array  # (m,)
+    upper: Array  # (m,)
+    part: PairPart | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ConstraintBlock:
+    """A function that is evaluated at several instances, such as all nodes of a horizon.
+
+    Attributes
+    ----------
+    function : (w (nw,), data (nd,), p (np,)) -> (rows (m,), terms (k,))
+        Constraint rows and terms of the objective; every block has the same k.
+    columns : (n, nw)
+        Which unknowns w is, for each instance.
+    data : (n, nd)
+        Numbers of each instance; the first is the number of its node.
+    lower, upper : (n, m)
+        Bounds of the rows.
+    labels : (m,) texts
+        Names of the rows.
+    parts : (m,)
+        Which rows are those of pairs, None of the others; the first G and the first H are a pair.
+    """
+
+    function: ca.Function
+    columns: Index
+    data: Array
+    lower: Array
+    upper: Array
+    labels: tuple[str, ...]
+    parts: tuple[PairPart | None, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of the function."""
+        return str(self.function.name())
+
+    @property
+    def count(self) -> int:
+        """Number of instances."""
+        return len(self.columns)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows of each instance."""
+        return int(self.function.numel_out(0))
+
+
+def constraint_block(
+    name: str,
+    symbols: tuple[ca.SX, ca.SX, ca.SX],
+    bounds: Sequence[Bound],
+    terms: ca.SX,
+    columns: Index,
+) -> ConstraintBlock:
+    """Return a block whose data is the number of each instance.
+
+    Parameters
+    ----------
+    name : str
+    symbols : SX (nw,), (nd,), (np,)
+        Unknowns, data and parameters of an instance.
+    bounds : sequence of Bound
+        Its rows.
+    terms : SX (k,)
+        Of the objective.
+    columns : (n, nw)
+    """
+    rows = stack(b.value for b in bounds)
+    outputs = [ca.densify(rows), ca.densify(ca.vertcat(ca.SX(0, 1), terms))]
+    n, nothing = len(columns), np.zeros(0)
+    lower, upper = (
+        np.tile(np.concatenate([nothing, *(getattr(b, side) for b in bounds)]), (n, 1))
+        for side in ("lower", "upper")
+    )
+    labels = tuple(b.label for b in bounds for _ in range(b.value.numel()))
+    parts = tuple(b.part for b in bounds for _ in range(b.value.numel()))
+    function = ca.Function(name, list(symbols), outputs, {"cse": True})
+    data = np.arange(n, dtype=float)[:, None]
+    return ConstraintBlock(function, columns, data, lower, upper, labels, parts)
+
+
+class StructuredNlp:
+    """A program of constraint blocks over unknowns x (n,) and parameters p.
+
+    Parameters
+    ----------
+    blocks : sequence of ConstraintBlock
+    n, parameters : int
+        Numbers of unknowns and parameters; homotopy numbers, if any, are the last parameters.
+    complementary : bool
+        Whether rows are relaxed complementarity.
+
+    Attributes
+    ----------
+    x, p, f, g : MX
+        Unknowns, parameters, objective, rows.
+    terms : Function (x, p) -> (k,)
+        The objective term by term.
+    rows : Function (x, p) -> (m,)
+        All rows.
+    lower, upper : (m,)
+    """
+
+    def __init__(
+        self,
+        blocks: Sequence[ConstraintBlock],
+        n: int,
+        parameters: int,
+        *,
+        complementary: bool = False,
+    ) -> None:
+        self.blocks = tuple(block for block in blocks if block.count)
+        self.complementary = complementary
+        self.x, self.p = ca.MX.sym("x", n), ca.MX.sym("p", parameters)
+        self.lam = ca.MX.sym("lam_g", sum(block.count * block.rows for block in self.blocks))
+        self.sigma = ca.MX.sym("lam_f")
+        rows, terms = [], []
+        for block in self.blocks:
+            common = ca.repmat(self.p, 1, block.count)
+            c, t = block.function.map(block.count)(*self._own(block), common)
+            rows.append(ca.vec(c))
+            terms.append(ca.sum2(t))
+        self.g = ca.vertcat(*rows)
+        each = sum(terms[1:], terms[0])
+        self.f = ca.sum1(each)
+        self.terms = ca.Function("terms", [self.x, self.p], [each], ["x", "p"], ["terms"])
+        self.rows = ca.Function("rows", [self.x, self.p], [self.g], ["x", "p"], ["g"])
+        self.lower = np.concatenate([block.lower.ravel() for block in self.blocks])
+        self.upper = np.concatenate([block.upper.ravel() for block in self.blocks])
+
+    def restate(self, blocks: Sequence[ConstraintBlock]) -> StructuredNlp:
+        """Return the program with the same blocks but for the limits of their rows."""
+        other = copy.copy(self)
+        other.blocks = tuple(blocks)
+        other.lower = np.concatenate([block.lower.ravel() for block in blocks])
+        other.upper = np.concatenate([block.upper.ravel() for block in blocks])
+        return other
+
+    def _own(self, block: ConstraintBlock) -> list[ca.MX]:
+        """Return unknowns and data of a block, a column for each instance."""
+        shape = (block.columns.shape[1], block.count)
+        w = ca.reshape(self.x[block.columns.ravel().tolist()], *shape)
+        return [w, ca.MX(ca.DM(block.data.T))]
+
+    @cached_property
+    def halves(self) -> Index:
+        """Rows that are G and H of each pair, (k, 2)."""
+        return np.column_stack([self._rows_of(PairPart.G), self._rows_of(PairPart.H)])
+
+    @cached_property
+    def products(self) -> Index:
+        """Rows that relax each pair, (k,), (0,) where these are not one each."""
+        rows = self._rows_of(PairPart.RELAXED)
+        return rows if len(rows) == len(self.halves) else rows[:0]
+
+    @cached_property
+    def stated_rows(self) -> Index:
+        """Rows that are not those of pairs."""
+        return self._rows_of(None)
+
+    def _rows_of(self, part: PairPart | None) -> Index:
+        first, rows = 0, [np.zeros(0, dtype=np.intp)]
+        for block in self.blocks:
+            parts = block.parts or (None,) * block.rows
+            own = np.array([i for i, x in enumerate(parts) if x is part], dtype=np.intp)
+            instances = first + block.rows * np.arange(block.count, dtype=np.intp)
+            rows.append((instances[:, None] + own).ravel())
+            first += block.count * block.rows
+        return np.concatenate(rows)
+
+    def violations(self, g: Array) -> Array:
+        """Return by how much rows miss their bounds, (rows,); infinite where not a number."""
+        off: Array = np.maximum(np.maximum(self.lower - g, g - self.upper), 0)
+        return np.where(np.isfinite(g), off, np.inf)
+
+    def label(self, row: int) -> tuple[str, int]:
+        """Return the label of a row and the number of its node."""
+        block, i, instance = self.locate(row)
+        # Data begin with the number of the node, or with a share of the motion where instances are
+        # numbered by nodes themselves.
+        return block.labels[i], max(instance, int(block.data[instance, 0]))
+
+    def locate(self, row: int) -> tuple[ConstraintBlock, int, int]:
+        """Return the block of a row, which row of the block it is, and of which instance."""
+        for block in self.blocks:
+            if row < block.count * block.rows:
+                return block, row % block.rows, row // block.rows
+            row -= block.count * block.rows
+        raise IndexError(f"no row {row}")
+
+    def nlp(self, name: str, derivatives: Derivatives) -> Nlp:
+        """Return what a backend solves."""
+        values = (derivatives.f(self.x, self.p), derivatives.g(self.x, self.p))
+        limits = (self.lower, self.upper)
+        return Nlp(name, self.x, self.p, *values, *limits, derivatives, self.complementary)
+
+    def derivatives(self) -> Derivatives:
+        """Return values, gradient, Jacobian and Hessian.
+
+        They can be evaluated as long as this program, or one restated from it, is there.
+        """
+        n, x, p = self.x.numel(), self.x, self.p
+        gradient, jacobian, hessian = Entries(), Entries(), Entries()
+        f, slope, g, rows, row = ca.MX(0), ca.MX(0), [], [], 0
+        for block, functions in zip(self.blocks, self._functions, strict=True):
+            own, count = self._own(block), block.count
+            if functions.slope.pattern(1).nnz():
+                f += ca.sum2(functions.value(own, [p], count)[0])
+                value, by_w = functions.slope(own, [p], count)
+                slope += ca.sum2(value)
+                gradient.add(by_w, block.columns, None, functions.slope.pattern(1))
+            g.append(ca.vec(functions.rows(own, [p], count)[0]))
+            value, by_w = functions.jacobian(own, [p], count)
+            rows.append(ca.vec(value))
+            jacobian.add(by_w, block.columns, row, functions.jacobian.pattern(1))
+            if functions.hessian.pattern(0).nnz():
+                lam = ca.reshape(self.lam[row : row + value.numel()], block.rows, count)
+                (entries,) = functions.hessian([*own, lam], [p, self.sigma], count)
+                hessian.add_square(entries, block.columns, functions.hessian.pattern(0))
+            row += value.numel()
+        grad, H = ca.densify(gradient.matrix(n, 1)), hessian.matrix(n, n)
+        J, names, weighted = jacobian.matrix(row, n), ["x", "p"], [x, p, self.sigma, self.lam]
+        return Derivatives(
+            ca.Function("nlp_f", [x, p], [f], names, ["f"]),
+            ca.Function("nlp_g", [x, p], [ca.vertcat(*g)], names, ["g"]),
+            ca.Function("nlp_grad_f", [x, p], [slope, grad], names, ["f", "g"]),
+            ca.Function("nlp_jac_g", [x, p], [ca.vertcat(*rows), J], names, ["g", "J"]),
+            ca.Function("nlp_hess_l", weighted, [H], [*names, "lam_f", "lam_g"], ["H"]),
+        )
+
+    @cached_property
+    def _functions(self) -> list[BlockFunctions]:
+        """The functions of each block; those of one function are one."""
+        known = {block.function.__hash__(): block.function for block in self.blocks}
+        made = {key: BlockFunctions.of(function) for key, function in known.items()}
+        return [made[block.function.__hash__()] for block in self.blocks]

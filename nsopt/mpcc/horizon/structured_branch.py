@@ -1,0 +1,324 @@
+"""Branches of a program over a horizon: its pairs as unknowns, its rows and derivatives reused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import cast
+
+import casadi as ca
+import numpy as np
+import scipy
+
+from nsopt.mpcc.backends.backend import Backend, Derivatives, Nlp, Outcome, Point
+from nsopt.mpcc.backends.padding import PaddedCall, pad
+from nsopt.mpcc.backends.warm_start import NEAR
+from nsopt.mpcc.horizon.structured import StructuredNlp
+from nsopt.mpcc.solve.branch import BranchProgram, hold, weight_of
+from nsopt.mpcc.solve.certificate import Certificate, Linearised
+from nsopt.mpcc.solve.functions import Case
+from nsopt.mpcc.solve.lpec import Index, Lpec, Mask
+from nsopt.mpcc.solve.stationarity import Stationarity, StationarityKind, weaker
+from nsopt.mpcc.statement.layout import ACTIVE, Vector
+
+WITHIN = 0.1
+"""Distance from a point within which the slope of the objective counts."""
+
+STEEP = 10.0
+"""Largest slope that a solver is given; complementarity then ends well below the tolerance."""
+
+NEARBY = 1e-3
+"""Distance from a point at which halves are compared."""
+
+AWAY = 1e3
+"""By how much halves grow from the start of a branch at most."""
+
+LARGER = 10.0
+"""Times the multipliers at the start, from which those at the end are doubted."""
+
+RELATIVE = 1e-6
+"""Descent that multipliers may leave, in proportion to the slope of the objective."""
+
+TINY = 1e-12
+"""Added to the normal equations of rows, which may depend on each other."""
+
+DIGITS = 12
+"""To which halves that are the same agree."""
+
+
+class StructuredBranches(BranchProgram):
+    """The branches of a structured program.
+
+    Unknowns (n + m,) are those of the program, then what is G or H of a pair, once also where it is
+    that of several, such as the last gap; rows (r + m,) those that are not of pairs, then one for
+    each half y that says y(x) - y = 0.
+
+    Parameters
+    ----------
+    nlp : StructuredNlp
+        Whose relaxation states G and H.
+    derivatives : Derivatives
+        Its own.
+    backend : Backend
+    x, p : (n,), (k,)
+        Numbers at which halves are compared, with homotopy numbers.
+    """
+
+    def __init__(
+        self, nlp: StructuredNlp, derivatives: Derivatives, backend: Backend, x: Vector, p: Vector
+    ) -> None:
+        self._nlp, self._n = nlp, nlp.x.numel()
+        rows = nlp.halves.T.ravel()
+        first, self._which = _alike(derivatives, x, p, rows)
+        self._m, pairs = first.size, len(nlp.halves)
+        self.G, self.H = self._n + self._which[:pairs], self._n + self._which[pairs:]
+        self._order = np.concatenate([nlp.stated_rows, rows[first]])
+        nothing = np.zeros(self._m)
+        self._lower = np.concatenate([nlp.lower[nlp.stated_rows], nothing])
+        self._upper = np.concatenate([nlp.upper[nlp.stated_rows], nothing])
+        self._lifted = self._derivatives(derivatives)
+        self._backend, self._built = backend.exact, cast("PaddedCall | None", None)
+
+    def _derivatives(self, own: Derivatives) -> Derivatives:
+        """Return the derivatives of the lifted program, of a weighted objective."""
+        n, m, rows = self._n, self._m, self._order.tolist()
+        x, p = ca.MX.sym("x", n + m), ca.MX.sym("p", self._nlp.p.numel() + 1)
+        sigma, lam = ca.MX.sym("lam_f"), ca.MX.sym("lam_g", len(rows))
+        at, weight = (x[:n], p[:-1]), p[-1]
+        f, slope = own.grad_f(*at)
+        g, J = own.jac_g(*at)
+        lift = ca.vertcat(ca.DM(len(rows) - m, m), -ca.DM.eye(m))
+        pick = ca.DM.triplet(
+            rows, list(range(len(rows))), ca.DM.ones(len(rows)), g.numel(), len(rows)
+        )
+        H = own.hess_lag(*at, weight * sigma, ca.MX(pick) @ lam)
+        names, held = ["x", "p"], ca.vertcat(ca.MX.zeros(len(rows) - m), x[n:])
+        return Derivatives(
+            ca.Function("branch_f", [x, p], [weight * own.f(*at)], names, ["f"]),
+            ca.Function("branch_g", [x, p], [own.g(*at)[rows] - held], names, ["g"]),
+            ca.Function(
+                "branch_grad_f",
+                [x, p],
+                [weight * f, ca.vertcat(weight * slope, ca.MX.zeros(m))],
+                names,
+                ["f", "g"],
+            ),
+            ca.Function(
+                "branch_jac_g",
+                [x, p],
+                [g[rows] - held, ca.horzcat(J[rows, :], ca.MX(lift))],
+                names,
+                ["g", "J"],
+            ),
+            ca.Function(
+                "branch_hess_l",
+                [x, p, sigma, lam],
+                [ca.diagcat(H, ca.MX(m, m))],
+                [*names, "lam_f", "lam_g"],
+                ["H"],
+            ),
+        )
+
+    def _call(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
+        """Solve a branch; what does that is made where the first one comes."""
+        if self._built is None:
+            fixed = np.sum(lower[: self._n] == upper[: self._n]) + 2 * self.G.size  # of any branch
+            nlp = self._program(int(fixed))
+            padded = pad(nlp)
+            self._built = PaddedCall(self._backend.build(padded), nlp, padded)
+        return self._built(start, p, lower, upper)
+
+    def _program(self, fixed: int) -> Nlp:
+        x, p = ca.MX.sym("x", self._n + self._m), ca.MX.sym("p", self._nlp.p.numel() + 1)
+        values, limits = (self._lifted.f(x, p), self._lifted.g(x, p)), (self._lower, self._upper)
+        return Nlp("branch", x, p, *values, *limits, self._lifted, fixed=fixed, starts=NEAR)
+
+    def lifted(self, point: Point, case: Case) -> Point:
+        """Return a point of the program (n,) with its halves, and their multipliers.
+
+        Where a product is relaxed, its multiplier is shared out by what the other half is.
+        """
+        nlp, rows = self._nlp, np.asarray(self._nlp.rows(point.x, case.p)).ravel()
+        lam, own = point.lam_g, point.lam_g[nlp.halves]
+        if nlp.products.size:
+            other = np.maximum(rows[nlp.halves[:, ::-1]], 0.0)
+            own = own + lam[nlp.products][:, None] * other
+        of_halves = np.bincount(self._which, own.T.ravel(), self._m)
+        halves = np.maximum(rows[self._order[-self._m :]], 0.0)
+        lam_g = np.concatenate([lam[nlp.stated_rows], of_halves])
+        return Point(
+            np.append(point.x, halves), np.append(point.lam_x, of_halves), lam_g, point.warm
+        )
+
+    def restore(self, point: Point) -> Point:
+        """Return what `lifted` was made of: multipliers of products are zero."""
+        lam = np.zeros(self._nlp.lower.size)
+        lam[self._order] = point.lam_g
+        return Point(point.x[: self._n], point.lam_x[: self._n], lam, point.warm)
+
+    def near(self, x: Vector, closed: Mask, case: Case, distance: float) -> Mask:
+        lower, upper = self._bounds(closed, case)
+        return np.minimum(x - lower, upper - x) < distance
+
+    def solve(self, start: Point, closed: Mask, case: Case, held: Mask | None = None) -> Outcome:
+        lower, upper = self._bounds(closed, case)
+        if held is not None:
+            lower, upper = hold(start.x, lower, upper, held)
+        # A pair at zero may leave others free: nothing keeps these where they are.
+        halves = slice(self._n, None)
+        upper[halves] = np.minimum(upper[halves], start.x[halves] + AWAY)
+        inside = np.clip(start.x, lower, upper)
+        weight = STEEP * weight_of(self.steepness(inside, case))
+        weighted = Point(inside, weight * start.lam_x, weight * start.lam_g, start.warm)
+        outcome = self._call(weighted, np.append(case.p, weight), lower, upper)
+        end = outcome.point
+        own = Point(end.x, end.lam_x / weight, end.lam_g / weight)
+        return replace(outcome, point=self._smaller(own, start, case, STEEP * RELATIVE / weight))
+
+    def _smaller(self, own: Point, start: Point, case: Case, tolerance: float) -> Point:
+        """Return a point with the multipliers of its start, if these are small and hold there too.
+
+        Where rows depend on each other, those of an interior-point method on a branch are large.
+        """
+        size = np.abs(start.lam_g).max(initial=0.0)
+        if not start.warm or np.abs(own.lam_g).max(initial=0.0) <= LARGER * size:
+            return own
+        earlier = replace(start, x=own.x)
+        return earlier if self.certificate(earlier, NEARBY, case).descent <= tolerance else own
+
+    def steepness(self, x: Vector, case: Case) -> float:
+        """Return the largest entry of the objective's gradient, and how it changes nearby.
+
+        At an end it may be zero, and a guess may be so far that the gradient there tells nothing.
+        By the mean curvature, as that of a high power may be huge at one node.
+        """
+        at = (x, np.append(case.p, 1.0), 1.0, np.zeros(self._lower.size))
+        curvature = np.abs(self._lifted.hess_lag(*at).nonzeros())
+        curvature = curvature[curvature > 0]
+        size = float(np.abs(self._slope(x, case)).max(initial=0.0))
+        size += WITHIN * float(curvature.mean()) if curvature.size else 0.0
+        return size if np.isfinite(size) else 0.0
+
+    def _slope(self, x: Vector, case: Case) -> Vector:
+        slope = self._lifted.grad_f(x, np.append(case.p, 1.0))[1]
+        return np.asarray(slope).ravel()
+
+    def on_bounds(self, x: Vector, closed: Mask, case: Case, distance: float) -> Vector:
+        """Return x itself: a polish that would meet the equations again is dense."""
+        del closed, case, distance
+        return x
+
+    def snap(self, x: Vector, case: Case, distance: float) -> Vector | None:
+        """Return the nearest point whose halves near zero are there, by a Newton step.
+
+        An interior-point method ends as far from a bound without a multiplier as the root of its
+        barrier parameter.
+        """
+        near = np.zeros(x.size, dtype=bool)
+        near[self._n :] = x[self._n :] < distance
+        moved = np.where(near, 0.0, x)
+        if np.array_equal(moved, x):
+            return None
+        linear = self._linear(moved, case)
+        equal, free = self._lower == self._upper, ~near & (linear.bounds[0] < linear.bounds[1])
+        J, off = linear.J[equal][:, free], (self._lower - linear.rows)[equal]
+        square = (J @ J.T + TINY * scipy.sparse.eye_array(off.size)).tocsc()
+        try:
+            moved[free] += J.T @ scipy.sparse.linalg.splu(square).solve(off)
+        except (RuntimeError, ValueError):  # singular, or not finite
+            return None
+        return moved
+
+    def _bounds(self, closed: Mask, case: Case) -> tuple[Vector, Vector]:
+        lower, upper = self._sides(case)
+        upper[np.where(closed, self.G, self.H)] = 0.0
+        return lower, upper
+
+    def _sides(self, case: Case) -> tuple[Vector, Vector]:
+        most = np.full(self._m, np.inf)
+        return np.append(case.lower, np.zeros(self._m)), np.append(case.upper, most)
+
+    def _linear(self, x: Vector, case: Case) -> Linearised:
+        g, J = self._lifted.jac_g(x, np.append(case.p, 1.0))
+        return Linearised(
+            self._slope(x, case),
+            np.asarray(g).ravel(),
+            scipy.sparse.csr_array(J.sparse()),
+            (self._lower, self._upper),
+            self._sides(case),
+        )
+
+    def at(self, x: Vector, case: Case) -> Lpec:
+        linear = self._linear(x, case)
+        (low, high), g, J = linear.limits, linear.rows, linear.J
+        equal, above, below = self._sorted
+        return Lpec(
+            x,
+            *linear.bounds,
+            linear.slope,
+            np.concatenate([(g - high)[above], (low - g)[below]]),
+            J[equal],
+            scipy.sparse.vstack([J[above], -J[below]], format="csr"),
+            self.G,
+            self.H,
+            np.ones((self.G.size, 2)),
+        )
+
+    def settle(
+        self, end: Point, radius: float, tolerance: float, case: Case
+    ) -> Stationarity | None:
+        none = replace(end, lam_x=0 * end.lam_x, lam_g=0 * end.lam_g)  # nothing to gain at all
+        for point in (end, none):
+            found = self.certificate(point, radius, case)
+            if found.descent <= tolerance:
+                what = (StationarityKind.S, found.biactive, found.descent, found.gradient)
+                return Stationarity(*what, None)
+        return None
+
+    def certificate(self, end: Point, radius: float, case: Case) -> Certificate:
+        """Return what the multipliers of a point show."""
+        return Certificate.of(self._linear(end.x, case), end, (self.G, self.H), radius)
+
+    def classify(self, end: Point, lpec: Lpec, descent: float, tolerance: float) -> Stationarity:
+        both = (lpec.x[self.G] < ACTIVE) & (lpec.x[self.H] < ACTIVE)
+        kind = StationarityKind.B
+        if not descent <= tolerance:
+            kind = StationarityKind.NONE
+            if np.abs(self._gradient(end, lpec)).sum() <= tolerance:
+                kind = weaker(-end.lam_x[self.G[both]], -end.lam_x[self.H[both]])
+        return Stationarity(kind, int(both.sum()), descent, lpec.slope, None)
+
+    def _gradient(self, end: Point, lpec: Lpec) -> Vector:
+        """Return the gradient (n + m,) of the Lagrangian, without multipliers of wrong signs."""
+        equal, above, below = self._sorted
+        limits = np.concatenate([end.lam_g[above], -end.lam_g[below]])
+        rows = lpec.equations.T @ end.lam_g[equal]
+        gradient: Vector = lpec.slope + rows + lpec.inequalities.T @ np.maximum(limits, 0)
+        return gradient + end.lam_x
+
+    @cached_property
+    def _sorted(self) -> tuple[Index, Index, Index]:
+        """Equations, rows with an upper limit, and rows with a lower one."""
+        low, high = self._lower, self._upper
+        equal, above, below = low == high, high < np.inf, low > -np.inf
+        return (
+            np.flatnonzero(equal),
+            np.flatnonzero(~equal & above),
+            np.flatnonzero(~equal & below),
+        )
+
+
+def _alike(derivatives: Derivatives, x: Vector, p: Vector, rows: Index) -> tuple[Index, Index]:
+    """Return which of some rows differ, (m,), and which of these each is: by value and slope.
+
+    They are compared near a point, as slopes may vanish at it.
+    """
+    rng = np.random.default_rng(0)
+    g, J = derivatives.jac_g(x + NEARBY * rng.uniform(size=x.size), p)
+    along = J.sparse().tocsr()[rows] @ rng.uniform(1, 2, size=(x.size, 2))
+    seen = np.round(np.column_stack([np.asarray(g).ravel()[rows], along]), DIGITS)
+    unknown = np.flatnonzero(~np.isfinite(seen).all(axis=1))
+    seen[unknown] = np.inf
+    seen[unknown, 0] = unknown  # each for itself
+    _, first, which = np.unique(seen, axis=0, return_index=True, return_inverse=True)
+    return first, which.ravel()

@@ -1,0 +1,276 @@
+"""Solving a structured program: compiled once, for many parameters."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from nsopt.interrupt import interrupted
+from nsopt.mpcc.backends.backend import Backend, Call, Nlp, Outcome, Point
+from nsopt.mpcc.backends.warm_start import WarmStart
+from nsopt.mpcc.horizon.given_rows import given_values, with_room
+from nsopt.mpcc.horizon.row_residuals import RowResiduals
+from nsopt.mpcc.horizon.simple_bounds import SimpleBounds, SimplyBounded
+from nsopt.mpcc.horizon.structured import StructuredNlp
+from nsopt.mpcc.horizon.structured_branch import StructuredBranches
+from nsopt.mpcc.solve.active_set import ActiveSet, ActiveSetRun
+from nsopt.mpcc.solve.branch import without_excess
+from nsopt.mpcc.solve.functions import Case
+from nsopt.mpcc.solve.homotopy import Homotopy, StageAttempt, Trial, end_solve
+from nsopt.mpcc.solve.schedule import Schedule
+from nsopt.mpcc.solve.settings import Settings
+from nsopt.mpcc.solve.solution import Solution, Status
+from nsopt.mpcc.solve.stationarity import Stationarity
+from nsopt.mpcc.solve.status import why_not_optimal
+from nsopt.mpcc.statement.layout import Vector
+
+SHIFT = 10.0
+"""Times what the relaxation gains to first order, by which a branch may cost more than its end."""
+
+CLOSE = 1e-6
+"""The same, in proportion to the objective."""
+
+
+EXACT = 1e-4
+"""Part of the slope of the objective that multipliers of a branch may leave, to be of use."""
+
+
+class StructuredProgram:
+    """A structured program compiled for one Solver; solve it for many parameters.
+
+    A point is a solution where all rows and bounds are met, evaluated anew at the numbers of the
+    last stage, the backend reports success, and phase II, if there is one, found no direction that
+    lowers the objective.
+
+    Parameters
+    ----------
+    nlp : StructuredNlp
+    backend : Backend
+    settings : Settings
+        Without relaxation, which is part of the rows. Phase II needs one that states G and H.
+    p : (k,), optional
+        Typical parameters, homotopy numbers included.
+    start : (n,), optional
+        Unknowns where the objective has a typical slope.
+    """
+
+    def __init__(
+        self,
+        nlp: StructuredNlp,
+        backend: Backend,
+        settings: Settings,
+        p: Vector | None = None,
+        start: Vector | None = None,
+    ) -> None:
+        self._backend, self._settings, self._slope = backend, settings, np.inf
+        self._built = dict[Hashable, Any]()
+        self._p = np.full(nlp.p.numel(), np.nan) if p is None else p
+        split = SimpleBounds.of(nlp)
+        self._of_rest = split.rest.derivatives()
+        self._derivatives = split.derivatives(self._of_rest)
+        if start is not None:
+            slope = np.asarray(self._derivatives.grad_f(start, self._p)[1])
+            largest = float(np.abs(slope).max(initial=0.0))
+            self._slope = largest if 0 < largest < np.inf else np.inf
+        self._judge = RowResiduals(nlp, self._derivatives, settings.tolerances)
+        self._take(split)
+
+    def _take(self, split: SimpleBounds, starts: WarmStart | None = None) -> None:
+        self.nlp, self._split = split.whole, split
+        # Without complementarity solvers move limits outwards themselves.
+        rest = split.rest
+        if rest.complementary:
+            g = self._of_rest.g(given_values(split.whole), self._p)
+            rest = with_room(rest, np.asarray(g).ravel())
+        stated = self._state(rest.nlp("horizon", self._of_rest), starts)
+        self._call: Call = self._backend.build(stated)
+        if split.rows.size:
+            self._call = SimplyBounded(split, self._call)
+        self._judge = self._judge.restate(self.nlp)
+
+    def restate(self, nlp: StructuredNlp, starts: WarmStart | None = None) -> StructuredProgram:
+        """Return the program with other limits of its rows, from `StructuredNlp.restate`."""
+        other = copy.copy(self)
+        vars(other).pop("_whole", None)
+        other._take(self._split.restate(nlp), starts)
+        return other
+
+    @property
+    def rough(self) -> StructuredProgram:
+        """The program solved roughly, for a start of one like it."""
+        return self._by(self._backend.rough)
+
+    def _by(self, backend: Backend) -> StructuredProgram:
+        """Return the program solved by another backend."""
+        other = copy.copy(self)
+        vars(other).pop("_whole", None)
+        other._backend = backend
+        other._take(self._split)
+        return other
+
+    def solve(
+        self,
+        p: Vector,
+        lower: Vector,
+        upper: Vector,
+        start: Point,
+        schedules: Sequence[Schedule] | None = None,
+    ) -> Solution:
+        """Solve for the given numbers.
+
+        Parameters
+        ----------
+        p : (k,)
+            Parameters without homotopy numbers.
+        lower, upper : (n,)
+            Bounds of the unknowns.
+        start : Point
+            A warm one is first tried at the last stage alone.
+        schedules : sequence of Schedule, optional
+            In place of those of the settings.
+
+        Returns
+        -------
+        Solution
+            Also where it failed; no error of the backend is raised.
+        """
+        begin = perf_counter()
+        case = Case(p, lower, upper, start.x, lower)
+        schedules = self._settings.schedules if schedules is None else schedules
+        if start.warm:  # a solution needs no homotopy
+            schedules = (schedules[0][-1:], *schedules)
+        exact = replace(case, p=np.append(p, schedules[0][-1]))
+        trials: list[Trial] = []
+        # Bounds are kept at the cost of all rows: that does not tell which limit cannot be.
+        for whole in (False, True) if self._split.rows.size else (False,):
+            call = self._whole if whole else self._call
+            path = Homotopy(schedules, start, start, self._settings.retries)
+            for attempt in path:
+                outcome = call(attempt.start, np.append(p, attempt.stage), lower, upper)
+                path.take(self._judge_attempt(attempt, outcome, exact))
+            trials += path.trials
+            if trials[-1].ok or trials[-1].outcome.interrupted:
+                break
+        found: Stationarity | None = None
+        options = self._settings.active_set
+        if options is not None and trials[-1].ok and self.nlp.halves.size:
+            trials, found = self._improve(options, trials, exact)
+        status = replace(_status(trials, found), verdict=trials[-1].outcome.verdict)
+        return end_solve(self._judge.layout, trials, status, perf_counter() - begin, found)
+
+    @cached_property
+    def _whole(self) -> Call:
+        """The call with all rows as rows."""
+        return self._backend.build(self._state(self.nlp.nlp("whole", self._derivatives)))
+
+    def _state(self, nlp: Nlp, starts: WarmStart | None = None) -> Nlp:
+        return replace(nlp, slope=self._slope, starts=starts, built=self._built)
+
+    def _judge_attempt(self, attempt: StageAttempt, outcome: Outcome, exact: Case) -> Trial:
+        """Return the trial of an attempt, or of the branch beside its start where it failed."""
+        residuals, f = self._judge.report(outcome.point, exact.p, exact)
+        ok = outcome.success and (not attempt.last or residuals.largest <= 1)
+        trial = Trial(attempt.stage, ok, outcome.point, outcome, residuals, f)
+        if ok or not attempt.last or outcome.interrupted or not attempt.start.warm:
+            return trial
+        return self._branch_beside(trial, attempt.start, exact)
+
+    def _branch_beside(self, failed: Trial, near: Point, case: Case) -> Trial:
+        """Return the end of the branch of the point before a last stage that failed, if it is one.
+
+        Where products are hardly allowed anything, steps of an interior-point method are lost in
+        round-off; in one branch nothing is relaxed. If it is none, the stage that failed, with the
+        iterations and the time of both.
+        """
+        if self._settings.active_set is None or not self.nlp.halves.size:
+            return failed
+        branches = StructuredBranches(self.nlp, self._derivatives, self._backend, near.x, case.p)
+        start = branches.lifted(near, case)
+        G, H = branches.G, branches.H
+        outcome = branches.solve(start, without_excess(start.x[G] <= start.x[H], G, H), case)
+        point, first = branches.restore(outcome.point), failed.outcome
+        residuals, f = self._judge.report(point, case.p, case)
+        iterations, time = first.iterations + outcome.iterations, first.time + outcome.time
+        if not outcome.success or not residuals.largest <= 1:
+            stopped = outcome.interrupted
+            first = replace(first, iterations=iterations, time=time, interrupted=stopped)
+            return replace(failed, outcome=first)
+        both = replace(outcome, point=point, iterations=iterations, time=time)
+        return Trial(failed.stage, True, point, both, residuals, f)
+
+    def _improve(
+        self, options: ActiveSet, trials: list[Trial], case: Case
+    ) -> tuple[list[Trial], Stationarity]:
+        """Return trials of branches too, the result last, and what it is."""
+        origin, nlp = trials[-1], self.nlp
+        known = (self._derivatives, self._backend, origin.point.x, case.p)
+        branches = StructuredBranches(nlp, *known)
+
+        def judged(x: Vector, outcome: Outcome) -> Trial:
+            point = replace(outcome.point, x=x)
+            residuals, f = self._judge.report(branches.restore(point), case.p, case)
+            ok = residuals.largest <= 1 and bool(np.isfinite(f))
+            return Trial((), ok, point, outcome, residuals, f)
+
+        start = replace(origin, point=branches.lifted(origin.point, case))
+        case = replace(case, guess=start.point.x)
+        worse = SHIFT * _find_gain(nlp, origin) + CLOSE * abs(origin.objective)
+        most = origin.objective + worse
+        run = ActiveSetRun(options, branches, case, judged, lambda trial: trial, most)
+        best, found, tried = run.run(start)
+        assert best is not None  # the end of the homotopy is, at least
+        assert found is not None
+        if best is start:
+            return _mark([*tried, *trials]), found
+        others = [x for x in (*trials, *tried) if x is not best]
+        point = branches.restore(best.point)
+        steepest = branches.steepness(best.point.x, case)
+        if not np.abs(best.residuals.gradient).max() <= EXACT * steepest:
+            point = replace(point, lam_x=np.nan * point.lam_x, lam_g=np.nan * point.lam_g)
+        return _mark([*others, replace(best, point=point)]), found
+
+
+def _find_gain(nlp: StructuredNlp, end: Trial) -> float:
+    """Return by how much the relaxation at the end of the homotopy lowers f, to first order."""
+    sigma = end.stage[0]
+    return sigma * float(np.abs(end.point.lam_g[nlp.products]).sum())
+
+
+def _mark(trials: list[Trial]) -> list[Trial]:
+    """Return trials whose last one tells if Ctrl-C ended the search."""
+    if not interrupted():
+        return trials
+    last = trials[-1]
+    return [*trials[:-1], replace(last, outcome=replace(last.outcome, interrupted=True))]
+
+
+def _status(trials: Sequence[Trial], found: Stationarity | None) -> Status:
+    """Return the status of a solve that ended with the last of its trials."""
+    trial = trials[-1]
+    status = trial.outcome.status
+    if any(x.outcome.interrupted for x in trials):
+        count = sum(x.outcome.iterations for x in trials)
+        reason = f"interrupted after {count} iterations: {_state(trial)}"
+        return Status(False, reason, "start the same call again", status)
+    if trial.ok and found is not None and not found.optimal:
+        remedy = "start elsewhere, or from this motion on another grid"
+        return Status(False, f"feasible, not optimal: {why_not_optimal(found)}", remedy, status)
+    if trial.ok:
+        return Status(True, "all residuals are within tolerance", "", status)
+    if trial.residuals.largest <= 1:
+        remedy = "allow more iterations, or scale the objective"
+        return Status(False, _state(trial), remedy, status)
+    return Status(False, _state(trial), trial.residuals.worst().kind.value, status)
+
+
+def _state(trial: Trial) -> str:
+    """Return how far a motion is from a solution that it is not known to be."""
+    if trial.residuals.largest <= 1:
+        return "all conditions are met, but the objective may not be least"
+    return str(trial.residuals.worst())

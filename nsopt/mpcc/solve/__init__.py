@@ -1,0 +1,1 @@
+"""From a program to its solution: homotopy, recovery, phase II, stationarity, residuals."""

@@ -1,0 +1,270 @@
+"""Phase II: from a feasible point to one that no direction improves, branch by branch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from time import thread_time
+from typing import NamedTuple
+
+import numpy as np
+
+from nsopt.interrupt import interrupted
+from nsopt.mpcc.backends.backend import Outcome, Point
+from nsopt.mpcc.solve.branch import BranchProgram, without_excess
+from nsopt.mpcc.solve.functions import Case
+from nsopt.mpcc.solve.homotopy import Trial
+from nsopt.mpcc.solve.lpec import Lpec, Mask
+from nsopt.mpcc.solve.stationarity import Stationarity
+from nsopt.mpcc.statement.layout import Vector
+
+NEAR = 1e-5
+"""Scaled distance from a bound at which the bound is tried."""
+
+LESS = 1e-9
+"""By which f must be lower, in proportion to its size, for a branch to be better."""
+
+FLOOR = 1e-10
+"""Slope of f, in scaled units, that counts as none, however small f is."""
+
+SHRINK = 10.0
+"""By which the trust region shrinks where no better branch is found."""
+
+BESIDE = (1e-5, 1e-4, 1e-3)
+"""Scaled distances from limits within which they are taken as reached, one after the other."""
+
+PROOF = 100
+"""Times as many nodes for the linear program that shows that there is no descent."""
+
+
+@dataclass(frozen=True)
+class ActiveSet:
+    """Branches chosen by linear programs, solved as NLPs [Nurkanovic, Leyffer, arXiv:2501.13835].
+
+    At the solution of a branch an `Lpec` proposes a direction. Where none lowers f within a small
+    radius, the point is B-stationary. Else the branch that the direction leads to is solved, and
+    kept where its f is lower; if not, the radius shrinks.
+
+    Parameters
+    ----------
+    radius, least : float
+        The first one and the smallest of the trust region, in scaled units.
+    tolerance : float
+        Descent of the linear f over the radius that counts as none, over the largest entry of its
+        gradient at the program's guess and at the points that were reached, and over the root of
+        the number of unknowns.
+    branches : int
+        Nonlinear programs at most.
+    nodes : int
+        Of the tree of a mixed-integer linear program that looks for a branch, at most; a hundred
+        times as many of the one that shows that there is no descent.
+    time_limit : float [s]
+        Of the thread's processor, so that what is found does not depend on other work beside it;
+        after which no branch and no linear program is begun. By the clock for the linear program
+        under way.
+    """
+
+    radius: float = 1.0
+    least: float = 1e-5
+    tolerance: float = 1e-6
+    branches: int = 50
+    nodes: int = 100
+    time_limit: float = np.inf
+
+    def __post_init__(self) -> None:
+        if not 0 < self.least <= self.radius or not self.tolerance > 0:
+            raise ValueError(f"0 < least <= radius and tolerance > 0 are needed, got {self}")
+        if self.branches < 1 or self.nodes < 1:
+            raise ValueError(f"branches and nodes must be 1 or more, got {self}")
+        if not self.time_limit > 0:
+            raise ValueError(f"time_limit must be positive, got {self}")
+
+
+class ActiveSetEnd(NamedTuple):
+    """The end of an active-set method.
+
+    Attributes
+    ----------
+    best : Trial or None
+        None where no point met the program.
+    found : Stationarity or None
+        What it is.
+    tried : tuple of Trial
+        All branches that were solved, failed ones too.
+    """
+
+    best: Trial | None
+    found: Stationarity | None
+    tried: tuple[Trial, ...]
+
+
+@dataclass(eq=False)
+class ActiveSetRun:
+    """One run of an `ActiveSet`.
+
+    Parameters
+    ----------
+    judge : callable
+        (x, end of the solver) -> trial, ok where x meets the program.
+    refine : callable
+        trial -> trial, closer to the active constraints if it can be.
+    most : float
+        Objective above which the first branch led elsewhere.
+    """
+
+    options: ActiveSet
+    branches: BranchProgram
+    case: Case
+    judge: Callable[[Vector, Outcome], Trial]
+    refine: Callable[[Trial], Trial]
+    most: float = np.inf
+    tried: list[Trial] = field(default_factory=list)
+    begun: float = field(default=0.0, init=False)
+    proven: float | None = field(default=None, init=False)
+
+    def run(self, start: Trial) -> ActiveSetEnd:
+        """Improve on a point that meets the program, or nearly."""
+        self.begun, x = thread_time(), start.point.x
+        steepest = self.branches.steepness(self.case.guess, self.case)
+        if start.ok:
+            steepest = max(steepest, self.branches.steepness(x, self.case))
+            tolerance = self._tolerance(x, steepest)
+            found = self._settle(start, tolerance)
+            if found is None and self._stopped:
+                lpec = self.branches.at(x, self.case)
+                found = self.branches.classify(start.point, lpec, np.inf, tolerance)
+            if found is not None:
+                return ActiveSetEnd(start, found, ())
+        first = self._solve(start.point, x[self.branches.G] <= x[self.branches.H])
+        good = first.ok and first.objective <= self.most
+        now = first if good or not start.ok else start
+        if not now.ok:
+            return ActiveSetEnd(None, None, tuple(self.tried))
+        while True:
+            steepest = max(steepest, self.branches.steepness(now.point.x, self.case))
+            tolerance = self._tolerance(now.point.x, steepest)
+            now, found = self._settle_nearby(now, tolerance)
+            if found is not None:
+                return ActiveSetEnd(now, found, tuple(self.tried))
+            lpec = self.branches.at(now.point.x, self.case)
+            better = self._better(now, lpec, tolerance) if lpec.finite else None
+            if better is None:
+                break
+            now = better
+        descent = np.nan
+        if lpec.finite:
+            now, lpec, descent = self._at_corner(now, lpec, tolerance)
+        found = self.branches.classify(now.point, lpec, descent, tolerance)
+        return ActiveSetEnd(now, found, tuple(self.tried))
+
+    def _tolerance(self, x: Vector, steepest: float) -> float:
+        """Return the descent that counts as none, given the steepest slope so far."""
+        return (self.options.tolerance * steepest + FLOOR) * float(np.sqrt(x.size))
+
+    def _settle(self, now: Trial, tolerance: float) -> Stationarity | None:
+        """Return what a point is if its own multipliers show that it is stationary."""
+        return self.branches.settle(now.point, self.options.least, tolerance, self.case)
+
+    def _settle_nearby(self, now: Trial, tolerance: float) -> tuple[Trial, Stationarity | None]:
+        """Return the trial and what it is, or that with both halves of more pairs at zero."""
+        found = self._settle(now, tolerance)
+        x = None if found else self.branches.snap(now.point.x, self.case, NEAR)
+        if x is None:
+            return now, found
+        counted = replace(now.outcome, iterations=0, time=0.0)
+        moved = self.judge(x, replace(counted, point=replace(now.point, x=x)))
+        more = moved.objective - now.objective
+        if moved.ok and more <= LESS * max(abs(moved.objective), abs(now.objective)):
+            return moved, self._settle(moved, tolerance)
+        return now, None
+
+    def _descent(self, lpec: Lpec) -> float:
+        """Return by how much the linear f falls within the least radius, infinite if unknown."""
+        if self.proven is not None or self._stopped:
+            return np.inf if self.proven is None else self.proven
+        last = lpec.within(self.options.least, self.options.nodes * PROOF, self._left)
+        return last.descent if last.proven else np.inf
+
+    def _at_corner(self, now: Trial, lpec: Lpec, tolerance: float) -> tuple[Trial, Lpec, float]:
+        """Return the trial, or one on the limits nearby if that is B-stationary.
+
+        Interior-point methods end beside limits with small multipliers: to first order f falls up
+        to these, and no more beyond. The branch is solved anew with what is near them held there.
+        Where that meets the program, and its f is not larger, its own descent is what counts.
+        """
+        x, descent, tried = now.point.x, self._descent(lpec), list[Mask]()
+        closed = x[self.branches.G] <= x[self.branches.H]
+        for distance in BESIDE:
+            if not tolerance < descent < np.inf or self._stopped:
+                break
+            held = self.branches.near(x, closed, self.case, distance)
+            if any(np.array_equal(held, other) for other in tried):
+                continue
+            tried.append(held)
+            corner = self._solve(now.point, closed, held)
+            more = corner.objective - now.objective
+            if not corner.ok or more > LESS * max(abs(corner.objective), abs(now.objective)):
+                continue
+            at = self.branches.at(corner.point.x, self.case)
+            if at.finite:
+                there = at.within(self.options.least, self.options.nodes * PROOF, self._left)
+                if there.proven and there.descent <= tolerance:
+                    return corner, at, there.descent
+        return now, lpec, descent
+
+    @property
+    def _left(self) -> float:
+        """Seconds that are left."""
+        return self.options.time_limit - (thread_time() - self.begun)
+
+    @property
+    def _stopped(self) -> bool:
+        return interrupted() or self._left <= 0
+
+    def _better(self, now: Trial, lpec: Lpec, tolerance: float) -> Trial | None:
+        """Return a better branch, None if there is none within any radius."""
+        radius, options = self.options.radius, self.options
+        while not self._stopped:
+            direction = lpec.within(radius, options.nodes, self._left)
+            # A direction within a smaller radius falls by less, but by more over the radius.
+            if direction.proven and direction.descent * radius <= tolerance * options.least:
+                self.proven = direction.descent * radius / options.least
+                return None
+            if direction.descent > tolerance:
+                if len(self.tried) >= options.branches or self._stopped:
+                    return None
+                moved = replace(now.point, x=now.point.x + direction.d)
+                other = self._solve(moved, direction.closed)
+                less = now.objective - LESS * max(abs(now.objective), tolerance)
+                if other.ok and other.objective < less:
+                    return other
+            if radius <= options.least:
+                return None
+            radius = max(radius / SHRINK, options.least)
+        return None
+
+    def _solve(self, start: Point, closed: Mask, held: Mask | None = None) -> Trial:
+        """Return the end of a branch, arguments as of `BranchProgram.solve`."""
+        closed = without_excess(closed, self.branches.G, self.branches.H)
+        outcome = self.branches.solve(start, closed, self.case, held)
+        trial = self.judge(outcome.point.x, outcome)
+        if np.isfinite(trial.residuals.rows).all():
+            trial = self._on_bounds(trial, closed)
+        self.tried.append(trial)
+        return trial
+
+    def _on_bounds(self, trial: Trial, closed: Mask) -> Trial:
+        """Return the trial with what is near a bound on it, where f is not larger there.
+
+        An interior-point method ends as far from a bound without a multiplier as the root of its
+        barrier parameter.
+        """
+        x = self.branches.on_bounds(trial.point.x, closed, self.case, NEAR)
+        if x is trial.point.x:
+            return trial
+        moved = self.refine(self.judge(x, trial.outcome))
+        more = moved.objective - trial.objective
+        size = max(abs(trial.objective), abs(moved.objective))
+        if moved.ok and (not trial.ok or more <= LESS * size):
+            return moved
+        return trial

@@ -1,0 +1,174 @@
+"""The linear program with equilibrium constraints at a point: does any direction lower f?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from nsopt.mpcc.backends.native_output import printing_to_stderr
+from nsopt.mpcc.statement.layout import ACTIVE, Vector
+
+Mask = NDArray[np.bool_]
+Index = NDArray[np.intp]
+Matrix = Any
+"""scipy.sparse.csr_array"""
+Part = tuple[Matrix, Any, Any]
+"""Rows and their lower and upper bounds."""
+
+
+class Direction(NamedTuple):
+    """The end of an `Lpec`.
+
+    Attributes
+    ----------
+    d : (n,)
+        Step within the trust region.
+    closed : (m,)
+        Of which pairs G is zero after it; of the others H is.
+    descent : float
+        By how much the linear f falls, over the radius.
+    proven : bool
+        Whether no direction has more.
+    """
+
+    d: Vector
+    closed: Mask
+    descent: float
+    proven: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Lpec:
+    """A program with complementarity linearised at a feasible point x, in scaled units.
+
+    Minimize slope . d subject to J d = 0 in equations, rows + J d <= 0 in inequalities, bounds of
+    x + d, 0 <= x_G + d_G _|_ x_H + d_H >= 0 and |d| <= radius. The point is B-stationary where
+    d = 0 is best for a small radius [Luo, Pang, Ralph 1996; Scheel, Scholtes 2000, Math. Oper. Res.
+    25(1)]. Pairs that can go either way within the radius are binary unknowns of a mixed-integer
+    linear program (HiGHS).
+
+    Parameters
+    ----------
+    x, lower, upper : (n,)
+    slope : (n,)
+        Gradient of f.
+    rows : (r,)
+        Inequalities, zero or less.
+    equations, inequalities : sparse (c, n), (r, n)
+        Jacobians.
+    G, H : (m,)
+        Unknowns that are the halves of each pair, up to
+    factors : (m, 2)
+    """
+
+    x: Vector
+    lower: Vector
+    upper: Vector
+    slope: Vector
+    rows: Vector
+    equations: Matrix
+    inequalities: Matrix
+    G: Index
+    H: Index
+    factors: Vector
+
+    @property
+    def finite(self) -> bool:
+        """Whether all numbers of the linear program are."""
+        parts = (self.slope, self.rows, self.equations.data, self.inequalities.data)
+        return all(bool(np.isfinite(part).all()) for part in parts)
+
+    @property
+    def steepness(self) -> float:
+        """The largest entry of the slope."""
+        return float(np.abs(self.slope).max(initial=0.0))
+
+    def within(self, radius: float, nodes: int = 10_000, seconds: float = np.inf) -> Direction:
+        """Return the best direction within a radius, d = 0 if none is found.
+
+        Parameters
+        ----------
+        radius : float
+        nodes : int
+            Of the tree of branches that are looked at.
+        seconds : float
+            Of the solver, at most.
+        """
+        n, m = self.x.size, self.G.size
+        x_G, x_H = (np.where(np.abs(y) < ACTIVE, 0.0, y / radius) for y in self._halves())
+        undecided = np.flatnonzero((x_G <= 1) & (x_H <= 1))
+        closed = x_G <= x_H
+        # In units of the radius, so that the tolerances of the solver are small beside d.
+        low = np.maximum(_slack(self.lower - self.x, radius), -1.0)
+        high = np.minimum(-_slack(self.x - self.upper, radius), 1.0)
+        decided = np.setdiff1d(np.arange(m), undecided)
+        zero = np.where(closed[decided], self.G[decided], self.H[decided])
+        high[zero] = low[zero] = -np.minimum(x_G, x_H)[decided]
+        k = undecided.size
+        parts = [
+            _part(self.equations, k, 0.0, 0.0),
+            _part(self.inequalities, k, -np.inf, -_slack(self.rows, radius)),
+        ]
+        for half, unknown, side in ((x_G, self.G, 1.0), (x_H, self.H, -1.0)):
+            # Of G: d <= -x_G where the binary is 0, free where it is 1; of H the other way round.
+            reach = half[undecided] + 1
+            d = scipy.sparse.csr_array(
+                (np.ones(k), (np.arange(k), unknown[undecided])), shape=(k, n)
+            )
+            row = scipy.sparse.hstack([d, scipy.sparse.diags_array(-side * reach)], format="csr")
+            parts.append((row, -np.inf, -half[undecided] if side > 0 else 1.0))
+        limits: Any = {"node_limit": nodes, "mip_rel_gap": 0.0}
+        if seconds < np.inf:
+            limits["time_limit"] = seconds
+        return self._solve(parts, low, high, undecided, closed, radius, limits)
+
+    def _solve(
+        self,
+        parts: list[Part],
+        low: Vector,
+        high: Vector,
+        undecided: Index,
+        closed: Mask,
+        radius: float,
+        limits: Any,
+    ) -> Direction:
+        n, k = self.x.size, undecided.size
+        rows = [scipy.optimize.LinearConstraint(A, a, b) for A, a, b in parts if A.shape[0]]
+        steepness = self.steepness or 1.0  # the tolerance of the solver is absolute
+        bounds = scipy.optimize.Bounds(np.append(low, np.zeros(k)), np.append(high, np.ones(k)))
+        with printing_to_stderr():
+            found = scipy.optimize.milp(
+                np.append(self.slope / steepness, np.zeros(k)),
+                integrality=np.append(np.zeros(n), np.ones(k)),
+                bounds=bounds,
+                constraints=rows,
+                options=limits,
+            )
+        if found.x is None:
+            return Direction(np.zeros(n), closed, 0.0, False)
+        closed = closed.copy()
+        closed[undecided] = found.x[n:] < 0.5
+        return Direction(
+            radius * found.x[:n], closed, -steepness * float(found.fun), found.status == 0
+        )
+
+    def _halves(self) -> tuple[Vector, Vector]:
+        return np.maximum(self.x[self.G], 0.0), np.maximum(self.x[self.H], 0.0)
+
+
+def _slack(values: Vector, radius: float) -> Vector:
+    """Return values of zero or less in units of the radius, zero where a limit is reached."""
+    return np.where(values > -ACTIVE, 0.0, values / radius)
+
+
+def _part(J: Matrix, more: int, lower: Vector | float, upper: Vector | float) -> Part:
+    """Return lower <= J d <= upper by rows of largest entry one, with ``more`` idle unknowns."""
+    largest = abs(J).max(axis=1).toarray().ravel() if J.shape[0] else np.zeros(0)
+    size = np.where(largest > 0, largest, 1.0)
+    idle = scipy.sparse.csr_array((J.shape[0], more))
+    scaled = scipy.sparse.hstack([scipy.sparse.diags_array(1 / size) @ J, idle], format="csr")
+    return scaled, lower / size, upper / size

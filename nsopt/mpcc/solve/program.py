@@ -1,0 +1,258 @@
+"""Solving an Mpcc: compiled once, for many parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from time import perf_counter
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nsopt.mpcc.backends.backend import Backend, Point
+from nsopt.mpcc.solve.active_set import ActiveSetRun
+from nsopt.mpcc.solve.branch import Branches
+from nsopt.mpcc.solve.functions import Case
+from nsopt.mpcc.solve.homotopy import Trial, end_solve
+from nsopt.mpcc.solve.multi_start import MultiStart
+from nsopt.mpcc.solve.recovery import Recovery
+from nsopt.mpcc.solve.relaxed import RelaxedProgram
+from nsopt.mpcc.solve.settings import STEP, Settings
+from nsopt.mpcc.solve.solution import Solution, Status
+from nsopt.mpcc.solve.stationarity import Stationarity
+from nsopt.mpcc.solve.status import is_far, status_of
+from nsopt.mpcc.statement.disc import split_discs
+from nsopt.mpcc.statement.layout import Vector
+from nsopt.mpcc.statement.lifting import lifted
+from nsopt.mpcc.statement.min_map import split_into_pairs
+from nsopt.mpcc.statement.problem import Mpcc
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class End(NamedTuple):
+    """The end of a solve from one start, the best trial last."""
+
+    start: Point
+    trials: list[Trial]
+    found: Stationarity | None
+    status: Status
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C was pressed."""
+        return any(trial.outcome.interrupted for trial in self.trials)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing else is to be tried: solved or interrupted."""
+        return self.status.ok or self.interrupted
+
+    @property
+    def objective(self) -> float:
+        """That of a solution, not a number where there is none."""
+        return self.trials[-1].objective if self.status.ok else np.nan
+
+    def rank(self) -> tuple[bool, float, float]:
+        """Return what is less of a better end."""
+        last = self.trials[-1]
+        violation = last.residuals.largest
+        known = violation if violation >= 0 else np.inf
+        return not self.status.ok, max(1.0, known), last.objective
+
+
+class Program:
+    """An Mpcc compiled for one Solver; solve it for many parameters. Not for several threads."""
+
+    def __init__(
+        self,
+        mpcc: Mpcc,
+        backend: Backend,
+        settings: Settings = STEP,
+        *,
+        polish: bool = True,
+        recovery: Sequence[Recovery] = (),
+        multi_start: MultiStart | None = None,
+    ) -> None:
+        self.name, stated = mpcc.name, mpcc
+        self._settings, self._polish, self._starts = settings, polish, multi_start
+        self._optimized = settings.active_set is not None
+        mpcc, self._tolerances = split_into_pairs(mpcc), settings.tolerances
+        schedules = settings.schedules
+        if self._optimized:
+            mpcc = lifted(split_discs(mpcc))
+            self._tolerances = replace(self._tolerances, stationarity=np.inf)
+            if not mpcc.pairs:  # nothing is relaxed
+                schedules = (schedules[0][-1:],)
+                recovery = [x for x in recovery if x.relaxation == settings.relaxation]
+        self._mpcc, self._recovery = mpcc, tuple(recovery)
+        self._relaxed = [self._way(Recovery(backend, settings.relaxation, schedules))]
+        self.layout = self._relaxed[0].functions.layout.mark_added(stated)
+        self._branches = Branches(mpcc, backend, self.layout) if self._optimized else None
+
+    def _way(self, way: Recovery) -> RelaxedProgram:
+        known = self._mpcc, way, self._tolerances, self._settings.retries
+        return RelaxedProgram(*known, polish=self._polish)
+
+    @property
+    def _ways(self) -> Iterator[RelaxedProgram]:
+        """The ways to a solution in turn; each is compiled when it is first needed."""
+        for k in range(1 + len(self._recovery)):
+            if k == len(self._relaxed):
+                self._relaxed.append(self._way(self._recovery[k - 1]))
+            yield self._relaxed[k]
+
+    def solve(
+        self,
+        parameters: Mapping[str, Any] = _NOTHING,
+        guess: Solution | Point | Mapping[str, Any] | None = None,
+    ) -> Solution:
+        """Solve for the given numbers.
+
+        Parameters
+        ----------
+        parameters : mapping of name to (size,) array
+            Every parameter of the program.
+        guess : Solution, its Point, mapping of name to (size,) array in physical units, or None
+            A Solution of any Program of the same Mpcc carries x, and its multipliers where it has
+            some and the numbers of constraints agree. Variables that a mapping leaves out start
+            from the program's own guess.
+
+        Returns
+        -------
+        Solution
+            Failed or not; nothing the solver does raises.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or guess is missing, unknown, of wrong size or not finite.
+        """
+        begin = perf_counter()
+        case = self._case(parameters)
+        ends = [self._solve(self._start(guess, case), case)]
+        if self._starts is not None:
+            for x in self._starts.points(case.lower, case.upper, ends[0].start.x):
+                if ends[-1].interrupted:
+                    break
+                ends.append(self._solve(Point.cold(self._complete(x, case), 0), case))
+        best = min(ends, key=End.rank)
+        trials = [x for end in ends if end is not best for x in end.trials] + best.trials
+        objectives = tuple(end.objective for end in ends) if len(ends) > 1 else ()
+        time = perf_counter() - begin
+        return end_solve(self.layout, trials, best.status, time, best.found, objectives)
+
+    def _solve(self, start: Point, case: Case) -> End:
+        """Return the best end of all ways from a start, the first if it is a solution."""
+        ends: list[End] = []
+        for way in self._ways:
+            trials, found = way.follow(start, case), None
+            start = Point.cold(start.x, 0)
+            if self._branches is not None and not any(x.outcome.interrupted for x in trials):
+                trials, found = self._improve(self._branches, way, trials, case)
+            last = trials[-1]
+            if way is not self._relaxed[0]:  # its multipliers are of other rows
+                cold = Point.cold(last.point.x, self._relaxed[0].rows)
+                trials = [*trials[:-1], replace(last, point=cold)]
+            optimized = self._optimized
+            status = status_of(self.name, self.layout, trials[-1], found, optimized=optimized)
+            status = replace(status, verdict=trials[-1].outcome.verdict)
+            ends.append(End(start, trials, found, status))
+            if ends[-1].is_settled or (
+                optimized and self._falls_without_end(trials[-1], start, case)
+            ):
+                break
+        best = min(ends, key=End.rank)
+        others = [x for end in ends if end is not best for x in end.trials]
+        return best._replace(trials=others + best.trials)
+
+    def _falls_without_end(self, trial: Trial, start: Point, case: Case) -> bool:
+        """Return whether the objective falls without end; a search that diverges may raise it."""
+        if not is_far(trial, optimized=True):
+            return False
+        f = self._relaxed[0].functions.report(Point.cold(start.x, self._relaxed[0].rows), 0.0, case)
+        return not trial.objective >= f[2]
+
+    def _improve(
+        self, branches: Branches, way: RelaxedProgram, trials: list[Trial], case: Case
+    ) -> tuple[list[Trial], Stationarity | None]:
+        """Return trials of branches too, the best one last, and what it is."""
+        options = self._settings.active_set
+        assert options is not None  # there are branches
+        run = ActiveSetRun(
+            options,
+            branches,
+            case,
+            lambda x, outcome: way.judge(x, outcome, case),
+            lambda trial: way.refine(trial, case),
+        )
+        end = run.run(trials[-1])
+        if end.best is None or end.found is None:
+            return [*end.tried, *trials], None
+        others = [x for x in (*trials, *end.tried) if x is not end.best]
+        residuals = replace(end.best.residuals, gradient=end.found.gradient)
+        return [*others, replace(end.best, residuals=residuals)], end.found
+
+    def _case(self, parameters: Mapping[str, Any]) -> Case:
+        slots = self.layout.parameters
+        p = np.empty(sum(slot.stop - slot.start for slot in slots.values()))
+        missing = slots.keys() - parameters.keys()
+        if missing:
+            raise ValueError(f"program {self.name!r}: parameters {sorted(missing)} are missing")
+        _fill(p, slots, parameters, f"parameter of {self.name!r}")
+        return self._relaxed[0].functions.case(p)
+
+    def _start(self, guess: Solution | Point | Mapping[str, Any] | None, case: Case) -> Point:
+        cold = Point.cold(case.guess, self._relaxed[0].rows)
+        if guess is None:
+            return cold
+        if isinstance(guess, Point):
+            return self._warm(guess, cold)
+        if isinstance(guess, Solution):
+            if self.layout.same_unknowns(guess.layout):
+                return self._warm(guess.point, cold)
+            if guess.values.keys() != self.layout.variables.keys() - self.layout.added:
+                raise ValueError(
+                    f"program {self.name!r}: the guess is a Solution of another program, with "
+                    f"{', '.join(guess.values)}: give a mapping of name to array"
+                )
+            guess = guess.values
+        x = cold.x * self.layout.scale
+        _fill(x, self.layout.variables, guess, f"guess for {self.name!r}")
+        return Point.cold(self._complete(x / self.layout.scale, case), self._relaxed[0].rows)
+
+    def _complete(self, x: Vector, case: Case) -> Vector:
+        """Return x with halves of pairs that were made unknowns as their equations give them."""
+        added = self.layout.added & self.layout.equality_rows.keys() & self.layout.variables.keys()
+        if added:
+            rows = self._relaxed[0].functions.linear(x, case)[0]
+            for name in added:
+                halves = self.layout.variables[name]
+                x[halves] = np.nan_to_num(x[halves] + rows[self.layout.equality_rows[name]])
+        return x
+
+    def _warm(self, point: Point, cold: Point) -> Point:
+        """Return what of ``point`` can be used here: all, x alone, or nothing of it."""
+        if not np.isfinite(point.x).all():
+            return cold
+        multipliers = np.append(point.lam_x, point.lam_g)
+        if point.lam_g.size == self._relaxed[0].rows and np.isfinite(multipliers).all():
+            return point
+        return Point.cold(point.x, self._relaxed[0].rows)
+
+
+def _fill(stack: Vector, slots: dict[str, slice], given: Mapping[str, Any], what: str) -> None:
+    """Write the given blocks into ``stack``; ValueError that names the block where one is wrong."""
+    for name, value in given.items():
+        slot = slots.get(name)
+        if slot is None:
+            raise ValueError(f"{what}: no block {name!r}, there are {', '.join(slots)}")
+        array = np.asarray(value, dtype=float).ravel()
+        if array.size != slot.stop - slot.start:
+            size = slot.stop - slot.start
+            raise ValueError(f"{what}: {name!r} has {size} entries, got {value!r}")
+        stack[slot] = array
+    if not np.isfinite(stack).all():
+        bad = [name for name, slot in slots.items() if not np.isfinite(stack[slot]).all()]
+        raise ValueError(f"{what}: {', '.join(bad)} not finite: give finite numbers")

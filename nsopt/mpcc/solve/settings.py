@@ -1,0 +1,40 @@
+"""The settings of a solve, all of them given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from nsopt.mpcc.solve.active_set import ActiveSet
+from nsopt.mpcc.solve.schedule import GRADUAL, Schedule
+from nsopt.mpcc.statement.layout import Tolerances
+from nsopt.mpcc.statement.relaxation import FischerBurmeister, Relaxation, Scholtes
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The choices of a `Solver` for one kind of program; the defaults suit a step.
+
+    Parameters
+    ----------
+    relaxation, schedules, tolerances, retries, active_set
+        As of `Solver`.
+    recovers : bool
+        Whether `recoveries` are tried where those of a `Solver` are not given.
+    """
+
+    relaxation: Relaxation = field(default_factory=FischerBurmeister)
+    schedules: tuple[Schedule, ...] = (((1e-10,),),)
+    tolerances: Tolerances = field(default_factory=Tolerances)
+    retries: int = 8
+    active_set: ActiveSet | None = None
+    recovers: bool = False
+
+
+STEP = Settings()
+"""Of a step: small, solved thousands of times, from a start that is near."""
+
+SQUARE = Settings(recovers=True)
+"""Of a program without an objective, from any start."""
+
+GENERAL = Settings(Scholtes(), (GRADUAL,), retries=2, active_set=ActiveSet(), recovers=True)
+"""Of a program with an objective, from any start."""

@@ -1,0 +1,246 @@
+"""A square program for the kernels: its terms as a function, its rows as index arrays."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from time import perf_counter
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nsopt.kernels import (
+    Sizes,
+    Square,
+    Workspace,
+    make_square,
+    own_terms,
+    pack,
+    solve_square,
+    terms_of_rows,
+    workspace_sizes,
+)
+from nsopt.leaves import Leaf
+from nsopt.mpcc.square.matching import RowDerivatives, match_rows
+from nsopt.mpcc.square.newton import Newton, check_square
+from nsopt.mpcc.statement.blocks import Slopes, stack
+from nsopt.mpcc.statement.problem import Mpcc
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SquareProgram:
+    """A program of equations and complementarity, as kernels solve it.
+
+    Attributes
+    ----------
+    mpcc : Mpcc
+    y : SX
+        Terms, which pairs and events are active, derivatives of the terms row by row; of scaled
+        unknowns and parameters.
+    square : Square
+    """
+
+    mpcc: Mpcc
+    y: ca.SX
+    square: Square
+
+    @classmethod
+    def of(cls, mpcc: Mpcc) -> SquareProgram:
+        """Return a program without objective, inequalities and bounds.
+
+        Raises
+        ------
+        ValueError
+            If it is not square, or structurally singular.
+        """
+        check_square(mpcc)
+        other, differentiated = with_symbols(mpcc)
+        derivatives = _derivatives(ca.densify(_terms(other)), mpcc.x, differentiated)
+        terms = ca.densify(_terms(mpcc))
+        by_rows = derivatives.T  # its entries are those of the derivatives row by row
+        starts, columns = by_rows.sparsity().colind(), by_rows.sparsity().row()
+        columns_of_terms = [columns[a:b] for a, b in pairwise(starts)]
+        sizes, events = _sizes(mpcc), [b.expr.numel() for b in mpcc.first_events]
+        rows, own = terms_of_rows(sizes, events), own_terms(sizes, events)
+        match = match_rows(mpcc, RowDerivatives.of(mpcc, derivatives, rows, own))
+        # Of multipliers: an equation that gives its own unknown is eliminated before them.
+        redundant = [
+            found
+            for found in _redundant(mpcc)
+            if not any(match[i] in columns_of_terms[i] for i in found)
+        ]
+        pairs_active = stack(b.active for b in mpcc.pairs)
+        events_active = stack(b.active for b in mpcc.first_events)
+        entries = ca.vec(by_rows.nz[:])  # a column, of one unknown too
+        y = ca.densify(ca.vertcat(terms, pairs_active, events_active, entries))
+        return cls(mpcc, y, make_square(sizes, events, match, columns_of_terms, redundant))
+
+    @cached_property
+    def values(self) -> ca.Function:
+        """The function (x, p) -> y."""
+        return ca.Function(f"{self.mpcc.name}_values", [self.mpcc.x, self.mpcc.p], [self.y])
+
+
+class Differentiated(NamedTuple):
+    """Expressions whose derivatives are stated, and symbols for them."""
+
+    symbols: ca.SX  # (m,)
+    values: ca.SX  # (m,)
+    slopes: ca.SX  # (m, n) by the scaled unknowns
+
+
+class SquareSolver:
+    """A square program that is solved by itself, many times.
+
+    Bounds of variables are not looked at: state them as pairs or boxes.
+
+    Parameters
+    ----------
+    mpcc : Mpcc
+    newton : Newton
+
+    Raises
+    ------
+    ValueError
+        See `SquareProgram.of`.
+    """
+
+    def __init__(self, mpcc: Mpcc, newton: Newton) -> None:
+        self.program = SquareProgram.of(mpcc)
+        self._newton, self._values = newton, Leaf(self.program.values)
+
+    def __call__(
+        self, x: ArrayLike, p: ArrayLike, *, last: bool = True
+    ) -> tuple[Array, float, int]:
+        """Return scaled unknowns, the largest scaled residual, and the steps of Newton.
+
+        The residual is not a number where the iteration broke down.
+
+        Parameters
+        ----------
+        x : (n,)
+            Scaled unknowns to begin from.
+        p : (np,)
+            Parameters of the program.
+        last : bool
+            As of `ProximalPoints.last`; else its budget.
+        """
+        workspace, residual, steps = self.workspace(x, p, last=last)
+        return workspace.x, residual, steps
+
+    def workspace(
+        self, x: ArrayLike, p: ArrayLike, *, last: bool = True
+    ) -> tuple[Workspace, float, int]:
+        """Return all numbers of a solve, its residual and steps."""
+        code, square = self._values.code, self.program.square
+        sizes = workspace_sizes(square, 0, code.kept)
+        packed, space = pack(square, sizes), np.zeros(sum(sizes))
+        found = Workspace._make(np.split(space, np.cumsum(sizes)[:-1]))
+        found.x[:] = x
+        code.keep(p, found.kept)
+        begin, numbers = perf_counter(), self._newton.numbers
+        residual, steps = solve_square(packed, space, code.evaluate, numbers, last, 1.0)
+        self._values.spend(perf_counter() - begin)
+        return found, residual, steps
+
+
+def _sizes(mpcc: Mpcc) -> Sizes:
+    return Sizes(
+        sum(b.expr.numel() for b in mpcc.equalities),
+        sum(b.G.numel() for b in mpcc.pairs),
+        sum(b.z.numel() for b in mpcc.boxes),
+        sum(b.radius.numel() for b in mpcc.discs),
+        len(mpcc.first_events),
+        sum(b.expr.numel() for b in mpcc.first_events),
+    )
+
+
+def _terms(mpcc: Mpcc) -> ca.SX:
+    """Return the terms in the order of `Sizes`, scaled."""
+    pairs, boxes, discs = mpcc.pairs, mpcc.boxes, mpcc.discs
+    of_boxes = [
+        *((b.z - b.lower) / ca.SX(b.scales[0]) for b in boxes),
+        *((b.z - b.upper) / ca.SX(b.scales[0]) for b in boxes),
+        *(b.F / ca.SX(b.scales[1]) for b in boxes),
+        *(b.z / ca.SX(b.scales[0]) for b in boxes),
+    ]
+    twice = [ca.vec(ca.repmat(ca.SX(b.scales[0]).T, 2, 1)) for b in discs]
+    rho = [ca.vec(ca.repmat(b.rho.T, 2, 1)) for b in discs]
+    of_discs = [
+        *(b.z / size for b, size in zip(discs, twice, strict=True)),
+        *(b.F * r / size for b, r, size in zip(discs, rho, twice, strict=True)),
+        *(b.radius / ca.SX(b.scales[0]) for b in discs),
+    ]
+    return stack(
+        [
+            *(b.expr / ca.SX(b.scale) for b in mpcc.equalities),
+            *(b.G / ca.SX(b.scales[0]) for b in pairs),
+            *(b.H / ca.SX(b.scales[1]) for b in pairs),
+            *of_boxes,
+            *of_discs,
+            *(b.expr / ca.SX(b.scale) for b in mpcc.first_events),
+        ]
+    )
+
+
+def _derivatives(terms: ca.SX, x: ca.SX, differentiated: Differentiated) -> ca.SX:
+    symbols, _, slopes = differentiated
+    return ca.jacobian(terms, x) + ca.jacobian(terms, symbols) @ slopes  # no symbol is left
+
+
+def _redundant(mpcc: Mpcc) -> list[list[int]]:
+    """Return the sets of equations some of which hold by the others."""
+    found, first = [], 0
+    for block in mpcc.equalities:
+        rows = list(range(first, first + block.expr.numel()))
+        if block.redundant:
+            found.append(rows)
+        first += len(rows)
+    return found
+
+
+def with_symbols(mpcc: Mpcc) -> tuple[Mpcc, Differentiated]:
+    """Return a program with symbols where derivatives are stated."""
+    other, parts = copy(mpcc), []
+
+    def symbol(expr: ca.SX, slopes: Slopes | None) -> ca.SX:
+        symbols = ca.SX.sym("g", expr.numel())
+        by_x = (
+            ca.jacobian(expr, mpcc.x)
+            if slopes is None
+            else _by_unknowns(mpcc, expr.numel(), slopes)
+        )
+        parts.append(Differentiated(symbols, expr, by_x))
+        return symbols
+
+    other.equalities = tuple(
+        b if b.slopes is None else replace(b, expr=symbol(b.expr, b.slopes))
+        for b in mpcc.equalities
+    )
+    other.pairs = tuple(
+        b if b.slopes is None and _plain(b.G) else replace(b, G=symbol(b.G, b.slopes))
+        for b in mpcc.pairs
+    )
+    n = mpcc.x.numel()
+    none = Differentiated(ca.SX(0, 1), ca.SX(0, 1), ca.SX(0, n))
+    return other, Differentiated(*(ca.vertcat(*x) for x in zip(none, *parts, strict=True)))
+
+
+def _plain(column: ca.SX) -> bool:
+    """Tell whether entries are symbols or numbers."""
+    return not any(e.n_dep() for e in ca.vertsplit(ca.densify(column)))
+
+
+def _by_unknowns(mpcc: Mpcc, m: int, slopes: Slopes) -> ca.SX:
+    """Return derivatives by all scaled unknowns, (m, n)."""
+    columns = [
+        slopes[v.name] @ ca.diag(ca.SX(v.scale)) if v.name in slopes else ca.SX(m, v.scaled.numel())
+        for v in mpcc.variables
+    ]
+    return ca.horzcat(ca.SX(m, 0), *columns)

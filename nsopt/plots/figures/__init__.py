@@ -1,0 +1,1 @@
+"""Figures of results, one call each."""

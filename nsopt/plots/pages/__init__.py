@@ -1,0 +1,1 @@
+"""Pages on one run, and the panels that they are made of."""

@@ -1,0 +1,239 @@
+"""Panels of the overview of an optimum: its motion, its forces and their costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from nsopt.plots import style
+from nsopt.plots.coordinates import PARAMETERS, SPEEDS, is_length, split
+from nsopt.plots.curves import MOST_NAMED
+from nsopt.plots.figures import contact
+from nsopt.plots.lines import SMALL, Quantity, draw_lines, extent, quantity
+from nsopt.plots.pages import panels
+from nsopt.plots.pages.panels import Panel
+from nsopt.plots.style import Array
+from nsopt.result import Result
+
+BAR = 0.36
+BETWEEN = 4
+"""Panels between the mechanism and the costs."""
+TINY = 1e-9
+"""In SI units, zero for whatever has nothing to be compared with."""
+NOTABLE = 0.01
+"""Of its clearance, by which a gap at least changes that is worth drawing."""
+
+
+def chosen(result: Result) -> list[Panel]:
+    """Return the panels after that of the mechanism: the most informative ones, none twice."""
+    contacts = result.data.sizes["contact"] > 0
+    bores = bool(contact.in_bores(result))
+    panels_in_order: list[tuple[bool, Panel]] = [
+        (bores, panels.bore_contacts),
+        (not contacts and _any_drawn(_coordinates(result)), coordinates),
+        (_any_drawn(_driven(result)), drives),
+        (_any_drawn(_steered(result)), inputs),
+        (_any_drawn(_open(result)), gaps),
+        (not contacts and _any_drawn(_moving(result)), velocities),
+        (_any_drawn(_resisting(result)), resistance),
+        (contacts and _any_drawn(_pressing(result)), contact_forces),
+        (contacts and _any_drawn(_moving(result)), velocities),
+        (True, panels.energy),
+        (contacts and _any_drawn(_coordinates(result)), coordinates),
+        (True, panels.steps),
+    ]
+    informative = [panel for shown, panel in panels_in_order if shown]
+    return [*informative[:BETWEEN], costs]
+
+
+def coordinates(ax: Axes, result: Result) -> None:
+    """Draw the coordinates that change."""
+    more = draw_lines(ax, result["time"].values, _coordinates(result))
+    style.title(ax, f"Coordinates{more}")
+
+
+def velocities(ax: Axes, result: Result) -> None:
+    """Draw the velocities that are not zero."""
+    more = draw_lines(ax, result["time"].values, _moving(result))
+    style.title(ax, f"Velocities{more}")
+
+
+def drives(ax: Axes, result: Result) -> None:
+    """Draw the forces of the drives, as shares of their limits where all have one."""
+    more = draw_lines(ax, result["time"].values, _driven(result))
+    bounded = np.isfinite(_limits(result)[_used(result)]).all()
+    if bounded:
+        for limit in (-100.0, 100.0):
+            ax.axhline(limit, color="black", linewidth=0.8, linestyle="--", zorder=1)
+    style.title(ax, f"Drives{' against their limits' if bounded else ''}{more}")
+
+
+def inputs(ax: Axes, result: Result) -> None:
+    """Draw the inputs."""
+    more = draw_lines(ax, result["time"].values, _steered(result))
+    style.title(ax, f"Inputs{more}")
+
+
+def resistance(ax: Axes, result: Result) -> None:
+    """Draw the resisting moment or force of each joint, and of each cone across several joints."""
+    more = draw_lines(ax, result["time"].values, _resisting(result))
+    style.title(ax, f"Resistance of joints{more}")
+
+
+def contact_forces(ax: Axes, result: Result) -> None:
+    """Draw the forces of the contacts."""
+    more = draw_lines(ax, result["time"].values, _pressing(result))
+    style.title(ax, f"Contact forces, means over a step{more}")
+
+
+def gaps(ax: Axes, result: Result) -> None:
+    """Draw the gaps, those of clearances over the clearance; of many clearances as shades."""
+    within, free = _open(result)
+    if len(within.values) > MOST_NAMED and not free.values:
+        panels.gaps(ax, result)
+        return
+    ax.axhline(0, color="black", linewidth=0.8, zorder=1)
+    more = draw_lines(ax, result["time"].values, [within, free])
+    style.title(ax, f"Gaps{more}")
+
+
+def costs(ax: Axes, result: Result) -> None:
+    """Draw the share of each cost in the optimum, beside that in the guess if it has one."""
+    best, guess = result.detailed_cost, result.guess_cost
+    whole = abs(result.objective) or 1.0
+    sizes = {
+        name: (max(abs(value), abs(guess[name])) or 1.0) if guess else whole
+        for name, value in best.items()
+    }
+    bars = [(guess, style.GREY, "guess")] if guess else []
+    bars.append((best, style.COLOURS[0], "optimum"))
+    for k, (shares, colour, text) in enumerate(bars):
+        centres = np.arange(len(best)) + (k - (len(bars) - 1) / 2) * BAR
+        widths = [shares[name] / sizes[name] for name in best]
+        drawn = ax.barh(centres, widths, height=BAR, color=colour, label=text)
+        numbers = [f"{shares[name]:.4g}" for name in best]
+        ax.bar_label(drawn, numbers, padding=3, fontsize=style.SMALL)
+    ax.set_yticks(range(len(best)), list(best))
+    rows = max(len(best), 2)  # a single bar is not to fill the axes
+    middle = (len(best) - 1) / 2
+    ax.set_ylim(middle + rows / 2, middle - rows / 2)
+    ax.set_xlim(min(0.0, 1.25 * ax.dataLim.x0), max(1.25, 1.25 * ax.dataLim.x1))
+    ax.grid(False, axis="y")
+    style.axis_labels(ax, "share of the " + ("larger of both" if guess else "objective"), None)
+    style.title(ax, f"Costs, {result.objective:.4g} in all")
+    if guess:
+        style.own_legend(ax)
+
+
+def _any_drawn(quantities: Sequence[Quantity]) -> bool:
+    return any(x.drawn for x in quantities)
+
+
+def _coordinates(result: Result) -> list[Quantity]:
+    columns, _ = split(result)
+    least = max(TINY, SMALL * max((float(np.ptp(x)) for x in columns.values()), default=0.0))
+    norms = {name: x for name, x in columns.items() if name.rsplit(".", 1)[-1] in PARAMETERS}
+    slides = {name: x for name, x in columns.items() if is_length(name)}
+    turns = {n: np.degrees(x) for n, x in columns.items() if n not in norms and n not in slides}
+    return [
+        quantity("angle", "deg", turns, np.degrees(least), extent),
+        quantity("length", "m", slides, least, extent),
+        quantity("Euler parameter", "1", norms, least, extent),
+    ]
+
+
+def _moving(result: Result) -> list[Quantity]:
+    v = result["v"].values
+    return _kinds(
+        result, v, max(TINY, SMALL * style.peak(v)), (("velocity", "rad/s"), ("velocity", "m/s"))
+    )
+
+
+def _driven(result: Result) -> list[Quantity]:
+    force, most, used = result["drive"].values, _limits(result), _used(result)
+    if not np.isfinite(most[used]).all():
+        return _kinds(result, force, _noise(result), (("torque", "N m"), ("force", "N")))
+    # Drives that are not used may have no limit; they are not drawn.
+    shares = np.where(used, 100 * force / np.where(used, most, 1.0), 0.0)
+    return [quantity("force of drives", "% of the limit", _columns(result, shares), 0.0)]
+
+
+def _steered(result: Result) -> list[Quantity]:
+    names = map(str, result["input_name"].values)
+    values = dict(zip(names, result["input"].values.T, strict=True))
+    return [quantity("input", "SI unit", values, TINY)]
+
+
+def _resisting(result: Result) -> list[Quantity]:
+    names = [str(name) for name in result["joint"].values]
+    moments, forces = (
+        dict(zip(names, np.linalg.norm(result[name].values, axis=-1).T, strict=True))
+        for name in ("joint_resistance", "joint_resistance_force")
+    )
+    for name, variable in result.data.data_vars.items():
+        owner, _, output = str(name).rpartition(".")
+        if output == "moment" and owner:
+            moments[owner] = np.asarray(variable.values)
+    return [
+        quantity(*of, x, max(TINY, SMALL * max(map(style.peak, x.values()), default=0.0)))
+        for of, x in ((("moment", "N m"), moments), (("force", "N"), forces))
+    ]
+
+
+def _pressing(result: Result) -> list[Quantity]:
+    names = map(str, result["contact"].values)
+    force = np.linalg.norm(result["contact_force"].values, axis=-1)
+    return [quantity("force", "N", dict(zip(names, force.T, strict=True)), _noise(result))]
+
+
+def _open(result: Result) -> tuple[Quantity, Quantity]:
+    """Return gaps over their clearances, and those of walls, which have none.
+
+    Only if one opens or closes: how contacts that stay closed move is in the clearance circle.
+    """
+    names, gap = [str(name) for name in result["contact"].values], result["gap"].values
+    free, scales = contact.walls(result), contact.openings(result)
+    unit = style.unit_of("m", gap[:, free])
+    walls = {name: unit.factor * gap[:, k] for k, name in enumerate(names) if free[k]}
+    within = {name: gap[:, k] / scales[k] for k, name in enumerate(names) if not free[k]}
+    change = np.ptp(gap, axis=0) > NOTABLE * scales
+    return (
+        Quantity("gap / clearance", within, tuple(within) if change[~free].any() else ()),
+        Quantity(f"gap [{unit.text}]", walls, tuple(walls) if change[free].any() else ()),
+    )
+
+
+def _kinds(
+    result: Result, values: Array, least: float, kinds: tuple[tuple[str, str], tuple[str, str]]
+) -> list[Quantity]:
+    """Return values that belong to velocities, those of turns apart from those of slides."""
+    columns = _columns(result, values)
+    slides = {name: x for name, x in columns.items() if name.rsplit(".", 1)[-1] in SPEEDS}
+    turns = {name: x for name, x in columns.items() if name not in slides}
+    return [quantity(*kind, x, least) for kind, x in zip(kinds, (turns, slides), strict=True)]
+
+
+def _columns(result: Result, values: Array) -> dict[str, Array]:
+    return dict(zip(map(str, result["v_name"].values), values.T, strict=True))
+
+
+def _used(result: Result) -> Array:
+    """Return a mask of the velocities that drives act on with more than round-off, (nv,)."""
+    used: Array = np.abs(result["drive"].values).max(axis=0) > _noise(result)
+    return used
+
+
+def _limits(result: Result) -> Array:
+    """Return the largest force of each drive, infinite where none is stated, (nv,)."""
+    return np.asarray(result["drive_limit"].values, dtype=float)
+
+
+def _noise(result: Result) -> float:
+    """Return the size below which a force is noise: beside all forces and the bodies' inertia."""
+    forces = ("drive", "joint_reaction", "contact_force")
+    largest = max(style.peak(result[name].values) for name in forces)
+    travel = float(np.ptp(result["body_position"].values, axis=0).max())
+    mean = style.peak(result["kinetic_energy"].values) / travel if travel > 0 else 0.0
+    return max(TINY, SMALL * max(largest, mean))

@@ -1,0 +1,1 @@
+"""The mechanism itself: in a picture, in a film, in a browser."""

@@ -1,0 +1,238 @@
+"""Laws of impact: how velocities jump when contacts close."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mechanics import Dynamics
+from nsopt.schemes.balance import Balance, Impulses
+from nsopt.schemes.contacts.friction import Friction
+from nsopt.schemes.contacts.modes import ContactModes, rate_sizes
+from nsopt.schemes.node import Node
+from nsopt.schemes.terms import rolling
+
+Early = Callable[[ca.SX], ca.SX]
+"""Impulse (nv,) of all else before the rebound, by the velocity (nv,) of greatest compression."""
+
+
+def nothing(v: ca.SX) -> ca.SX:
+    """Return that nothing else acts, as where a step ends at the impact."""
+    return ca.SX(v.numel(), 1)
+
+
+@dataclass(frozen=True)
+class Rebound:
+    """What a law of impact asks of the last phase of an impact, at whose end velocities are v+.
+
+        0 <= dg(v+) + rate _|_ more >= 0,    impulses  spent + given + more
+
+    In a step that has its impacts at its end, all else acts in that phase too.
+
+    Attributes
+    ----------
+    rate : SX (ng,) [m/s]
+    given : SX (ng,) [N s]
+        What the last phase gives at least.
+    spent : Impulses
+        Of the phases before.
+    approach : SX (ng,) [m/s], optional
+        By how much contacts still approach that took no impulse before; they are given no more.
+    """
+
+    rate: ca.SX
+    given: ca.SX
+    spent: Impulses
+    approach: ca.SX | None = None
+
+    @classmethod
+    def none(cls, d: Dynamics) -> Rebound:
+        """Return that nothing rebounds."""
+        none = Impulses.none(d)
+        return cls(none.lam, none.lam, none)
+
+    def press(self, name: str, modes: ContactModes, rate: ca.SX, more: ca.SX) -> None:
+        """State the condition of the last phase, of its rate dg(v+) and ``more``, (ng,) each."""
+        modes.press(name, rate + self.rate, more)
+        if self.approach is None:
+            return
+        sizes, labels = rate_sizes(modes.scales), modes.dynamics.contact_names
+        modes.mpcc.complement("approaching", self.approach, more, scale=sizes, labels=labels)
+
+    def judged(self, rate: ca.SX, more: ca.SX) -> ca.SX:
+        """Return the rate (ng,) [m/s] that the whole impulse complements, not ``more`` alone."""
+        if self.given.is_zero() and self.spent.lam.is_zero():
+            return rate + self.rate
+        whole = self.spent.lam + self.given + more
+        part = ca.if_else(whole > 0, more / whole, 1)
+        return self.rate + ca.fmin(rate, 0) + part * ca.fmax(rate, 0)
+
+
+class Impact(ABC):
+    """A law of impact of all closed contacts at once, with friction.
+
+    The same statement serves steps that end at impacts (`ContactAligned`) and steps that have
+    impacts at their end (`Variational`, `MoreauJean`), which add what else acts in the step.
+    """
+
+    @abstractmethod
+    def state(
+        self, modes: ContactModes, node: Node, restitution: ca.SX, early: Early = nothing
+    ) -> Rebound:
+        """State what comes before the last phase of an impact; return what that is to meet.
+
+        Parameters
+        ----------
+        modes : ContactModes
+            Contacts that take part, and the program.
+        node : Node
+            Before the impact.
+        restitution : SX (ng,)
+            e of each contact.
+        early : callable
+            Half of what else acts in a step that has its impacts at its end: what lies on a floor
+            is then compressed by half of its weight, which is less than it needs afterwards.
+        """
+
+    def coefficients(self, e: ca.SX, fresh: ca.SX) -> ca.SX:
+        """Return e (ng,) in a step; by default only of contacts that close.
+
+        Parameters
+        ----------
+        e : SX (ng,)
+            As stated.
+        fresh : SX (ng,), 0 or 1
+            Contacts that were open before, and approached.
+        """
+        return e * fresh
+
+    @property
+    def fallback(self) -> Impact | None:
+        """The law that takes an impact in which this one gives energy; none by default."""
+        return None
+
+    def gain_remedy(self, d: Dynamics, p: NDArray[np.float64]) -> str:
+        """Return what to do where contacts give energy; by default nothing."""
+        del d, p
+        return ""
+
+    def jump(self, modes: ContactModes, node: Node, restitution: ca.SX) -> Balance:
+        """State an impact in which nothing else acts; return its balance of momentum."""
+        rebound = self.state(modes, node, restitution)
+        phase = Phase(modes, node, "impact")
+        more = phase.impulse()
+        balance = phase.state(rebound, more)
+        rebound.press("rebound", modes, node.gap_rate(balance.after), more)
+        return balance
+
+
+@dataclass(frozen=True)
+class NewtonImpact(Impact):
+    """Newton's law: 0 <= dg(v+) + e dg(v-) _|_ Lam >= 0, dg(v) = W^T v + dg/dt.
+
+    With friction, with several contacts at once, or e that differ, energy may be gained. An impact
+    where it would be is taken by Poisson's law.
+    """
+
+    @property
+    def fallback(self) -> Impact:
+        return PoissonImpact()
+
+    def gain_remedy(self, d: Dynamics, p: NDArray[np.float64]) -> str:
+        if not np.any(np.asarray(d.restitution(p)) > 0):
+            return ""
+        return (
+            "By Newton's law of impact contacts with friction, or several at once, can give "
+            "energy: take a scheme with impact=PoissonImpact()"
+        )
+
+    def state(
+        self, modes: ContactModes, node: Node, restitution: ca.SX, early: Early = nothing
+    ) -> Rebound:
+        del early
+        none = Impulses.none(modes.dynamics)
+        return Rebound(restitution * node.gap_rate(node.v), none.lam, none)
+
+
+@dataclass(frozen=True)
+class PoissonImpact(Impact):
+    """Poisson's law: compression without rebound, then e times its impulses given back.
+
+    0 <= dg(v_c) _|_ Lam_c >= 0, then 0 <= dg(v+) _|_ Lam_x >= 0 for what is needed beyond e Lam_c
+    so that nothing penetrates, with the rate of the gaps dg(v) = W^T v + dg/dt. Each phase has
+    Coulomb friction of its own, under its own impulses and of the slip at its end [Pfeiffer,
+    Glocker 1996, Multibody Dynamics with Unilateral Contacts, ch. 8, without their tangential
+    restitution].
+
+    Notes
+    -----
+    No energy is gained where e <= 1 is the same for all contacts that meet at once, whatever their
+    number and friction. With a = v_c - v-, b = v+ - v_c in the metric of the mass and relative
+    velocities dg (normal), u (tangential),
+
+        dE = Lam_c.dg_c + T_c.u_c - |a|^2/2 + Lam_e.dg+ + T_e.u+ - |b|^2/2.
+
+    The first term is zero, the second at most zero. Lam_e.dg+ = e Lam_c.dg+ = e (a.v+ - T_c.u+), of
+    which a.v+ = Lam_c.dg_c + T_c.u_c + a.b is at most a.b, and -T_c.u+ at most mu Lam_c.|u+|. But
+    T_e.u+ = -mu Lam_e.|u+| is at most -e mu Lam_c.|u+|, for Lam_e >= e Lam_c. So
+    dE <= -|a|^2/2 - |b|^2/2 + e a.b <= 0. Without friction e may differ. For contacts with friction
+    whose e differ see [Glocker 2013, Multibody Syst. Dyn. 29].
+    """
+
+    def coefficients(self, e: ca.SX, fresh: ca.SX) -> ca.SX:
+        """Return e of all: what lasts is compressed too, by an impact elsewhere."""
+        del fresh
+        return e
+
+    def state(
+        self, modes: ContactModes, node: Node, restitution: ca.SX, early: Early = nothing
+    ) -> Rebound:
+        d = modes.dynamics
+        if restitution.is_zero():
+            return Rebound.none(d)
+        with modes.before("compression") as earlier:
+            phase = Phase(earlier, node, "compression")
+            lam = phase.impulse()
+            balance = phase.state(Rebound.none(d), lam, early)
+            approach = earlier.press("compressed", node.gap_rate(balance.after), lam)
+        spent, none = balance.impulses, ca.SX.zeros(lam.numel())
+        return Rebound(none, restitution * lam, spent, approach)
+
+
+class Phase:
+    """A phase of an impact: its unknowns, then its balance."""
+
+    def __init__(self, modes: ContactModes, node: Node, name: str) -> None:
+        self._modes, self._node, self._name = modes, node, name
+        d, mpcc, size = modes.dynamics, modes.mpcc, modes.scales.impulse
+        self._v = mpcc.variable(f"v_{name}", d.nv, guess=node.v)
+        self._mu = mpcc.variable(f"joint_{name}", len(d.multiplier_names), scale=size)
+        self._friction = Friction(mpcc, d, modes.scales, f"_{name}")
+
+    def impulse(self) -> ca.SX:
+        """Add impulses of the contacts, (ng,) [N s]."""
+        d, mpcc, size = self._modes.dynamics, self._modes.mpcc, self._modes.scales.impulse
+        lam = mpcc.variable(self._name, len(d.contact_names), scale=size)
+        self._friction.add()
+        return lam
+
+    def state(self, rebound: Rebound, more: ca.SX, early: Early = nothing) -> Balance:
+        """State how impulses change the velocity, that joints hold and that friction resists."""
+        d, node, mpcc, v = self._modes.dynamics, self._node, self._modes.mpcc, self._v
+        none, lam, spent = ca.SX.zeros(more.numel()), rebound.given + more, rebound.spent
+        slip = self._friction.impulse(node, v, lam, none, ca.SX(0))
+        impulses = Impulses(self._mu, spent.lam + lam, spent.slip + slip)
+        jump = Balance.of(d, node, (node.v, v), ca.SX(0), ca.SX(d.nv, 1), impulses)
+        motion = jump.residual - early(v)
+        mpcc.equal(f"{self._name}_motion", motion, scale=self._modes.scales.impulse)
+        rate = jump.C @ v + d.closure_drift(*node.at)
+        mpcc.equal(f"{self._name}_joint_rate", rate)
+        mpcc.equal(f"{self._name}_rolling", rolling(d, node.at, v))
+        self._friction.state()
+        mpcc.least_norm((self._name, f"joint_{self._name}"))
+        return jump

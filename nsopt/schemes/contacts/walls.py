@@ -1,0 +1,273 @@
+"""How well a step follows its contacts: how far beyond walls it would lead, when in it they met."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import casadi as ca
+
+from nsopt.mechanics import Dynamics
+from nsopt.schemes.balance import Balance
+from nsopt.schemes.contacts.modes import TOUCH
+from nsopt.schemes.node import Node
+from nsopt.schemes.terms import kinetic, solve_mass
+
+MATTERS = 1e-2
+"""Of the largest impulse, that from which the time of an impact matters."""
+
+SHORT = 1e-2
+"""Of a typical step, one in which forces change speeds by little."""
+
+LIKELY, SLIGHT = 3.0, 1e-3
+"""Over what applied forces give, the speed that bodies gain in a step; and a part of the speed of
+approach that is within what they may."""
+
+FLAT = 1e-6
+"""Least slope of a gap function whose direction counts."""
+
+
+REDUNDANT = 1e-9
+"""Of the trace of C M^-1 C^T, what is added so that redundant joints solve too."""
+
+
+def _zero() -> ca.SX:
+    return ca.SX(0)
+
+
+@dataclass(frozen=True)
+class WallFigures:
+    """Figures of a step from which its size follows, where there are contacts.
+
+    Attributes
+    ----------
+    depth : SX scalar
+        How far beyond a wall the step would have led without it, over the clearance: h^2 a / (2 c)
+        in lasting contact at the relative acceleration a.
+    swing : SX scalar
+        Of compliant contacts, see `judge_pressed`.
+    late : SX scalar [s]
+        How long before the end of the step the first of its impacts was.
+    overdue : SX scalar [s]
+        How long before the end of the step a contact changed so that the step should have ended: it
+        was open and closed, or its slip turned round. Forces are of other directions since.
+    unplaced : SX scalar [J]
+        By which the energy is off because that impact is placed at the end, or because directions
+        are those at the start (`turned_directions`).
+    """
+
+    depth: ca.SX = field(default_factory=_zero)
+    swing: ca.SX = field(default_factory=_zero)
+    late: ca.SX = field(default_factory=_zero)
+    overdue: ca.SX = field(default_factory=_zero)
+    unplaced: ca.SX = field(default_factory=_zero)
+
+
+def depth(first: Balance, lam: ca.SX, h: ca.SX) -> ca.SX:
+    """Return how far beyond the walls of bores a step would lead without them, over clearances.
+
+    Flat walls need not be followed: their normals do not turn with the body that slides along.
+
+    Parameters
+    ----------
+    first : Balance
+        At the start of the step.
+    lam : SX (ng,) [N s]
+        Impulses that place the bodies.
+    h : SX scalar [s]
+    """
+    d, D = first.dynamics, first.node.W
+    if not (bores := list(d.bores)):
+        return ca.SX(0)
+    beyond = h * D[:, bores].T @ respond(first.M, first.C, D @ lam)
+    return ca.fmax(ca.mmax(beyond / d.clearance(first.node.p)[bores]), 0)
+
+
+def unplaced_impact(
+    first: Balance, second: Balance, placing: ca.SX, new: ca.SX, h: ca.SX, closed: ca.SX
+) -> tuple[ca.SX, ca.SX]:
+    """Return when impacts were (ng,) [s] before the end, and the error of their energy.
+
+    Bodies go on for the rest of the step, and are brought back by the impulse of that time; so
+    they met their wall as long before the end as that impulse is a part of the whole impact.
+    Meanwhile the directions of walls and joints turn, and momentum changes along the later ones.
+    An estimate: friction is not counted, and in space a body that spins counts as turning them.
+
+    Parameters
+    ----------
+    first, second : Balance
+        At the start and the end of the step; the second is the impact.
+    placing : SX (ng,) [N s]
+        Impulses that place the bodies.
+    new : SX (ng,), 0 or 1
+        Contacts that close in the step.
+    h : SX scalar [s]
+    closed : SX (ng,), 0 or 1
+        Contacts that were closed at the start: they do not rebound.
+    """
+    d, lam = first.dynamics, second.impulses.lam
+    if not lam.numel():
+        return lam, ca.SX(0)
+    e = d.restitution(first.node.p) * (1 - closed)
+    matters = new * (lam > MATTERS * ca.mmax(lam))
+    part = ca.fmin(ca.fmax(placing * (1 + e) / ca.if_else(matters, lam, 1), 0), 1)
+    parts = ca.if_else(matters, part, 0)
+    late = ca.mmax(parts)
+    turned = (_normals(d, second.node) - _normals(d, first.node)) @ lam
+    turned += (second.F - first.F) @ second.impulses.mu
+    given = ca.fmax(ca.dot(turned, respond(second.M, second.C, turned)), 0)
+    return h * parts, late * ca.sqrt(given * 2 * kinetic(second.M, second.after))
+
+
+def turned_directions(first: Balance, end: Node) -> ca.SX:
+    """Return by how much the energy is off that a step with all directions at its start has [J].
+
+    An impact is somewhere in the step, where on average directions have turned by half of what they
+    turn in all. A contact that lasts meets its wall anew in each step, and loses what a small
+    impact would.
+
+    Parameters
+    ----------
+    first : Balance
+        At the start of the step.
+    end : Node
+    """
+    d, lam = first.dynamics, first.impulses.lam
+    if not lam.numel():
+        return ca.SX(0)
+    opened = first.node.gap > TOUCH * d.gap_scale(first.node.p)
+    struck = opened * (lam > MATTERS * ca.mmax(lam)) * lam
+    turned = (_normals(d, end) - _normals(d, first.node)) @ struck
+    given = ca.fmax(ca.dot(turned, respond(first.M, first.C, turned)), 0)
+    # By no more than directions turn, in this step or one like it: an impact that begins at its
+    # wall meets it faster, and is not off.
+    turns = 2 * ca.fabs((_normals(d, end) - _normals(d, first.node)).T @ first.before)
+    meets = ca.logic_not(opened) * ca.fmin(ca.fmax(-first.node.gap_rate(first.before), 0), turns)
+    return ca.sqrt(given * 2 * kinetic(first.M, first.after)) / 2 + ca.dot(lam, meets) / 2
+
+
+@dataclass(frozen=True)
+class Approach:
+    """Velocities before an impact.
+
+    Attributes
+    ----------
+    node : Node
+        Where the step has its impact, with the velocities of bodies and walls before it.
+    gained : SX (ng,) [m/s]
+        By how much the speed of approach grows in a step that nothing stops.
+    late : SX (ng,) [s], optional
+        How long before the end of the step each contact met its wall, if it did.
+    """
+
+    node: Node
+    gained: ca.SX
+    late: ca.SX | None = None
+
+    @classmethod
+    def at_once(cls, d: Dynamics, node: Node, M: ca.SX, smooth: ca.SX, h: ca.SX) -> Approach:
+        """Return the approach at a node, where smooth forces (nv,) act over a step of h."""
+        t, q, p = node.at
+        free = respond(M, d.closure_matrix(t, q, p), h * smooth)
+        return cls(node, -(node.W.T @ free + h * _of_distances(d, node, node.v)))
+
+    def rests(self, e: ca.SX) -> ca.SX:
+        """Return which contacts come to rest (ng,): their rebound would be over within two steps.
+
+        Rebounds that short are not resolved, and would go on for ever. The energy lost with them
+        falls with h^2.
+        """
+        approach = -self.node.gap_rate(self.node.v)
+        return ca.logic_and(approach > 0, e * approach <= self.gained)
+
+
+def met_at(
+    first: Balance, moved: ca.SX, placing: ca.SX, h: ca.SX, end: Node, usual: ca.SX
+) -> Approach:
+    """Return the velocities before the first impact of a step.
+
+    Without the walls that close bodies gain velocity evenly over the step, and come as far beyond
+    the wall as the placing impulses bring them back: so long before the end they met it. Velocities
+    of walls are those of that time too.
+
+    What contacts that last answer to the placing impulses is not known apart, and would count as
+    what bodies gain. Where they approach far faster by it than applied forces make them, and in
+    steps far shorter than usual, as those that end at an impact, what these forces give counts
+    instead. In short steps the gap at the start tells when they meet.
+
+    Parameters
+    ----------
+    first : Balance
+        At the start of the step.
+    moved : SX (nv,)
+        Velocity of the move.
+    placing : SX (ng,) [N s]
+        Impulses of contacts that close, which place the bodies.
+    h : SX scalar [s]
+    end : Node
+    usual : SX scalar [s]
+        A typical step.
+    """
+    d = first.dynamics
+    back, short = respond(first.M, first.C, first.node.W @ placing), h < SHORT * usual
+    gained = 2 * (moved - back - first.before)
+    forced, bends = respond(first.M, first.C, h * first.K), h * _of_distances(d, end, first.before)
+    found, likely = end.W.T @ gained + bends, ca.fabs(end.W.T @ forced) + ca.fabs(bends)
+    likely = LIKELY * likely + SLIGHT * ca.fabs(end.gap_rate(first.before))
+    strange = ca.sum1((placing > 0) * (ca.fabs(found) > likely)) > 0
+    gained = ca.if_else(ca.logic_or(strange, short), forced, gained)
+    fast = first.before + gained
+    faster = -(end.W.T @ gained + h * _of_distances(d, end, fast))
+    nearing = -end.gap_rate(fast)
+    nears = first.node.gap_rate(first.before) + (first.node.W.T @ forced + bends) / 2
+    passed = -nears - first.node.gap / h
+    beyond = ca.if_else(short, ca.fmax(passed, 0), first.node.W.T @ back)
+    # In units of h: beyond = nearing s - faster s^2 / 2, at the time s before the end.
+    root = ca.sqrt(ca.fmax(nearing**2 - 2 * faster * beyond, 0))
+    met = ca.logic_and(placing > 0, nearing > 0)
+    late = ca.if_else(met, 2 * beyond / ca.if_else(met, nearing + root, 1), 0)
+    late = ca.fmin(ca.fmax(late, 0), 1)
+    after = ca.mmax(late)
+    v = first.before + (1 - after) * gained
+    node = replace(end, v=v, drift=end.drift - after * h * _of_surfaces(first, end, v))
+    faster = -(end.W.T @ gained + h * _of_distances(d, end, v))
+    return Approach(node, faster, h * late)
+
+
+def _of_surfaces(first: Balance, end: Node, v: ca.SX) -> ca.SX:
+    """Return relative accelerations of surfaces at constant v along normals held fixed, (ng,).
+
+    Of planes and in bores; zero of other surfaces.
+    """
+    d, known, slopes = first.dynamics, (end.t, end.q, v, end.p), first.dynamics.slope(*end.at)
+    turned = d.contact_normals(*end.at) - d.contact_normals(*first.node.at)
+    slides, bias, bends = d.sliding(*known), d.gap_bias(*known), d.bore_bends(*known)
+    surfaces = ca.SX.zeros(bias.numel())
+    for k in range(bias.numel()):
+        if k in d.bores:
+            surfaces[k] = bias[k] - bends[k]
+        elif slopes[k].is_constant():  # plane
+            surfaces[k] = bias[k] - ca.dot(turned[:, k], slides[:, k]) / (2 * first.h)
+    return surfaces
+
+
+def _of_distances(d: Dynamics, node: Node, v: ca.SX) -> ca.SX:
+    """Return accelerations of the distances from walls at constant v, (ng,), in contact."""
+    known = (node.t, node.q, v, node.p)
+    steeper = d.slope_rates(*known) / ca.fmax(d.slope(*node.at), FLAT)
+    return d.gap_bias(*known) - steeper * node.gap_rate(v)
+
+
+def respond(M: ca.SX, C: ca.SX, impulse: ca.SX) -> ca.SX:
+    """Return by how much impulses (nv, n) change the velocity of bodies held by ideal joints."""
+    free = solve_mass(M, impulse)
+    if not C.size1():
+        return free
+    carried = solve_mass(M, C.T)
+    S = C @ carried
+    S += REDUNDANT * ca.trace(S) * ca.SX.eye(C.size1())
+    return free - carried @ ca.solve(S, C @ free)
+
+
+def _normals(d: Dynamics, node: Node) -> ca.SX:
+    """Return gradients of gaps, of the size they have at the wall, (nv, ng)."""
+    return d.gap_matrix(*node.at) / ca.repmat(ca.fmax(d.slope(*node.at), FLAT).T, d.nv, 1)

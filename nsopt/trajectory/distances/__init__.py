@@ -1,0 +1,1 @@
+"""Distances from convex solids, as expressions with derivatives."""

@@ -1,0 +1,133 @@
+"""Distances of points and segments from polytopes, as expressions with derivatives.
+
+Which facet or edge is nearest is found by comparisons, of which derivatives know nothing: they are
+those of the distance from that facet or edge, and so are small however many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import casadi as ca
+import numpy as np
+
+from nsopt.trajectory.distances.geometry import (
+    TINY,
+    between_segments,
+    from_segment,
+    halve_segment,
+    mean_depth,
+)
+from nsopt.trajectory.distances.polytope import Polytope
+
+
+def depth(solid: Polytope, x: ca.SX) -> ca.SX:
+    """Return the mean depth of a point below the facets [m], zero outside, concave inside."""
+    return mean_depth(_depths(solid, x))
+
+
+def outside(solid: Polytope, x: ca.SX) -> ca.SX:
+    """Return the distance of a point from a polytope [m], zero inside."""
+    height, above = _facet(solid, x)
+    c, d = _edge(solid, lambda c, d: from_segment(x, c, d))
+    away = ca.if_else(above, height, from_segment(x, c, d))
+    return ca.if_else(height > 0, away, 0)
+
+
+def segment_distance(solid: Polytope, a: ca.SX, b: ca.SX) -> ca.SX:
+    """Return the distance of the segment from a to b from a polytope [m], negative if it enters.
+
+    Then it is minus the largest mean depth of its points.
+    """
+    c, d = _edge(solid, lambda c, d: between_segments(a, b, c, d))
+    away = between_segments(a, b, c, d)
+    for x in (a, b):
+        height, above = _facet(solid, x)
+        away = ca.if_else(above, ca.fmin(away, height), away)
+    first, last = _inside(solid, a, b)
+    deepest = _deepest(_depths(solid, a), _depths(solid, b), first, last)
+    # A constant to derivatives: the first ones are right, for the slope along the segment is zero.
+    return ca.if_else(first < last, -depth(solid, a + deepest * (b - a)), away)
+
+
+def rounded_segment_distance(solid: Polytope, a: ca.SX, b: ca.SX, width: float) -> ca.SX:
+    """Return `segment_distance` less a little: smooth where another edge or end becomes nearest.
+
+    Beside a face along which it lies a segment is nearest at one end, or at the next: an optimum
+    that goes by there is on a kink of the distance, about which solvers go to and fro. By
+    -width log(sum of exp(-distance / width)) over n edges and ends, never more than the least of
+    them and less by width log(n) at most.
+
+    Parameters
+    ----------
+    solid : Polytope
+        With few edges: derivatives are those of all of them.
+    a, b : SX (3,) [m]
+    width : float [m]
+    """
+    edges = [between_segments(a, b, ca.SX(c), ca.SX(d)) for c, d in solid.edges]
+    away = ca.vertcat(outside(solid, a), outside(solid, b), *edges)
+    least, sharp = ca.mmin(away), segment_distance(solid, a, b)
+    less = width * ca.log(ca.sum1(ca.exp((least - away) / width)))
+    return ca.if_else(sharp < 0, sharp, least) - less
+
+
+def _deepest(a: ca.SX, b: ca.SX, first: ca.SX, last: ca.SX) -> ca.SX:
+    """Return the share of a segment where it is deepest, from depths (f,) at its ends.
+
+    Between two shares it is inside; elsewhere depths have no slope.
+    """
+    share, near, far = ca.SX.sym("share"), ca.SX.sym("near", a.numel()), ca.SX.sym("far", b.numel())
+    slope = ca.gradient(mean_depth(near + share * (far - near)), share)
+    along = ca.Function("along", [share, near, far], [slope], {"cse": True})
+
+    def rises(x: ca.SX) -> ca.SX:
+        falls_off = ca.logic_and(x > first, along(x, a, b) < 0)
+        return ca.logic_or(x > last, falls_off)
+
+    low, high = halve_segment(rises)
+    return ca.if_else(low <= 0, 0, ca.if_else(high >= 1, 1, (low + high) / 2))
+
+
+def _depths(solid: Polytope, x: ca.SX) -> ca.SX:
+    return ca.DM(solid.offsets) - ca.DM(solid.normals) @ x
+
+
+def _facet(solid: Polytope, x: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Return the height above the facet that is most exceeded, and whether its foot is on it."""
+    normals, offsets = ca.DM(solid.normals), ca.DM(solid.offsets)
+    heights = normals @ x - offsets
+    rows = ca.horzcat(normals, offsets)
+    most, row = heights[0], ca.SX(rows[0, :])
+    for k in range(1, rows.rows()):
+        more = heights[k] > most
+        most, row = ca.fmax(heights[k], most), ca.if_else(more, rows[k, :], row)
+    height = ca.dot(row[:3], x.T) - row[3]
+    foot = x - height * row[:3].T
+    return height, ca.mmax(normals @ foot - offsets) <= TINY
+
+
+def _edge(solid: Polytope, distance: Callable[[ca.SX, ca.SX], ca.SX]) -> tuple[ca.SX, ca.SX]:
+    """Return both ends of the edge with the least distance."""
+    least, ends = ca.SX(np.inf), ca.SX.zeros(6)
+    for c, d in solid.edges:
+        away = distance(ca.SX(c), ca.SX(d))
+        ends = ca.if_else(away < least, ca.DM(np.concatenate([c, d])), ends)
+        least = ca.fmin(away, least)
+    return ends[:3], ends[3:]
+
+
+def _inside(solid: Polytope, a: ca.SX, b: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Return the shares of a segment where it enters and where it leaves, reversed if it does not.
+
+    The line is cut by the facets one after another [Cyrus, Beck 1978].
+    """
+    first, last = ca.SX(0), ca.SX(1)
+    for n, offset in zip(solid.normals, solid.offsets, strict=True):
+        start, end = (ca.dot(ca.DM(n), x) - offset for x in (a, b))
+        across = start - end
+        cut = start / ca.if_else(across == 0, 1, across)
+        enters = ca.if_else(end > 0, 2, cut)  # wholly above a facet it is outside
+        first = ca.fmax(first, ca.if_else(start > 0, enters, 0))
+        last = ca.fmin(last, ca.if_else(ca.logic_and(start <= 0, end > 0), cut, 1))
+    return first, last
