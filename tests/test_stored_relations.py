@@ -11,6 +11,8 @@ from nsopt import (
     ContactLaw,
     Flores,
     Frame,
+    Hertz,
+    KelvinVoigt,
     Mechanism,
     MoreauJean,
     PlaneContact,
@@ -64,6 +66,45 @@ def check_all(data):
 def test_runs_contradict_nothing(runs, coordinates, options):
     data = run(coordinates, **options) if options else runs[coordinates]
     assert np.nanmax(data["impulse"]) > 0
+    check_all(data)
+
+
+def dropped(height, **options):
+    """A ball that falls onto a floor, where it stays; ``law`` of a compliant one."""
+    ball = Body("ball", 1.0, position=(0, 0, height), point_mass=True)
+    floor, law = (
+        PlaneContact("floor", Frame(GROUND), Frame(ball), law=ROUGH),
+        options.pop("law", None),
+    )
+    floor = floor if law is None else CompliantContact("floor", floor, law)
+    d = assemble(Mechanism([ball]), [floor], (0, 0, -9.81))
+    steps = options.pop("steps", StepBounds(1e-6, 1e-3))
+    return simulate(d, duration=0.3, steps=steps, progress=False, check=None, **options).data
+
+
+@pytest.mark.parametrize("law", [Hertz(1e6), Flores(1e6), KelvinVoigt(1e5, damping_coefficient=9)])
+def test_an_impact_on_a_compliant_floor_contradicts_nothing(law):
+    """Its forces are those at the times, its impulses means of steps."""
+    data = dropped(0.05, law=law)
+    assert np.nanmax(data["impact_impulse"]) > 0
+    check_all(data)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"times": np.array([0.2, 0.3])},
+        {"store_every": 10**6},
+        {"height": 1e-6},
+        {"height": 1e-6, "steps": StepBounds(1e-3, 1e-3)},
+    ],
+    ids=["times", "store_every", "step", "fixed"],
+)
+def test_what_stops_between_two_rows_contradicts_nothing(options):
+    """At both the body is at rest, yet it moved."""
+    data = dropped(**{"height": 0.05, **options})
+    assert abs(data["body_velocity"]).max() < 1e-9
+    assert np.ptp(data["body_position"].values[..., 2]) > 0.9 * options.get("height", 0.05)
     check_all(data)
 
 
