@@ -2,7 +2,8 @@
 
 Daemon threads live on while a process ends, and LLVM must not work then: its memory is gone. So a
 job consists of short turns, and after the one under way none begins. What comes before its turns
-is Python alone, and may be left at any place.
+is Python alone, and may be left at any place by a process that ends. One that is forked waits for
+it: locks that it holds would stay locked in the other.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ _jobs: SimpleQueue[Job] = SimpleQueue()
 _ending = threading.Event()
 _lock = threading.Lock()
 _turn = threading.Lock()  # held while LLVM works: a process forked then would wait for it for ever
+_beginning = threading.Lock()  # held before turns, see above
 _thread: threading.Thread | None = None
 
 
@@ -38,7 +40,10 @@ def begin(job: Job) -> None:
 def _work() -> None:
     while not _ending.is_set():
         try:
-            _work_on(_jobs.get()())
+            job = _jobs.get()
+            with _beginning:
+                turns = job()
+            _work_on(turns)
         except Exception:  # told as that of any thread; the other jobs are still done
             told = (*sys.exc_info(), threading.current_thread())
             threading.excepthook(threading.ExceptHookArgs(told))
@@ -51,15 +56,25 @@ def _work_on(turns: Iterator[None]) -> None:
                 return
 
 
+def _hold() -> None:
+    _beginning.acquire()
+    _turn.acquire()
+
+
+def _release() -> None:
+    _turn.release()
+    _beginning.release()
+
+
 def _forget() -> None:
     """In a process that was forked: its thread and jobs are those of the other."""
     global _jobs, _thread, _lock
     _jobs, _thread, _lock = SimpleQueue(), None, threading.Lock()
-    _turn.release()
+    _release()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_turn.acquire, after_in_parent=_turn.release, after_in_child=_forget)
+    os.register_at_fork(before=_hold, after_in_parent=_release, after_in_child=_forget)
 
 
 def _end() -> None:

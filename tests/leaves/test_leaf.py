@@ -193,3 +193,30 @@ raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 """
     command = [sys.executable, "-W", "ignore", "-c", script]
     assert subprocess.run(command, check=False).returncode == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_process_that_is_forked_while_a_text_is_written_writes_its_own():
+    """What calls others is machine code from the beginning, so its text is written at once."""
+    script = """
+import os, signal, time
+import casadi as ca
+from nsopt.leaves import Leaf
+x, p = ca.SX.sym("x"), ca.SX(0, 1)
+values = [x]
+for k in range(20000):
+    values.append(ca.sin(values[-1]) * (1 + k))
+inner = ca.Function("inner", [x], [2 * x], {"never_inline": True})
+big = Leaf(ca.Function("big", [x, p], [ca.vertcat(*values)]))
+big.code, big.improve()
+time.sleep(0.1)
+pid = os.fork()
+if pid == 0:
+    signal.alarm(60)
+    (y,) = Leaf(ca.Function("calls", [x, p], [inner(x)]))([3], [])
+    os._exit(int(y != 6))
+code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+os._exit(int(code != 0))
+"""
+    command = [sys.executable, "-W", "ignore", "-c", script]
+    assert subprocess.run(command, check=False).returncode == 0
