@@ -24,6 +24,10 @@ from nsopt.simulation.step_kernel import StepKernel
 Array = NDArray[np.float64]
 
 
+SAVED = 0.9
+"""Of the time of interpreted steps, what machine code saves: it is 10 to 28 times as fast."""
+
+
 @dataclass(frozen=True)
 class Compiled:
     """Steps solved by Newton in machine code, many in one call.
@@ -88,11 +92,17 @@ class Chain:
     ) -> None:
         how = (acceptance, control, options.newton)
         self._attempt, self.seconds = _kernel(dynamics, scheme, *how)
+        self._interpreted = self._attempt.interpreted
         self._chunk = options.chunk
         self._at_end = scheme.forces_at_end
         self._run, self._reason, self._force = run, control.description, scales.force
         self._scales = scales
         self._parameters = self._bounded(run.steps.h_min, run.steps.h_max, run.t_end)
+
+    @property
+    def excess(self) -> float:
+        """Seconds of the processor that machine code from the beginning would have saved."""
+        return SAVED * (self._attempt.interpreted - self._interpreted)
 
     def begin(self, start: Start, h: float | None = None) -> Array:
         """Return the state (nz,) of a chain at the start of its run, by default with h_max."""

@@ -149,6 +149,11 @@ class Driver:
         return self._chain.seconds if self._chain else 0.0
 
     @property
+    def excess(self) -> float:
+        """As of the `Chain` [s]."""
+        return self._chain.excess if self._chain else 0.0
+
+    @property
     def state(self) -> DriverState:
         """The state from which another driver of the same run goes on bit by bit."""
         z = None if self._chain is None else self._z

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from time import perf_counter
+from time import perf_counter, thread_time
 
 import casadi as ca
 import numpy as np
@@ -48,6 +48,11 @@ class StepKernel(StepRules):
     newton : Newton
     states : bool
         Whether records tell the state after each attempt, too.
+
+    Attributes
+    ----------
+    interpreted : float [s]
+        Of the processor, that calls took so far while code was interpreted.
     """
 
     def __init__(
@@ -70,6 +75,7 @@ class StepKernel(StepRules):
         self._step = StepCode.of(program.parts, program.given, found, limit)
         self._size, self._judged = (column_leaf(f) for f in (self.size, self.judge))
         self._checks, self._recorded = program.ends[-1].numel(), sum(sizes)
+        self.interpreted = 0.0
         self._kept = self._step.addresses.kept
         self._packed = self._pack(self._kept)
         for leaf in self._leaves:
@@ -145,9 +151,11 @@ class StepKernel(StepRules):
             if level != INTERPRETED:
                 count = attempts
             part = range(made, min(made + count, attempts))
-            begin = perf_counter()
+            begin, busy = perf_counter(), thread_time()
             new = run(code, part)
             seconds = perf_counter() - begin
+            if level == INTERPRETED:
+                self.interpreted += thread_time() - busy
             for leaf in self._leaves:
                 leaf.spend(seconds)
             made += new

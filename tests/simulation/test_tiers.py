@@ -1,11 +1,14 @@
 """Steps that are interpreted and steps by machine code have the same bits."""
 
+from time import thread_time
+
 import numpy as np
 import pytest
 
 from nsopt import (
     GROUND,
     Body,
+    Check,
     Composition,
     ContactLaw,
     Frame,
@@ -83,3 +86,24 @@ def test_many_states_go_on_by_machine_code(monkeypatch):
         batch.step()
         found.append(batch.q)
     np.testing.assert_array_equal(*found)
+
+
+def test_a_run_counts_for_its_check_what_machine_code_would_take(monkeypatch):
+    """Which repetitions there are does not depend on what code is ready."""
+    monkeypatch.setattr(leaf, "SOON", np.inf)
+    seconds, call, measure = [], StepKernel.__call__, Check.measure
+
+    def timed(kernel, *given):
+        begin = thread_time()
+        found = call(kernel, *given)
+        seconds.append(thread_time() - begin)
+        return found
+
+    def told(check, of, *given):
+        told.took, told.counted = sum(seconds), of.seconds
+        return measure(check, of, *given)
+
+    monkeypatch.setattr(StepKernel, "__call__", timed)
+    monkeypatch.setattr(Check, "measure", told)
+    simulate(rods(worn), duration=0.8, steps=StepBounds(H, H), check=Check(), progress=False)
+    assert 0 < told.counted < told.took / 2

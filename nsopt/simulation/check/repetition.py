@@ -54,7 +54,7 @@ class CheckedRun(NamedTuple):
     run: Run
     method: Method
     history: History
-    seconds: float  # of its steps alone
+    seconds: float  # of its steps alone: of the processor, by machine code
     start_seconds: float  # before the first of them
     record_seconds: float  # after the last of them
 
