@@ -54,7 +54,7 @@ def claimed(path: Path, remedy: str) -> Iterator[None]:
         yield
         return
     place = path.with_name(f"{path.name}.lock")
-    lock = _locked(path, place, remedy)
+    lock = _lock(path, place, remedy)
     try:
         yield
     finally:
@@ -63,10 +63,10 @@ def claimed(path: Path, remedy: str) -> Iterator[None]:
         os.close(lock)
 
 
-def _locked(path: Path, place: Path, remedy: str) -> int:
+def _lock(path: Path, place: Path, remedy: str) -> int:
     """Return the open lock file, locked."""
     while True:
-        lock = _opened(place)
+        lock = _open(place)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -85,7 +85,7 @@ def _locked(path: Path, place: Path, remedy: str) -> int:
     return lock
 
 
-def _opened(place: Path) -> int:
+def _open(place: Path) -> int:
     """Return a lock file, open: no link, no other name of a file, no file with another content.
 
     Where others may write, they may put there what leads to a file of the user's.

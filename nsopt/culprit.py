@@ -26,7 +26,7 @@ def naming(*kinds: type) -> Iterator[None]:
         found = [(x, member) for x, _ in walk_tb(error.__traceback__) if (member := _of(x, kinds))]
         if not found:
             raise
-        raise ValueError(_told(*found[-1], error)) from error
+        raise ValueError(_tell(*found[-1], error)) from error
 
 
 def _of(frame: FrameType, kinds: tuple[type, ...]) -> Any:
@@ -36,7 +36,7 @@ def _of(frame: FrameType, kinds: tuple[type, ...]) -> Any:
     return own if isinstance(own, kinds) else next(others, None)
 
 
-def _told(frame: FrameType, member: Any, error: RuntimeError) -> str:
+def _tell(frame: FrameType, member: Any, error: RuntimeError) -> str:
     name = getattr(member, "name", None)
     named = f"{type(member).__name__}{f' {name!r}' if isinstance(name, str) else ''}"
     where = f" in its {frame.f_code.co_name}" if frame.f_locals.get("self") is member else ""

@@ -102,7 +102,7 @@ def interruptible() -> Iterator[Asked]:
             if len(_scopes) == 1 and _scopes[0].dropped:  # of an inner one the outer may ask
                 raise _interrupt()
         except Exception:
-            if asked() and _raised():
+            if asked() and _raise():
                 raise _interrupt() from None
             raise
 
@@ -132,11 +132,11 @@ def _scope(patience: int, notice: str = "") -> Iterator[Asked]:
         return
     scope, depth = _Scope(patience, notice), len(_scopes)
     _scopes.append(scope)
-    previous, raised = {} if depth else _installed(), False
+    previous, raised = {} if depth else _install(), False
     if not depth:
         _recall()
     try:
-        with nullcontext() if depth else _dropped_ones_raised_again():
+        with nullcontext() if depth else _raise_dropped_ones_again():
             yield interrupted
     except KeyboardInterrupt:
         raised = True
@@ -176,12 +176,12 @@ def _callers() -> Iterator[FrameType]:
         yield frame
 
 
-def _raised() -> bool:
+def _raise() -> bool:
     """Return whether the innermost scope has raised KeyboardInterrupt."""
     return bool(_scopes) and _scopes[-1].heard >= _scopes[-1].patience
 
 
-def _installed() -> dict[signal.Signals, Any]:
+def _install() -> dict[signal.Signals, Any]:
     """Handle the signals that nobody else does; return their handlers until now."""
     ours = (signal.default_int_handler, signal.SIG_DFL, _exit_at_once)
     previous = {number: signal.getsignal(number) for number in SIGNALS}
@@ -206,12 +206,12 @@ def _press(number: int, frame: FrameType | None) -> None:
 
 
 @contextmanager
-def _dropped_ones_raised_again() -> Iterator[None]:
+def _raise_dropped_ones_again() -> Iterator[None]:
     """Have Python tell of KeyboardInterrupts that it drops, and raise them again."""
     told = sys.unraisablehook
 
     def hook(dropped: sys.UnraisableHookArgs) -> None:
-        if issubclass(dropped.exc_type, KeyboardInterrupt) and _raised():
+        if issubclass(dropped.exc_type, KeyboardInterrupt) and _raise():
             _scopes[-1].dropped = True
             # What is raised here is dropped too, and a thread of `threading` takes locks that may
             # be held by what was going on.

@@ -74,7 +74,7 @@ def check_hash(path: Path) -> str:
         holder = file.get(GROUP, file)  # the file itself by 1.0.0
         stated = str(holder.attrs.get(HASH, ""))
         found = _hash(file) if stated else ""
-        changed = _changed(file) if stated != found else ""
+        changed = _find_changed(file) if stated != found else ""
     if stated != found:
         raise ValueError(
             f"the data of {str(path)!r} are not those that were saved, by their hash ({stated}, "
@@ -83,7 +83,7 @@ def check_hash(path: Path) -> str:
     return stated
 
 
-def _changed(file: h5py.File) -> str:
+def _find_changed(file: h5py.File) -> str:
     """Return the names of the variables and attributes that are not those that were saved."""
     try:
         stated = dict(json.loads(file[GROUP].attrs[HASHES]))
@@ -140,10 +140,10 @@ def _blocks(x: h5py.Dataset) -> Iterator[Any]:
 
 def _attributes(x: Any) -> dict[str, Any]:
     own = sorted({*x.attrs} - _OF_HDF5 - {HASH})
-    return {name: _listed(np.asarray(x.attrs[name])) for name in own}
+    return {name: _list(np.asarray(x.attrs[name])) for name in own}
 
 
-def _listed(x: Any) -> Any:
+def _list(x: Any) -> Any:
     # Of one number, versions of h5netcdf write a scalar or an array with one element.
     return np.atleast_1d(x).tolist() if x.dtype.kind in "biuf" else x.tolist()
 

@@ -122,7 +122,7 @@ class Commands(TyperGroup):
     def main(self, *args: Any, **options: Any) -> Any:
         """Run a command, or tell its help."""
         try:
-            with _written_output():
+            with _write_output():
                 return super().main(*args, **options)
         except typer.Exit as end:
             sys.exit(end.exit_code)
@@ -136,7 +136,7 @@ def command() -> Iterator[None]:
     written. A pipe whose reader has gone ends it without a word.
     """
     try:
-        with interruptible() as interrupted, warnings.catch_warnings(), _written_output():
+        with interruptible() as interrupted, warnings.catch_warnings(), _write_output():
             warnings.showwarning = _tell_warning
             yield
             if sys.stdout is not None:
@@ -147,12 +147,12 @@ def command() -> Iterator[None]:
         print("error: interrupted", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     except MemoryError as error:
-        print(f"error: {_told(error)}", file=sys.stderr)
+        print(f"error: {_tell(error)}", file=sys.stderr)
         raise typer.Exit(BAD_INPUT) from None
 
 
 @contextmanager
-def _written_output() -> Iterator[None]:
+def _write_output() -> Iterator[None]:
     """End with 4, and a line, where what is printed cannot be written."""
     for stream in filter(None, (sys.stdout, sys.stderr)):
         if isinstance(stream, io.TextIOWrapper):
@@ -164,7 +164,7 @@ def _written_output() -> Iterator[None]:
             raise
         _drop_output()
         if error.errno != errno.EPIPE:
-            print(f"error: cannot write the output: {_told(error)}", file=sys.stderr)
+            print(f"error: cannot write the output: {_tell(error)}", file=sys.stderr)
         raise typer.Exit(NOT_SAVED) from None
 
 
@@ -176,7 +176,7 @@ def _drop_output() -> None:
         os.close(nowhere)
 
 
-def _told(error: BaseException) -> str:
+def _tell(error: BaseException) -> str:
     """Return an error as one line."""
     if isinstance(error, MemoryError):
         return "not enough memory: take fewer steps, or keep fewer by --store-every"
@@ -191,7 +191,7 @@ def plain_errors(code: int = BAD_INPUT, remedy: str = "") -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
-        print(f"error: {error if str(error) else _told(error)}", file=sys.stderr)
+        print(f"error: {error if str(error) else _tell(error)}", file=sys.stderr)
         if remedy:
             print(remedy, file=sys.stderr)
         raise typer.Exit(NOT_SAVED if isinstance(error, NotWrittenError) else code) from error

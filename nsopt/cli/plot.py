@@ -127,7 +127,7 @@ def plot(
                 raise ValueError("--from and --to are of results, not of sweeps")
             loaded = [_sweep(path) for path in results]
         else:
-            loaded = [_between(result, begin, end) for result in _told_apart(results)]
+            loaded = [_between(result, begin, end) for result in _tell_apart(results)]
         check_writable(target)
         if what == "animation":
             animate(loaded[0], target, **given)
@@ -136,7 +136,7 @@ def plot(
         print(target)
 
 
-def _told_apart(paths: Sequence[Path]) -> list[Result]:
+def _tell_apart(paths: Sequence[Path]) -> list[Result]:
     """Return saved results, those of one title by the names of their files."""
     loaded = [Result.open(path) for path in paths]
     titles = [result.name for result in loaded]

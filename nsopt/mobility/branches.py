@@ -101,7 +101,7 @@ def _branch(
     first, last = held[0], held[-1]
     # With one free direction, a Taylor coefficient of g that is not zero leaves no other zero.
     alone = reduction.freedom == 1 and last < orders
-    pairs = [] if alone else _traced(reduction, piece, others)
+    pairs = [] if alone else _trace(reduction, piece, others)
     found = [x for pair in pairs for x in pair if x.finding is Finding.CONFIRMED]
     finding = Finding.REFUTED if alone else _finding(pairs)
     confirmed = finding is Finding.CONFIRMED
@@ -120,7 +120,7 @@ def _branch(
     )
 
 
-def _traced(
+def _trace(
     reduction: Reduction, piece: ConePiece, others: list[ConePiece]
 ) -> list[tuple[Trace, Trace]]:
     """Return the traces of directions of a piece and their opposites, up to one without motion."""

@@ -108,7 +108,7 @@ def _kept(rows: Prolongation, piece: ConePiece) -> list[ConePiece]:
         return []
     if rows.g.variables == 2:
         return [subspace(x[:, None]) for x in _lines(rows.g) if rows.continued(x)]
-    return list(_sampled(rows, piece.basis))
+    return list(_sample(rows, piece.basis))
 
 
 def _maximal(pieces: list[ConePiece]) -> list[ConePiece]:
@@ -129,14 +129,14 @@ def _lines(g: PolynomialMap) -> Iterator[Array]:
     largest = int(np.argmax(np.linalg.norm(forms.coefficients, axis=1)))
     by_power = np.zeros(degree + 1)
     by_power[degree - forms.exponents[:, 1]] = forms.coefficients[largest]
-    for root in _clustered(np.roots(np.trim_zeros(by_power, "f"))):
+    for root in _cluster(np.roots(np.trim_zeros(by_power, "f"))):
         x = np.array([1.0, root])
         x /= np.linalg.norm(x)
         if np.max(np.abs(forms.value(x))) < COMMON:
             yield basis @ x
 
 
-def _clustered(roots: NDArray[Any]) -> list[float]:
+def _cluster(roots: NDArray[Any]) -> list[float]:
     """Return real roots; those near each other by their mean, which is exact where they are one."""
     found, left = [], list(roots)
     while left:
@@ -149,7 +149,7 @@ def _clustered(roots: NDArray[Any]) -> list[float]:
     return found
 
 
-def _sampled(rows: Prolongation, basis: Array) -> Iterator[ConePiece]:
+def _sample(rows: Prolongation, basis: Array) -> Iterator[ConePiece]:
     """Yield pieces in a subspace, found from many starts."""
     rng = np.random.default_rng(2)
     known: list[ConePiece] = []

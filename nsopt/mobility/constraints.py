@@ -58,7 +58,7 @@ class LoopConstraints:
     ) -> None:
         if not isinstance(mechanism, Mechanism):
             raise TypeError(f"mobility is that of a Mechanism, got {mechanism!r}")
-        mechanism = _restated(mechanism, parameters or {})
+        mechanism = _restate(mechanism, parameters or {})
         self.mechanism, self.t = mechanism, float(t)
         self.topology = Topology.of(mechanism)
         if not self.topology.cycles:
@@ -149,7 +149,7 @@ class LoopConstraints:
         arguments = [pose, self.symbols]
         body = bodies[-1].name
         twist, frame = ca.SX.sym("twist", 6), joint.frames[-1 if joint.frames[-1].body else 0]
-        turned = {body: _displaced(motions[body], self._state(motions).motion(frame).r, twist)}
+        turned = {body: _displace(motions[body], self._state(motions).motion(frame).r, twist)}
         moved = joint.residual(self._state(motions | turned))
         gradient = ca.substitute(ca.jacobian(moved, twist), twist, ca.SX.zeros(6))
         return _Condition(
@@ -299,14 +299,14 @@ class _Condition:
     gradient: ca.Function  # (the same) -> (rows, 6), by the twist of the last of the bodies
 
 
-def _displaced(motion: Motion, point: ca.SX, twist: ca.SX) -> Motion:
+def _displace(motion: Motion, point: ca.SX, twist: ca.SX) -> Motion:
     """Return the motion of a body after a small turn about a point, and a small translation."""
     turn = ca.skew(twist[:3])
     r = motion.r + turn @ (motion.r - point) + twist[3:]
     return Motion(r, motion.A + turn @ motion.A, motion.v, motion.w)
 
 
-def _restated(mechanism: Mechanism, values: Mapping[str, float]) -> Mechanism:
+def _restate(mechanism: Mechanism, values: Mapping[str, float]) -> Mechanism:
     """Return a mechanism with other values of its Parameters."""
     known = parameters_in((mechanism,))
     for name in values:

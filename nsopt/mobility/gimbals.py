@@ -26,7 +26,7 @@ def gimbal_locks(loops: LoopConstraints) -> tuple[tuple[str, str, str], ...]:
         for names in _triples(loop):
             if all(name in hinges for name in names):
                 axes = np.array([hinges[name] for name in names])
-                if _locked(axes, loops.size):
+                if _lock(axes, loops.size):
                     found.setdefault(frozenset(names), names)
     return tuple(found.values())
 
@@ -46,7 +46,7 @@ def _triples(loop: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
             yield loop[k], loop[(k + 1) % len(loop)], loop[(k + 2) % len(loop)]
 
 
-def _locked(axes: Array, size: float) -> bool:
+def _lock(axes: Array, size: float) -> bool:
     """Return whether three screws (3, 6) meet in a point and have directions in one plane."""
     e, moments = axes[:, :3], axes[:, 3:] / size
     # A point r with r x e = s for all three, by least squares.

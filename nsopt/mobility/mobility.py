@@ -68,7 +68,7 @@ def _find_mobility(constraints: LoopConstraints, order: int) -> Mobility:
     branches = branches_of(reduction, pieces)
     local = _local(reduction, branches)
     singular = _singular(reduction, branches, local)
-    tangent = spanned([b.piece for b in _confirmed(branches)], reduction.freedom)
+    tangent = spanned([b.piece for b in _confirm(branches)], reduction.freedom)
     cut_freedoms = sum(6 - constraints.owners.count(joint.name) for joint in constraints.cut)
     rows = 6 * len(constraints.cut)
     freedoms = constraints.n + cut_freedoms
@@ -91,7 +91,7 @@ def _find_mobility(constraints: LoopConstraints, order: int) -> Mobility:
     )
 
 
-def _confirmed(branches: tuple[MotionBranch, ...]) -> list[MotionBranch]:
+def _confirm(branches: tuple[MotionBranch, ...]) -> list[MotionBranch]:
     return [b for b in branches if b.finding is Finding.CONFIRMED]
 
 
@@ -99,7 +99,7 @@ def _local(reduction: Reduction, branches: tuple[MotionBranch, ...]) -> int | No
     """Return the local freedom."""
     if not reduction.redundant:
         return reduction.freedom
-    found = _confirmed(branches)
+    found = _confirm(branches)
     most = max((b.dimension for b in found), default=0)
     # A cusp that other motions pass may be more than a line.
     open_ones = [b for b in branches if b.finding is Finding.UNDECIDED and b.dimension > most]
@@ -118,7 +118,7 @@ def _singular(
         return False
     if local is None:
         return None
-    found = _confirmed(branches)
+    found = _confirm(branches)
     return bool(local) and not (len(found) == 1 and found[0].smooth and found[0].piece.linear)
 
 
@@ -126,8 +126,8 @@ def _shakiness(branches: tuple[MotionBranch, ...], order: int, local: int | None
     """Return the order before the first cone that is the tangent cone."""
     if local is None or any(b.finding is Finding.UNDECIDED for b in branches):
         return None
-    tangent = {id(b) for b in _confirmed(branches)}
-    if any(not b.both_ways for b in _confirmed(branches)):
+    tangent = {id(b) for b in _confirm(branches)}
+    if any(not b.both_ways for b in _confirm(branches)):
         return None
     for k in range(1, order + 1):
         if {id(b) for b in branches if b.first <= k <= b.last} == tangent:
@@ -140,7 +140,7 @@ def _rank_changes(
 ) -> bool | None:
     if local is None:
         return None
-    return any(b.freedom != reduction.freedom for b in _confirmed(branches))
+    return any(b.freedom != reduction.freedom for b in _confirm(branches))
 
 
 def _overconstrained(
@@ -150,5 +150,5 @@ def _overconstrained(
     if local is None:
         return None
     m, n = reduction.constraints.m, reduction.constraints.n
-    along = [b.freedom for b in _confirmed(branches)] or [reduction.freedom]
+    along = [b.freedom for b in _confirm(branches)] or [reduction.freedom]
     return min(m - n + k for k in along) > 0

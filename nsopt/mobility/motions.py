@@ -35,12 +35,12 @@ def followed(reduction: Reduction, branch: MotionBranch, step: float, count: int
         Coordinates u, zero at the posture; one array for each direction that was traced.
     """
     return [
-        reduction.columns * _followed(reduction, near / reduction.columns, step, count)
+        reduction.columns * _follow(reduction, near / reduction.columns, step, count)
         for near in branch.motion
     ]
 
 
-def _followed(reduction: Reduction, near: Array, step: float, count: int) -> Array:
+def _follow(reduction: Reduction, near: Array, step: float, count: int) -> Array:
     """Return the motion through the posture and a point near it, scaled."""
     points = [np.zeros_like(near), near]
     while len(points) <= count:

@@ -49,7 +49,7 @@ class Prolongation:
         rng = np.random.default_rng(0)
         for k in range(STARTS):
             later = rng.normal(size=(self.order - 2, len(direction))) * min(k, 1)
-            if self._solved(np.vstack([direction, later]), np.zeros((len(direction), 0)), MET):
+            if self._solve(np.vstack([direction, later]), np.zeros((len(direction), 0)), MET):
                 return True
         return False
 
@@ -63,9 +63,9 @@ class Prolongation:
             A basis.
         """
         s = start.copy()
-        return s if self._solved(s, within, EXACT) else None
+        return s if self._solve(s, within, EXACT) else None
 
-    def _solved(self, s: Array, within: Array, target: float) -> bool:
+    def _solve(self, s: Array, within: Array, target: float) -> bool:
         """Solve for the coefficients in place, by damped Gauss-Newton; say whether it succeeded."""
         E, damping = self._rows(s), 1e-3
         for _ in range(ITERATIONS):
@@ -79,7 +79,7 @@ class Prolongation:
                 -np.concatenate([E, np.zeros(J.shape[1])]),
                 rcond=None,
             )[0]
-            new = self._moved(s, step, within)
+            new = self._move(s, step, within)
             after = self._rows(new)
             if np.linalg.norm(after) < np.linalg.norm(E):
                 s[:], E, damping = new, after, damping / 10
@@ -111,7 +111,7 @@ class Prolongation:
         return np.hstack([first, later])
 
     @staticmethod
-    def _moved(s: Array, step: Array, within: Array) -> Array:
+    def _move(s: Array, step: Array, within: Array) -> Array:
         new, turns = s.copy(), within.shape[1]
         new[0] += within @ step[:turns]
         new[0] /= np.linalg.norm(new[0])

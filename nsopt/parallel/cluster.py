@@ -74,10 +74,10 @@ class Cluster:
         finished = as_completed(loop=self.client.loop)
         try:
             while waiting or under_way:
-                self._connected()
+                self._connect()
                 room = AT_ONCE - len(under_way) if 2 * len(under_way) <= AT_ONCE else 0
                 new = [waiting.popleft() for _ in range(min(room, len(waiting)))]
-                futures = self._submitted(packed, {k: arguments[k] for k in new})
+                futures = self._submit(packed, {k: arguments[k] for k in new})
                 under_way |= dict(zip(futures, new, strict=True))
                 finished.update(futures)
                 future = self._next(finished, len(waiting) + len(under_way))
@@ -106,7 +106,7 @@ class Cluster:
                 looked = time.monotonic()
         return next(finished)
 
-    def _connected(self) -> None:
+    def _connect(self) -> None:
         """Wait for the client, which tries to connect again as long as its timeout."""
         while self.client.status == "connecting":
             time.sleep(PAUSE)
@@ -117,7 +117,7 @@ class Cluster:
                 "for one to come back"
             )
 
-    def _submitted(self, packed: bytes, arguments: Mapping[int, bytes]) -> list[Any]:
+    def _submit(self, packed: bytes, arguments: Mapping[int, bytes]) -> list[Any]:
         if not arguments:
             return []
         # A task of its own, which is run again where the worker that had it is gone.

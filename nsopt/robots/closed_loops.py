@@ -223,11 +223,11 @@ class ClosedLoops:
         q, v, a, t = motion
         needed = np.asarray(d.mass(q, self._p)) @ a + _column(d.bias(q, v, self._p))
         needed -= _column(d.applied(t, q, v, self._p))
-        loads = self._balanced(motion, needed, rules)
+        loads = self._balance(motion, needed, rules)
         for _ in range(FRICTION_ITERATIONS if d.friction_joints else 0):
             before, friction_joints = loads, loads.reactions[:, list(d.friction_joints)]
             friction = _column(d.joint_friction(t, q, v, self._p, INSTANT, NONE, friction_joints))
-            loads = self._balanced(motion, needed - friction, rules)
+            loads = self._balance(motion, needed - friction, rules)
             size = np.max(np.abs(loads.reactions))
             if np.max(np.abs(loads.reactions - before.reactions)) <= CLOSED * max(size, 1.0):
                 return loads
@@ -238,7 +238,7 @@ class ClosedLoops:
             )
         return loads
 
-    def _balanced(self, motion: JointMotion, needed: Array, rules: Sequence[SharingRule]) -> Loads:
+    def _balance(self, motion: JointMotion, needed: Array, rules: Sequence[SharingRule]) -> Loads:
         """Return the loads whose generalized force is ``needed``."""
         in_v, C = self._entries[0], self._matrix(motion.q, motion.t)
         d = self.dynamics

@@ -180,7 +180,7 @@ class _CFiles:
             lines += [f"  casadi_{key}[{i}] = {word};" for i, word in enumerate(names)]
         work = [f"casadi_{key}" if self.sizes[key] else "0" for key in ("iw", "w")]
         lines += [f"  return {self.call}(casadi_arg, casadi_res, {', '.join(work)}, 0);", "}"]
-        return "\n".join([f'#include "{self.name}.h"', self._hidden(), *lines, ""])
+        return "\n".join([f'#include "{self.name}.h"', self._hide(), *lines, ""])
 
     def header(self) -> str:
         guard = f"{self.name.upper()}_H"
@@ -197,7 +197,7 @@ class _CFiles:
             ]
         )
 
-    def _hidden(self) -> str:
+    def _hide(self) -> str:
         """Return the inner functions, none of them visible outside, none with unused arguments."""
         text = self.inner
         for unwanted in (

@@ -75,7 +75,7 @@ def load_urdf(
     try:
         robot = parse(path)
         links, link_joints = links_of(robot), link_joints_of(robot)
-        placed([link.name for link in links], _rooted(links, link_joints, floating_base))  # a tree?
+        placed([link.name for link in links], _root(links, link_joints, floating_base))  # a tree?
         warn_of_unphysical(links, stacklevel=2)
         homes = homes_of(links, link_joints) if merge_fixed else {}
         if merge_fixed:
@@ -85,7 +85,7 @@ def load_urdf(
         link_joints = [replace(h, coordinate=offsets.get(h.name, 0.0)) for h in link_joints]
         names = _names_of_bodies(links, link_joints, {*homes})
         frames = _frames_of_merged(links, homes)
-        bodies, joints = build(*_renamed(links, _rooted(links, link_joints, floating_base), names))
+        bodies, joints = build(*_rename(links, _root(links, link_joints, floating_base), names))
         by_name = {body.name: body for body in bodies}
         mechanism = Mechanism(
             bodies,
@@ -107,7 +107,7 @@ def load_urdf(
     return mechanism
 
 
-def _rooted(
+def _root(
     links: Sequence[Link], link_joints: Sequence[LinkJoint], floating: bool
 ) -> list[LinkJoint]:
     """Return the joints with that of the root first, to the ground or none."""
@@ -130,7 +130,7 @@ def _names_of_bodies(
     return {x.name: _free(f"{x.name}_link", taken) for x in links if x.name in joints}
 
 
-def _renamed(
+def _rename(
     links: Sequence[Link], link_joints: Sequence[LinkJoint], names: Mapping[str, str]
 ) -> tuple[list[Link], list[LinkJoint]]:
     return (

@@ -140,7 +140,7 @@ class MoreauJean(UnifiedScheme):
         moved = coordinates_after(d, start, h, mean)
         end = one.end(moved, v, project)
         gap = h * rebound.judged(rate, more) * modes.closed
-        return Transition((balance,), end, gap, projection_work=_added(d, moved, end))
+        return Transition((balance,), end, gap, projection_work=_add(d, moved, end))
 
     def _restitution(self, d: Dynamics, start: Node, h: ca.SX) -> ca.SX:
         """Return e (ng,); of contacts that are brought to their walls none where they rest."""
@@ -181,7 +181,7 @@ class MoreauJean(UnifiedScheme):
             gap=gap,
             closure=d.closure(*end.at),
             energy_error=step.energy_error + lifted,
-            projection_work=_added(d, step.q, end),
+            projection_work=_add(d, step.q, end),
         )
 
     def _projects_contacts(self, d: Dynamics) -> bool:
@@ -215,7 +215,7 @@ class MoreauJean(UnifiedScheme):
         return "step by Variational(), whose contacts need no switch"
 
 
-def _added(d: Dynamics, q: ca.SX, end: Node) -> ca.SX:
+def _add(d: Dynamics, q: ca.SX, end: Node) -> ca.SX:
     """Return the energy at the end, less that at coordinates q before they are projected [J]."""
     known = (end.t, end.q, end.v, end.p), (end.t, q, end.v, end.p)
     after, before = (d.kinetic(*x) + d.potential(*x) for x in known)

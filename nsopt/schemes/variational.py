@@ -209,7 +209,7 @@ class Variational(Scheme):
         twists = d.twists(start.q, u, h * (1 - impact), p)
         arriving = d.momentum(end.q, twists, -h * (1 + impact), p) + impact * given
         meeting = KnownModes(mpcc, d, scales, closed * impact)
-        met = self._met(half, step, push * (1 - contacts.lasting), end, ca.SX(scales.time))
+        met = self._meet(half, step, push * (1 - contacts.lasting), end, ca.SX(scales.time))
         closes = (1 - contacts.closed) * (met.node.gap_rate(met.node.v) < 0)
         stated = d.restitution(p)
         e = self.impact.coefficients(stated, closes) * (1 - closes * met.rests(stated))
@@ -248,7 +248,7 @@ class Variational(Scheme):
         friction.state()
         rebound.press("contact", replace(meeting, closed=closed), end.gap_rate(v), more)
         mpcc.least_norm(("contact_end", "joint_end"))
-        first = self._counted(half, step.frozen, impact, moved)
+        first = self._count(half, step.frozen, impact, moved)
         joints = first.impulses.mu + mu
         errors = symmetric_errors((first, second), h, u, joints, impact=impact)
         whole = Step.of(Transition((first, second), replace(end, v=v)), h, errors)
@@ -269,13 +269,13 @@ class Variational(Scheme):
             walls=WallFigures(step.walls.depth, swing, first_hit, overdue, unplaced),
         )
 
-    def _met(self, half: Balance, step: Step, placing: ca.SX, end: Node, h: ca.SX) -> Approach:
+    def _meet(self, half: Balance, step: Step, placing: ca.SX, end: Node, h: ca.SX) -> Approach:
         """Return the approach, at the velocity of the start where nothing rebounds."""
         if not _rebounds(half.dynamics, end.p):
             return Approach(replace(end, v=half.before), ca.SX.zeros(end.gap.numel()))
         return met_at(half, step.v, placing, step.h, end, h)
 
-    def _counted(self, half: Balance, lasting: ca.SX, impact: ca.SX, moved: ca.SX) -> Balance:
+    def _count(self, half: Balance, lasting: ca.SX, impact: ca.SX, moved: ca.SX) -> Balance:
         """Return what counts of the first half: in impacts the work of loads on ``moved`` (nv,)."""
         d, node, off = half.dynamics, half.node, 1 - impact
         acting = ca.if_else(impact, half.before, half.after)

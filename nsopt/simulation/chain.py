@@ -97,7 +97,7 @@ class Chain:
         self._at_end = scheme.forces_at_end
         self._run, self._reason, self._force = run, control.description, scales.force
         self._scales = scales
-        self._parameters = self._bounded(run.steps.h_min, run.steps.h_max, run.t_end)
+        self._parameters = self._bound(run.steps.h_min, run.steps.h_max, run.t_end)
 
     @property
     def excess(self) -> float:
@@ -119,7 +119,7 @@ class Chain:
         run = [steps.h_min, steps.h_max, self._run.t_end, self._run.steps.part]
         return float(self._attempt.size(t, h, run))
 
-    def _bounded(self, *bounds: float) -> Array:
+    def _bound(self, *bounds: float) -> Array:
         """Return the parameters of a run with h_min, h_max, end [s]."""
         limits = (*bounds, self._run.steps.part)
         return ChainParameters(self._run.p, limits, self._scales.numbers).vector
@@ -128,7 +128,7 @@ class Chain:
         """Return a single step of ``h`` [s], or less at the end of the run, if it is accepted."""
         # The step is what is left to this end; bounds above that, so that no round-off matters.
         end, bound = min(start.t + h, self._run.t_end), 2 * h
-        run = self._run_attempts(self.resume(z, start, bound), self._bounded(bound, bound, end))
+        run = self._run_attempts(self.resume(z, start, bound), self._bound(bound, bound, end))
         # Where an event ended the step, more of them were taken.
         return replace(run, accepted=run.accepted.at(slice(1)))
 

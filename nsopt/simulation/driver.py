@@ -240,9 +240,9 @@ class Driver:
                     taken = self._steps_by(self._fallbacks.law, taken.refused)
                 if not len(taken.accepted):
                     raise error.among(taken.refused) from None
-        return self._resumed(chain, taken, h)
+        return self._resume(chain, taken, h)
 
-    def _resumed(self, chain: Chain, taken: FallbackSteps, h: float) -> AcceptedSteps:
+    def _resume(self, chain: Chain, taken: FallbackSteps, h: float) -> AcceptedSteps:
         """Return steps after which the chain goes on with h."""
         self._z, self._refused = chain.resume(self._z, taken.accepted.end, h), taken.refused
         return taken.accepted

@@ -65,7 +65,7 @@ class FallbackStepper:
             try:
                 accepted = stepper.step(start, t_end, levels)
             except StepError as error:
-                tried += [self._labelled(attempt, taken) for attempt in error.tried]
+                tried += [self._label(attempt, taken) for attempt in error.tried]
                 if taken is scheme:
                     own = error if own is None else own.joined(error)
                 continue
@@ -75,7 +75,7 @@ class FallbackStepper:
         assert own is not None  # the scheme itself is always tried
         raise own.among(tried)
 
-    def _labelled(self, attempt: str, taken: Scheme) -> str:
+    def _label(self, attempt: str, taken: Scheme) -> str:
         """Return the text of an attempt, with the scheme that made it where it is another one."""
         label, separator, text = attempt.partition(": ")
         return f"{label} {named(self._steppers[0][0], taken)}".strip() + separator + text

@@ -49,7 +49,7 @@ class StepProgram:
         self.dynamics, self.scheme = d, scheme
         d = recall_calls(d)
         modes = Mpcc("modes")
-        start, h, scales = _stated_start(modes, d, scheme, numbers)
+        start, h, scales = _state_start(modes, d, scheme, numbers)
         given, self.blocks = modes.p, tuple(block.symbol for block in modes.parameters)
         start = scheme.add_modes(modes, d, start, h, scales)
         first = modes.after("step")
@@ -106,7 +106,7 @@ class StepProgram:
         return self._checks.describe(row, value, limit)
 
 
-def _stated_start(
+def _state_start(
     m: Mpcc, d: Dynamics, scheme: Scheme, numbers: Scales | None
 ) -> tuple[StepStart, ca.SX, Scales]:
     """Return the start of a step, the largest h, and the scales, stated as parameters."""

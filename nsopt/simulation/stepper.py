@@ -136,7 +136,7 @@ class Stepper:
                 points = tuple(s.point for s in solutions)
                 credit = min(self.state.credit + EARNED * end.h[0] / self.trial, MOST)
                 self.state = StepperState(self._next_trial(end, bounds), points, credit)
-                return self._accepted(start, end, tuple(tried), iterations, seconds, t_end, label)
+                return self._accept(start, end, tuple(tried), iterations, seconds, t_end, label)
             tried.append(f"{label}: {fault.text}")
             unphysical = fault.unphysical
         self.state = replace(self.state, points=())
@@ -245,7 +245,7 @@ class Stepper:
         factor = float(self._judge(end)[1][0])
         return min(max(bounds.h_max * factor, self._steps.h_min), self._steps.h_max)
 
-    def _accepted(
+    def _accept(
         self,
         start: Start,
         end: StepEnd,

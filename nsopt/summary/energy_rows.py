@@ -29,7 +29,7 @@ def energy(data: xr.Dataset) -> list[Row]:
     rows = [("energy", f"{total[0]:.6g} J at the start, {total[-1]:.6g} J at the end{given}")]
     loss, taken = data["dissipated_energy"].values, taken_by_contacts(data)
     if dissipates(data):
-        lost = _told(loss[-1], data)
+        lost = _tell(loss[-1], data)
         rows.append(("energy lost", f"{lost:.3g} J at the end{_where_lost(data, lost, taken)}"))
         gained = float(np.max(np.maximum.accumulate(loss) - loss))
         if data.attrs["scheme_name"] == "PaperStep" and gained > 0:
@@ -48,7 +48,7 @@ def energy(data: xr.Dataset) -> list[Row]:
     return rows
 
 
-def _told(energy: float, data: xr.Dataset) -> float:
+def _tell(energy: float, data: xr.Dataset) -> float:
     """Return an energy [J] without what rounding leaves."""
     return energy if abs(energy) > ROUND_OFF * measure_exchange(data) else 0.0
 
@@ -61,7 +61,7 @@ def _where_lost(data: xr.Dataset, loss: float, taken: float | None) -> str:
         return f", {others}"
     if taken < -BALANCE * whole:
         return f"; contacts give {-taken:.3g} J: the steps add energy to them"
-    taken = _told(max(taken, 0.0), data)
+    taken = _tell(max(taken, 0.0), data)
     if taken > loss and f"{taken:.3g}" != f"{loss:.3g}":
         return f"; contacts take {taken:.3g} J, and the steps add the difference"
     rest = others if forces_dissipate(data) else "by the steps"

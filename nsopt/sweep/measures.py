@@ -114,7 +114,7 @@ def measured(
     values = {}
     for name, measure in measures.items():
         try:
-            values[name] = _labelled(measure(result))
+            values[name] = _label(measure(result))
         except Exception as error:  # anything may go wrong in what a user writes
             raise ValueError(f"measure {name!r}: {type(error).__name__}: {error}") from error
         if twice := {*map(str, values[name].dims)} & {*taken}:
@@ -122,7 +122,7 @@ def measured(
     return values
 
 
-def _labelled(value: Any) -> xr.DataArray:
+def _label(value: Any) -> xr.DataArray:
     """Return floats with labels along dimensions, as few coordinates as that takes."""
     import xarray as xr
 

@@ -158,7 +158,7 @@ class CompliantContact(Force):
                 "leave out: give the contact to the mechanism as it is, or let a joint such as "
                 "Distance move a body with the wall"
             )
-        return ca.sum1(ca.vertcat(*(self._stored(s, gap) for gap in gaps)))
+        return ca.sum1(ca.vertcat(*(self._store(s, gap) for gap in gaps)))
 
     def loads(self, s: State) -> list[Load]:
         return [load for x in self._surfaces(s) for load in x.losing]
@@ -174,7 +174,7 @@ class CompliantContact(Force):
         pressure = ca.sum1(ca.vertcat(*(x.elastic + x.damping for x in surfaces)))
         return [Output("depth", deep, "m"), Output("force", pressure, "N")]
 
-    def _stored(self, s: State, gap: Gap) -> ca.SX:
+    def _store(self, s: State, gap: Gap) -> ca.SX:
         energy = self.law.energy(s, self._depth(s, gap))
         return energy if self.reaches else _touching(gap) * energy
 

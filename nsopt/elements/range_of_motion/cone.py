@@ -89,18 +89,18 @@ class Cone:
 
     def edge(self, count: int = 361) -> tuple[Array, Array]:
         """Return longitudes [0, 2 pi] and latitudes [rad] of points on the edge, each (count,)."""
-        x, _, _ = self._sampled(count)
+        x, _, _ = self._sample(count)
         psi = np.unwrap(np.arctan2(x[1], x[0]))
         return psi - FULL * np.round(psi[0] / FULL), np.hypot(*x)
 
-    def _sampled(self, count: int) -> list[Array]:
+    def _sample(self, count: int) -> list[Array]:
         curve, l = self.curve(), ca.SX.sym("l")
         jet = ca.Function("edge", [l], list(curve.piece(l).jet(l)))
         lengths = np.linspace(0, 1, count) * float(curve.period)
         return [np.asarray(part) for part in jet.map(count)(lengths)]
 
     def _check_edge(self) -> None:
-        x, dx, _ = self._sampled(CHECKED)
+        x, dx, _ = self._sample(CHECKED)
         sigma = np.hypot(*x)
         if (k := int(np.argmax(sigma))) >= 0 and sigma[k] > np.pi + SAME:
             raise ValueError(

@@ -51,7 +51,7 @@ class Nearest(NamedTuple):
 
 def nearest(curve: Curve, u: ca.SX) -> Nearest:
     """Return the point of ``curve`` nearest to the unit vector ``u`` (3,)."""
-    candidates = [_refined(curve, u, bracket) for bracket in _highest_two(curve, u)]
+    candidates = [_refine(curve, u, bracket) for bracket in _highest_two(curve, u)]
     best = candidates[0].replaced_by(candidates[1], candidates[1].height > candidates[0].height)
     grid = curve.period / GRID
     piece, l = curve.piece(best.low), ca.floor(best.start / grid + 0.5) * grid
@@ -101,7 +101,7 @@ class _Bracket(NamedTuple):
         return _Bracket(*(ca.if_else(where, b, a) for a, b in zip(self, other, strict=True)))
 
 
-def _refined(curve: Curve, u: ca.SX, bracket: _Bracket) -> _Bracket:
+def _refine(curve: Curve, u: ca.SX, bracket: _Bracket) -> _Bracket:
     """Return the bracket with the maximum that Newton's method finds, safe by bisection."""
     low, high, l, _ = bracket
     piece = curve.piece(low)

@@ -72,14 +72,14 @@ class RelativeMotions:
         r = -ca.SX(A) @ begin.c
         v = w = ca.SX.zeros(3)
         for link in links:
-            r, v = _shifted(r, v, w, A, link.placement.c)
+            r, v = _shift(r, v, w, A, link.placement.c)
             A = _product(A, link.placement.A)
             R, slide = self._freedom(link)
             along = ca.SX(A) @ slide
             r, v = r + along, v + ca.cross(w, along)
             A, rates = ca.SX(A) @ R, link.rates(self._v)
             w, v = w + A @ (link.turn @ rates), v + A @ (link.slide @ rates)
-        r, v = _shifted(r, v, w, A, end.c)
+        r, v = _shift(r, v, w, A, end.c)
         return Motion(r, ca.SX(_product(A, end.A)), v, w)
 
     def _freedom(self, link: TreeLink) -> tuple[ca.SX, ca.SX]:
@@ -95,7 +95,7 @@ class RelativeMotions:
         return step.rotation(u), link.slide * u
 
 
-def _shifted(r: ca.SX, v: ca.SX, w: ca.SX, A: ca.SX | np.ndarray, c: ca.SX) -> tuple[ca.SX, ca.SX]:
+def _shift(r: ca.SX, v: ca.SX, w: ca.SX, A: ca.SX | np.ndarray, c: ca.SX) -> tuple[ca.SX, ca.SX]:
     """Return position and velocity of the point at c in axes A that turn with w."""
     arm = ca.SX(A) @ c
     return r + arm, v + ca.cross(w, arm)

@@ -29,7 +29,7 @@ class ForceFunctions:
         applied, external, energy = -m.gradient(weight).T, ca.SX.zeros(m.v.numel()), weight
         controlled = ca.SX.zeros(m.v.numel())
         for force, work in m.forces:
-            loads = self._generalized(work.velocities)
+            loads = self._generalize(work.velocities)
             applied += loads
             external += loads if force.external else 0
             controlled += loads if force.feedback else 0
@@ -48,7 +48,7 @@ class ForceFunctions:
             **self._pressed(),
         }
 
-    def _generalized(self, loads: Iterable[tuple[ca.SX, ca.SX]]) -> ca.SX:
+    def _generalize(self, loads: Iterable[tuple[ca.SX, ca.SX]]) -> ca.SX:
         zero = ca.SX.zeros(self._symbolic.v.numel())
         return sum((ca.jacobian(u, self._symbolic.v).T @ force for u, force in loads), zero)
 
@@ -143,7 +143,7 @@ class ForceFunctions:
                 )
             friction_joints.append(m.joints().index(joint))
             over = FrictionStep(h, z[states], reactions[:, k], creep[k])
-            friction += self._generalized([element.friction(m.state, over)])
+            friction += self._generalize([element.friction(m.state, over)])
         known = [m.t, m.q, m.v, m.p, h, z]
         ends = (force.advance_states(m.state, h, z[m.states_of(force)]) for force in m.stateful)
         end, total = ca.vertcat(ca.SX(0, 1), *ends), m.evaluated(friction)

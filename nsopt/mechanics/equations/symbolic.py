@@ -75,7 +75,7 @@ class SymbolicMechanism:
         virtual = ca.vertcat(self.displacement, *self.twists.values(), *self.rates.values())
         self._at_rest = [virtual], [ca.SX.zeros(virtual.numel())]
         short = self.coordinates.between(self.q, self.v, value, self.displacement)
-        seen = None if short is None else self._displaced(short)
+        seen = None if short is None else self._displace(short)
         self.state = State(self.t, self._displaced_motions(), symbols, seen, self._turned)
         z = self.q[self.n_joint_coordinates :]
         self.state.internal |= {e.name: z[self.states_of(e)] for e in self.stateful}
@@ -95,7 +95,7 @@ class SymbolicMechanism:
             motions[owner] = Motion(r + twist[:3], axes, v + rate[:3], w + rate[3:])
         return motions
 
-    def _displaced(
+    def _displace(
         self, short: Callable[[Frame, Frame], Motion]
     ) -> Callable[[Frame, Frame], Motion]:
         """Return motions of frames as seen from others, those of their bodies virtual."""

@@ -134,7 +134,7 @@ class Search:
         place, left = self._nearest(), set[int]()
         for _ in range(2 * column(self._on.distance(self._t, self._q, self._p)).size):
             inside = np.flatnonzero(column(self._on.distance(self._t, place.q, self._p)) < -CLOSED)
-            pulled = self._pulled(place) - left
+            pulled = self._pull(place) - left
             touching = (set(self._touching) | set(inside)) - pulled
             if not place.closed or touching == set(self._touching):
                 break
@@ -198,7 +198,7 @@ class Search:
         """Return how far a displacement moves the bodies: turns, or ways over the size."""
         return reach(self._on.poses, self._q, self._root @ y, self._p)
 
-    def _bounded(self, move: Array) -> Array:
+    def _bound(self, move: Array) -> Array:
         return move * min(1.0, LONGEST / max(self._reach(move), 1e-300))
 
     def _close(self, place: _Place) -> _Place:
@@ -220,7 +220,7 @@ class Search:
         along = U.T @ place.error
         for damping in DAMPING:
             move = -(values / (values**2 + damping * largest**2) * along) @ V
-            moved = self._place(place.y + self._bounded(move))
+            moved = self._place(place.y + self._bound(move))
             if moved.open < (1 - 1e-4) * place.open:
                 return moved
         return None
@@ -230,19 +230,19 @@ class Search:
         for _ in range(50):
             if not place.closed:
                 break
-            move = self._bounded(self._shortening(place))
+            move = self._bound(self._shortening(place))
             if np.linalg.norm(move) <= NEAR_LEAST * np.linalg.norm(place.y):
-                return self._refined(place, move)
+                return self._refine(place, move)
             shorter = self._shorter(place, move)
             if shorter is None:
                 break
             place = shorter
         return place
 
-    def _refined(self, place: _Place, move: Array) -> _Place:
+    def _refine(self, place: _Place, move: Array) -> _Place:
         """Return where two last moves end, too short to be told from the displacement."""
         there = self._close(self._place(place.y + move))
-        there = self._close(self._place(there.y + self._bounded(self._shortening(there))))
+        there = self._close(self._place(there.y + self._bound(self._shortening(there))))
         return there if there.closed else place
 
     def _shorter(self, place: _Place, move: Array) -> _Place | None:
@@ -273,7 +273,7 @@ class Search:
         forces = np.linalg.lstsq(place.J.T, place.y, rcond=1e-10)[0]
         return np.asarray(forces, dtype=float)
 
-    def _pulled(self, place: _Place) -> set[int]:
+    def _pull(self, place: _Place) -> set[int]:
         """Return the touching contacts that would be pulled: they need not touch."""
         forces = self._forces(place)[len(place.error) - len(self._touching) :]
         size = np.max(np.abs(forces), initial=0.0)

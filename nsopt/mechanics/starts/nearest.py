@@ -76,7 +76,7 @@ def _by_tree(
     q, v = coordinates.start(refuse=False)
     found = Search(on, t, q, p, _stiffness(d, tree, (t, q, p))).nearest()
     r, turned, u, w = (np.asarray(x) for x in on.poses(found.q, v, p))
-    end = _moved(placed, r, turned, u, w).generalized_coordinates
+    end = _move(placed, r, turned, u, w).generalized_coordinates
     q, v = end.start(refuse=False)
     turning = _turning(d)
     angles = [name in turning for name in d.q_names[: len(q)]]
@@ -166,10 +166,10 @@ def _configurations(s: SymbolicMechanism) -> Configurations:
 
 def _placed(d: Dynamics, stated: Mechanism, state: State, p: Array) -> Mechanism:
     """Return the mechanism as if its bodies stated a state."""
-    return _moved(stated, *(np.asarray(x) for x in d.poses(*state, p)))
+    return _move(stated, *(np.asarray(x) for x in d.poses(*state, p)))
 
 
-def _moved(mechanism: Mechanism, r: Array, turned: Array, u: Array, w: Array) -> Mechanism:
+def _move(mechanism: Mechanism, r: Array, turned: Array, u: Array, w: Array) -> Mechanism:
     """Return the mechanism with its bodies at poses (3, nb), (4, nb), and with their velocities."""
     moved = []
     for k, body in enumerate(mechanism.bodies):

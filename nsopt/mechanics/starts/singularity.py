@@ -82,7 +82,7 @@ def _nearby(dynamics: Dynamics, t: float, q: Array, p: Array, free: Array) -> It
 def _closed(dynamics: Dynamics, t: float, q: Array, displacement: Array, p: Array) -> Array | None:
     """Return the closure matrix where Gauss-Newton closes the joints; None if not near enough."""
     begin, total = q, displacement
-    q = _moved(dynamics, q, displacement)
+    q = _move(dynamics, q, displacement)
     for _ in range(20):
         error = np.asarray(dynamics.closure(t, q, p)).ravel()
         C = np.asarray(dynamics.closure_matrix(t, q, p))
@@ -90,9 +90,9 @@ def _closed(dynamics: Dynamics, t: float, q: Array, displacement: Array, p: Arra
             near = AWAY / 4 < reach(dynamics.poses, begin, total, p) < 4 * AWAY
             return C if near else None
         step = np.asarray(-np.linalg.lstsq(C, error, rcond=1e-8)[0], dtype=float)
-        q, total = _moved(dynamics, q, step), total + step
+        q, total = _move(dynamics, q, step), total + step
     return None
 
 
-def _moved(dynamics: Dynamics, q: Array, displacement: Array) -> Array:
+def _move(dynamics: Dynamics, q: Array, displacement: Array) -> Array:
     return np.asarray(dynamics.renormalise(dynamics.retract(q, displacement))).ravel()

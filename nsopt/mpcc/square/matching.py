@@ -129,14 +129,14 @@ def match_rows(mpcc: Mpcc, derivatives: RowDerivatives) -> list[int]:
     beside = np.union1d(balances, np.flatnonzero(~multiplier[stated[:equations]]))
     pairs = _in_their_places(pivots, beside, stated[beside], multiplier)
     if not pairs:
-        pairs = _matched(pivots.costs(balances, given), balances, given)
+        pairs = _match(pivots.costs(balances, given), balances, given)
     if any(cost >= ABSENT for *_, cost in pairs):  # coordinates without inertia: as stated
         return [int(k) for k in stated]
     for i, j, _ in pairs:
         match[i] = j
     first = np.flatnonzero(match[:before] >= 0)
     others, left = np.flatnonzero(match < 0), np.setdiff1d(np.arange(n), match)
-    pairs = _matched(pivots.costs_after(first, match[first], others, left), others, left)
+    pairs = _match(pivots.costs_after(first, match[first], others, left), others, left)
     for i, j, _ in pairs:
         match[i] = j
     # A multiplier that is nowhere takes its least norm; a row without any unknown holds or not.
@@ -223,13 +223,13 @@ class _Pivots:
     def costs_after(self, first: Indices, given: Indices, rows: Indices, columns: Indices) -> Array:
         """Return the same once the rows ``first`` gave their unknowns."""
         sizes, terms = zip(
-            *(_eliminated(J, first, given, rows, columns) for J in self._samples), strict=True
+            *(_eliminate(J, first, given, rows, columns) for J in self._samples), strict=True
         )
-        generic, size = _eliminated(self._generic, first, given, rows, columns)
+        generic, size = _eliminate(self._generic, first, given, rows, columns)
         return _costs(sizes, terms, generic > VANISHING * size)
 
 
-def _eliminated(
+def _eliminate(
     J: Array, first: Indices, given: Indices, rows: Indices, columns: Indices
 ) -> tuple[Array, Array]:
     """Return the sizes of the entries of a Schur complement, and those of their terms."""
@@ -260,7 +260,7 @@ def _costs(sizes: Sequence[Array], terms: Sequence[Array], pattern: NDArray[np.b
     return np.asarray(cost + ORDER * order)
 
 
-def _matched(costs: Array, rows: Indices, columns: Indices) -> list[tuple[int, int, float]]:
+def _match(costs: Array, rows: Indices, columns: Indices) -> list[tuple[int, int, float]]:
     """Return the cheapest pairs (row, column, cost)."""
     pairs = zip(*scipy.optimize.linear_sum_assignment(costs), strict=True)
     return [(int(rows[i]), int(columns[j]), float(costs[i, j])) for i, j in pairs]

@@ -163,9 +163,9 @@ def sections(mpcc: Mpcc, tolerances: Tolerances) -> tuple[Section, ...]:
 
 def _judged(mpcc: Mpcc, t: Tolerances) -> Iterator[tuple[Kind, str, Vector, tuple[str, ...]]]:
     for r in mpcc.equalities:
-        yield Kind.EQUALITY, r.name, t.equality * r.scale, _numbered(r.scale.size)
+        yield Kind.EQUALITY, r.name, t.equality * r.scale, _number(r.scale.size)
     for r in mpcc.inequalities:
-        labels = _numbered(r.scale.size) if r.sides is None else r.sides.labels
+        labels = _number(r.scale.size) if r.sides is None else r.sides.labels
         yield Kind.INEQUALITY, r.name, t.inequality * r.scale, labels
     for b in mpcc.pairs:
         yield Kind.SIGN, b.name, t.inequality * b.scales[0], tuple(f"G of {n}" for n in b.labels)
@@ -175,15 +175,15 @@ def _judged(mpcc: Mpcc, t: Tolerances) -> Iterator[tuple[Kind, str, Vector, tupl
         yield Kind.COMPLEMENTARITY, b.name, np.full(len(b.labels), t.complementarity), b.labels
     for side in ("lower", "upper"):
         for v in mpcc.variables:
-            labels = tuple(f"{side} of {n}" for n in _numbered(v.scale.size))
+            labels = tuple(f"{side} of {n}" for n in _number(v.scale.size))
             yield Kind.BOUNDS, v.name, t.bounds * v.scale, labels
     if np.isfinite(t.stationarity):
         for v in mpcc.variables:
             n = v.scale.size
-            yield Kind.STATIONARITY, v.name, np.full(n, t.stationarity), _numbered(n)
+            yield Kind.STATIONARITY, v.name, np.full(n, t.stationarity), _number(n)
 
 
-def _numbered(n: int) -> tuple[str, ...]:
+def _number(n: int) -> tuple[str, ...]:
     return tuple(f"[{i}]" for i in range(n))
 
 

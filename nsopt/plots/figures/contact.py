@@ -217,7 +217,7 @@ def gaps(*results: Result, over: str | None = None) -> Figure:
 
 def gaps_of_joint(ax: Axes, result: Result, contacts: list[int]) -> None:
     """Draw some gaps, and the wall at zero."""
-    values = _scaled_gaps(result, contacts)
+    values = _scale_gaps(result, contacts)
     ax.axhline(0, color="black", linewidth=0.8, zorder=1)
     for i in range(len(contacts)):
         ax.plot(
@@ -235,7 +235,7 @@ def gaps_of_joint(ax: Axes, result: Result, contacts: list[int]) -> None:
     style.axis_labels(ax, None, _gap_text(result, contacts))
 
 
-def _scaled_gaps(result: Result, contacts: list[int]) -> Array:
+def _scale_gaps(result: Result, contacts: list[int]) -> Array:
     """Return gaps over their clearances, of walls over typical openings, (time, contact)."""
     gap: Array = result["gap"].values[:, contacts]
     return gap / openings(result)[contacts]
@@ -262,7 +262,7 @@ def touching(ax: Axes, result: Result) -> None:
 
 def gap_map(ax: Axes, result: Result, contacts: list[int]) -> None:
     """Draw gaps as shades, a row for each contact, closed ones dark."""
-    values = _scaled_gaps(result, contacts)
+    values = _scale_gaps(result, contacts)
     count, time = len(contacts), result["time"].values
     shades = ax.pcolormesh(
         time,

@@ -59,7 +59,7 @@ class Sticks:
     def bodies(self, places: Array) -> list[list[Array]]:
         """Return the sticks of each body, (2, 3) each, joints being at given places."""
         return [
-            _joined(places[columns]) for name, columns in self._columns.items() if name is not None
+            _join(places[columns]) for name, columns in self._columns.items() if name is not None
         ]
 
     def ground(self, places: Array) -> Array:
@@ -81,7 +81,7 @@ class Sticks:
         return VIEWS[name](np.zeros(3))
 
 
-def _joined(points: Array) -> list[Array]:
+def _join(points: Array) -> list[Array]:
     if len(points) <= FEW:
         return [points[[a, b]] for a, b in combinations(range(len(points)), 2)]
     return [np.stack([points.mean(axis=0), point]) for point in points]

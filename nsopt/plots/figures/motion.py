@@ -129,7 +129,7 @@ def _components(
     names = _named(results, quantity, only)
     parts, title = _parts(quantity, component), quantity.title
     if quantity.impulsive and component is None:
-        parts, title = _drawn_components(results, quantity, names)
+        parts, title = _draw_components(results, quantity, names)
     results, text = across(results, over)
     size = (max(7.0, 3.6 * len(names)), 6.6 if len(parts) > 1 else 4.0)
     figure, axes = style.page(title, results, len(parts), len(names), size, sharex=True)
@@ -190,7 +190,7 @@ def _parts(quantity: _Quantity, component: str | None) -> Sequence[str]:
     return AXES if component is None else [component]
 
 
-def _drawn_components(
+def _draw_components(
     results: Sequence[Result], quantity: _Quantity, names: Sequence[str]
 ) -> tuple[list[str], str]:
     """Return the components that are not zero, and a title that names those that are."""

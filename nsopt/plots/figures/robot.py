@@ -59,7 +59,7 @@ def joint_torques(
     results, text = across(results, over)
     columns = [_panels(result, chosen) for result in results]
     titles = [p.title for p in max(columns, key=len)]
-    rows = [[_titled(column, text) for column in columns] for text in titles]
+    rows = [[_title(column, text) for column in columns] for text in titles]
     size = (max(7.5, 5.5 * len(results)), 0.9 + 2.6 * len(rows))
     figure, axes = style.page(
         "Joint reactions", results, len(rows), len(results), size, sharex=True
@@ -255,5 +255,5 @@ def _panels(result: Result, joints: Sequence[str]) -> list[Curves]:
     return panels
 
 
-def _titled(panels: Sequence[Curves], title: str) -> Curves:
+def _title(panels: Sequence[Curves], title: str) -> Curves:
     return next((p for p in panels if p.title == title), Curves(title, "", {}))

@@ -54,7 +54,7 @@ def measures(*sweeps: xr.Dataset, of: str | None = None, over: str | None = None
     (data,) = sweeps
     swept = _swept(data)
     across = _chosen(data, over, swept)
-    names = _shown(data, swept) if of is None else [of]
+    names = _show(data, swept) if of is None else [of]
     if of is not None and of not in data.data_vars:
         have = ", ".join(str(x) for x in data.data_vars if x != "stop_reason")
         raise ValueError(f"no measure {of!r} in this sweep; there are {have}")
@@ -141,7 +141,7 @@ def _chosen(data: xr.Dataset, over: str | None, swept: list[str]) -> str:
     return names[0] if over is None else over
 
 
-def _shown(data: xr.Dataset, swept: list[str]) -> list[str]:
+def _show(data: xr.Dataset, swept: list[str]) -> list[str]:
     """Return the measures of one value for each run."""
     known = [
         str(name)

@@ -34,7 +34,7 @@ def chosen(result: Result) -> list[Panel]:
         (bores, panels.bore_contacts),
         (not contacts and _any_drawn(_coordinates(result)), coordinates),
         (_any_drawn(_driven(result)), drives),
-        (_any_drawn(_steered(result)), inputs),
+        (_any_drawn(_steer(result)), inputs),
         (_any_drawn(_open(result)), gaps),
         (not contacts and _any_drawn(_moving(result)), velocities),
         (_any_drawn(_resisting(result)), resistance),
@@ -72,7 +72,7 @@ def drives(ax: Axes, result: Result) -> None:
 
 def inputs(ax: Axes, result: Result) -> None:
     """Draw the inputs."""
-    more = draw_lines(ax, result["time"].values, _steered(result))
+    more = draw_lines(ax, result["time"].values, _steer(result))
     style.title(ax, f"Inputs{more}")
 
 
@@ -160,7 +160,7 @@ def _driven(result: Result) -> list[Quantity]:
     return [quantity("force of drives", "% of the limit", _columns(result, shares), 0.0)]
 
 
-def _steered(result: Result) -> list[Quantity]:
+def _steer(result: Result) -> list[Quantity]:
     names = map(str, result["input_name"].values)
     values = dict(zip(names, result["input"].values.T, strict=True))
     return [quantity("input", "SI unit", values, TINY)]

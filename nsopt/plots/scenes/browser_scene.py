@@ -58,7 +58,7 @@ class BrowserScene:
         self.world = self.nodes.add_frame("/world", show_axes=False)
         self._ground()
         self.bodies = [self._body(b) for b in range(len(scene.bodies))]
-        self.points = [self._point(k, *point) for k, point in enumerate(self._tracked(result))]
+        self.points = [self._point(k, *point) for k, point in enumerate(self._track(result))]
         self.clock = self._camera(server)
         self.show(0)
 
@@ -125,7 +125,7 @@ class BrowserScene:
             self._sphere(f"{name}/joint {k}", stick[-1], GREY, 1.0)
         return frame
 
-    def _tracked(self, result: Result) -> list[tuple[str, Array]]:
+    def _track(self, result: Result) -> list[tuple[str, Array]]:
         """Return the points followed, each with its path in the pictures, (n, 3) [m]."""
         known, times = result["time"].values, self.playback.times
         return [

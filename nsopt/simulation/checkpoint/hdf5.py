@@ -74,13 +74,13 @@ def read(path: Path) -> tuple[Arrays, Facts, str]:
             content = raw.read()
         with h5py.File(io.BytesIO(content), "r") as file:
             stated = _array(HASHES, file[HASHES], len(content)) if HASHES in file else None
-            hashes = _unpacked(stated, f"its hashes, which {OLDER} did not write")
+            hashes = _unpack(stated, f"its hashes, which {OLDER} did not write")
             if missing := {*hashes} - {*file, OF_FACTS}:
                 raise ValueError(f"it lacks {', '.join(sorted(missing))}")
             names = [name for name in file if name != HASHES]
             arrays: Arrays = {name: _array(name, file[name], len(content)) for name in names}
         _check_hashes(arrays, hashes)
-        facts = _unpacked(arrays.pop(FACTS, None), "its facts")
+        facts = _unpack(arrays.pop(FACTS, None), "its facts")
         if facts.get("name") != path.name:
             raise ValueError(f"it is another file, whose name was {facts.get('name')!r:.60}")
     except (OSError, RuntimeError, ValueError, KeyError, TypeError) as error:
@@ -103,13 +103,13 @@ def _check_hashes(arrays: Arrays, hashes: Facts) -> None:
         if name not in hashes:
             raise ValueError(f"{name!r} is no field of a run")
         if hashes[name] != _hash(x):
-            changed = _changed_facts(x, hashes.get(OF_FACTS)) if name == FACTS else ""
+            changed = _find_changed_facts(x, hashes.get(OF_FACTS)) if name == FACTS else ""
             raise ValueError(f"{changed or repr(name)} is not what was written, by its hash")
 
 
-def _changed_facts(x: NDArray[Any], stated: Any) -> str:
+def _find_changed_facts(x: NDArray[Any], stated: Any) -> str:
     """Return the names of the facts that are not those of the hashes; empty if these tell none."""
-    found = _hash_each(_unpacked(x, "its facts"))
+    found = _hash_each(_unpack(x, "its facts"))
     if not isinstance(stated, dict):
         return ""
     return ", ".join(n for n in {**stated, **found} if stated.get(n) != found.get(n))
@@ -129,7 +129,7 @@ def _bytes(facts: Mapping[str, Any]) -> NDArray[np.uint8]:
     return np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)
 
 
-def _unpacked(x: NDArray[Any] | None, what: str) -> Facts:
+def _unpack(x: NDArray[Any] | None, what: str) -> Facts:
     """Return facts that became bytes."""
     if x is None:
         raise ValueError(f"it lacks {what}")

@@ -54,16 +54,16 @@ def identity(
         "store_every": kept if isinstance(kept, int) else 0,
         "times": "" if isinstance(kept, int) else sha256(kept.tobytes()).hexdigest(),
     }
-    return dict(_flattened("", values))
+    return dict(_flatten("", values))
 
 
-def _flattened(name: str, value: Any) -> Iterator[tuple[str, str]]:
+def _flatten(name: str, value: Any) -> Iterator[tuple[str, str]]:
     if is_dataclass(value) and not isinstance(value, type):
         yield name, type(value).__qualname__
         value = {f.name: getattr(value, f.name) for f in fields(value)}
     if isinstance(value, Mapping):
         for key, member in value.items():
-            yield from _flattened(f"{name}.{key}" if name else str(key), member)
+            yield from _flatten(f"{name}.{key}" if name else str(key), member)
     elif isinstance(value, Real):
         yield name, repr(float(value)).removesuffix(".0")
     else:

@@ -162,9 +162,9 @@ class Record(EvaluatedSteps):
     def friction(self) -> Array:
         """Return the tangential contact forces (time, contact, 3) [N]."""
         force = self.each("slip_impulse") / self.h[:, None]
-        return self._summed(self.directions("slip_directions") * force[:, :, None])
+        return self._sum(self.directions("slip_directions") * force[:, :, None])
 
-    def _summed(self, along: Array) -> Array:
+    def _sum(self, along: Array) -> Array:
         """Return the sums over the slips (time, slip, 3) of each contact."""
         friction = np.zeros((len(self.t), len(self.dynamics.contact_names), 3))
         for k, contact in enumerate(self.dynamics.slip_contacts):
@@ -184,7 +184,7 @@ class Record(EvaluatedSteps):
         # As impulses do, multipliers belong to gradients, which within a wall are no unit normals.
         normal = self.over("slope") * normal
         push = self.columns("contact_normals") * normal[:, :, None]
-        lasting = push + self._summed(self.columns("slip_directions") * self._slip[:, :, None])
+        lasting = push + self._sum(self.columns("slip_directions") * self._slip[:, :, None])
         if self.pressed is not None:
             lasting = np.concatenate([lasting, self.pressed.contacts()["contact_force"]], axis=1)
         at = (self.q, self.v, self._at_nodes[0], a)

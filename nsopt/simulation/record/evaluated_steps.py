@@ -61,10 +61,10 @@ class EvaluatedSteps:
     def over(self, name: str, before: bool = False) -> Array:
         """Return a function of the dynamics at all times (or at the start of each step)."""
         if (name, before) not in self._found:
-            self._found[name, before] = self._evaluated(name, before)
+            self._found[name, before] = self._evaluate(name, before)
         return self._found[name, before]
 
-    def _evaluated(self, name: str, before: bool) -> Array:
+    def _evaluate(self, name: str, before: bool) -> Array:
         function: ca.Function = getattr(self.dynamics, name)
         known = {"t": self.t, "q": self.q, "v": self.v}
         arguments = [

@@ -71,7 +71,7 @@ class JointLoad(Cost):
 
     def check(self, dynamics: Dynamics) -> None:
         check_joints("JointLoad", self.joints or (), dynamics.joint_names)
-        counted = self._counted(dynamics)
+        counted = self._count(dynamics)
         if not counted:
             raise ValueError(
                 "JointLoad counts no joint, for none has an Actuator: name them, joints=[...]"
@@ -92,7 +92,7 @@ class JointLoad(Cost):
         total = ca.SX(0)
         d = m.dynamics
         driven = {x.joint for x in d.mechanism.actuators}.intersection(d.v_owners)
-        for joint in self._counted(d):
+        for joint in self._count(d):
             torque, force, moment = self._ratings(d, joint)
             if np.isfinite(torque):
                 drive = m.drive[d.v_owners.index(joint)] if joint in driven else ca.SX(0)
@@ -106,7 +106,7 @@ class JointLoad(Cost):
                 total += ca.sumsqr(m.reaction(joint)[3:]) / moment**2
         return total
 
-    def _counted(self, dynamics: Dynamics) -> list[str]:
+    def _count(self, dynamics: Dynamics) -> list[str]:
         driven = [x.joint for x in dynamics.mechanism.actuators]
         return list(driven if self.joints is None else self.joints)
 

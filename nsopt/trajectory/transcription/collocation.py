@@ -204,7 +204,7 @@ class Collocation(Transcription):
         n, k = self.horizon.steps, np.arange(self.horizon.steps + 1)
         w, _, p = self._symbols(self.node + 1)
         data = ca.SX.sym("data", 2 + self._marks(k).shape[1])
-        m = self._marked(data[0] * w[-1], w[:-1], p, data[2:])
+        m = self._mark(data[0] * w[-1], w[:-1], p, data[2:])
         terms = [cost.weight * data[1] * w[-1] * call_cost(cost, "rate", m) for cost in self.costs]
         symbols, columns = (w, data, p), self._columns(2 * k)
         block = constraint_block(MOMENT, symbols, self._along(m), ca.vertcat(*terms), columns)
@@ -222,7 +222,7 @@ class Collocation(Transcription):
         """Return further numbers of nodes and midpoints, (n, k); none by default."""
         return np.zeros((len(points), 0))
 
-    def _marked(self, t: ca.SX, x: ca.SX, p: ca.SX, marks: ca.SX) -> NodeSample:
+    def _mark(self, t: ca.SX, x: ca.SX, p: ca.SX, marks: ca.SX) -> NodeSample:
         """Return the sample of a node or midpoint with these numbers, (k,)."""
         del marks
         return self.sample(t, x, p)
@@ -234,11 +234,11 @@ class Collocation(Transcription):
 
     def _start(self) -> ConstraintBlock:
         (w, k, p), first = self._symbols(self.node + 1, 1), np.zeros(1, np.intp)
-        m = self._marked(ca.SX(0), w[:-1], p, k[1:])
+        m = self._mark(ca.SX(0), w[:-1], p, k[1:])
         bounds = [b for c in self.conditions for b in bounds_of(c, "start", m)]
         nothing, columns = ca.SX.zeros(len(self.costs)), self._columns(first)
         block = constraint_block("start", (w, k, p), bounds, nothing, columns)
-        return replace(block, data=self._numbered(first))
+        return replace(block, data=self._number(first))
 
     def _end(self) -> ConstraintBlock:
         """Return the block of the conditions and costs at the end."""
@@ -246,16 +246,16 @@ class Collocation(Transcription):
             self._symbols(self.node + 1, 1),
             np.array([2 * self.horizon.steps], np.intp),
         )
-        m = self._marked(w[-1], w[:-1], p, k[1:])
+        m = self._mark(w[-1], w[:-1], p, k[1:])
         bounds = [b for c in self.conditions for b in bounds_of(c, "end", m)]
         terms = call_costs(self.costs, "final", m)
         block = constraint_block("end", (w, k, p), bounds, terms, self._columns(last))
-        return replace(block, data=self._numbered(last))
+        return replace(block, data=self._number(last))
 
     def _during(self) -> list[ConstraintBlock]:
         """Return the blocks of the conditions that hold at some nodes and the midpoints between."""
         w, k, p = self._symbols(self.node + 1, 1)
-        m = self._marked(k[0] * w[-1] / self.horizon.steps, w[:-1], p, k[1:])
+        m = self._mark(k[0] * w[-1] / self.horizon.steps, w[:-1], p, k[1:])
         spans = [span for condition in self.conditions for span in spans_of(condition, m)]
         blocks: list[ConstraintBlock] = []
         for i, span in enumerate(span.at_nodes(self.horizon.steps) for span in spans):
@@ -265,12 +265,12 @@ class Collocation(Transcription):
             block = constraint_block(
                 f"during_{i}", (w, k, p), span.bounds, nothing, self._columns(nodes)
             )
-            blocks.append(replace(block, data=self._numbered(nodes)))
+            blocks.append(replace(block, data=self._number(nodes)))
             blocks.append(
                 replace(
                     block,
                     columns=self._columns(middles),
-                    data=self._numbered(middles),
+                    data=self._number(middles),
                     lower=block.lower[:-1],
                     upper=block.upper[:-1],
                 )
@@ -282,8 +282,8 @@ class Collocation(Transcription):
         n, ends = self.node, np.array([0, 2 * self.horizon.steps], np.intp)
         (w, k, p), marks = self._symbols(2 * n + 1, 2), self._marks(ends)
         of_first, of_last = ca.vertsplit(k[1:], marks.shape[1]) if marks.size else (k[1:], k[1:])
-        first = self._marked(ca.SX(0), w[:n], p, of_first)
-        last = self._marked(w[-1], w[n : 2 * n], p, of_last)
+        first = self._mark(ca.SX(0), w[:n], p, of_first)
+        last = self._mark(w[-1], w[n : 2 * n], p, of_last)
         bounds = [b for c in self.conditions for b in bounds_of(c, "couple", first, last)]
         columns = np.r_[np.arange(n), np.arange(self.size - 1 - n, self.size)][None]
         nothing = ca.SX.zeros(len(self.costs))
@@ -306,7 +306,7 @@ class Collocation(Transcription):
         marks = points * self._marks(np.zeros(1, np.intp)).shape[1]
         return ca.SX.sym("w", n), ca.SX.sym("k", 1 + marks), p
 
-    def _numbered(self, points: Index) -> Array:
+    def _number(self, points: Index) -> Array:
         """Return the numbers of nodes, of midpoints halves between, and their marks, (n, 1 + k)."""
         return np.column_stack([points / 2, self._marks(points)])
 

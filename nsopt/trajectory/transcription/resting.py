@@ -93,7 +93,7 @@ class RestingCollocation(Collocation):
         signs = np.where(middles[:, None], of_nodes[np.minimum(k + 1, len(self.modes))], nodes)
         return np.hstack([np.nan_to_num(signs), np.isnan(signs)])
 
-    def _marked(self, t: ca.SX, x: ca.SX, p: ca.SX, marks: ca.SX) -> NodeSample:
+    def _mark(self, t: ca.SX, x: ca.SX, p: ca.SX, marks: ca.SX) -> NodeSample:
         (q, v, a, u), n = self._split(x), len(self.dynamics.parameters)
         own, creep = ca.vertsplit(p, [0, n, n + len(self.creep)])
         slip, widths = ca.SX(v), ca.SX(creep)

@@ -185,7 +185,7 @@ class Reintegration:
         """Return the ends of the steps, all infinite from the first one that has none."""
         change, ends = Evaluator(self._change.function), np.full_like(begin, np.inf)
         for k, state in enumerate(begin):
-            rate = _counted(change, k, tuple(x[k] for x in along), h, p)
+            rate = _count(change, k, tuple(x[k] for x in along), h, p)
             try:
                 ends[k] = _end(rate, state, "LSODA", accuracy)
             except _TooManyError:
@@ -195,7 +195,7 @@ class Reintegration:
         return ends
 
 
-def _counted(change: Evaluator, k: int, of_step: tuple[Array, ...], h: float, p: Array) -> Rate:
+def _count(change: Evaluator, k: int, of_step: tuple[Array, ...], h: float, p: Array) -> Rate:
     """Return the rate of a step over its length, which is evaluated so often and no more."""
     count = 0
 
