@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from pathlib import Path
@@ -27,7 +28,7 @@ from nsopt.stored import (
     left_out,
 )
 from nsopt.stored_hash import GROUP
-from nsopt.stored_relations import EXACT, find_contradictions, parts_of
+from nsopt.stored_relations import EXACT, find_breaches, find_contradictions, parts_of
 
 if TYPE_CHECKING:
     import h5py
@@ -135,14 +136,25 @@ def _name_variable(name: str) -> str:
 
 
 def check_values(data: xr.Dataset) -> None:
-    """Refuse a motion with numbers that no run records.
+    """Refuse a motion with numbers that no run records; warn of those that contradict each other.
+
+    A file with the hash that it should have was hardly altered: that a rule of ours is too strict
+    is as likely, and must not keep a user from what was computed.
 
     Raises
     ------
     ValueError
         Naming all that is wrong.
+
+    Warns
+    -----
+    UserWarning
+        Naming the variables.
     """
     _refuse([*_faults_of_values(data)])
+    if found := [*find_contradictions(data), *_find_errors_at_start(data)]:
+        text = "; ".join(found)
+        warnings.warn(f"variables of the result contradict each other: {text}", stacklevel=4)
 
 
 def _faults_of_values(data: xr.Dataset) -> Iterator[str]:
@@ -163,7 +175,7 @@ def _faults_of_values(data: xr.Dataset) -> Iterator[str]:
         np.all(np.isnan(x) | np.isin(x, (0, 1, 2))) for x in parts_of(data, name)
     ):
         yield f"variable {name!r} has others than 0, 1, 2"
-    yield from find_contradictions(data)
+    yield from find_breaches(data)
     time, h = data.variables["time"].values, data.variables["h"].values
     if np.any(h > BEYOND * data.attrs["h_max"]) and "objective" not in data.attrs:
         yield f"attribute 'h_max' is {data.attrs['h_max']}, less than 'h'"
@@ -219,6 +231,13 @@ def _faults_of_variables(data: xr.Dataset) -> Iterator[str]:
             yield f"attribute 'units' of {label!r} is missing"
 
 
+def _find_errors_at_start(data: xr.Dataset) -> Iterator[str]:
+    for label in (ERROR + name for name in ERRORS if name in OF_STATES):
+        simulated = "objective" not in data.attrs  # all runs share the start, but no optima do
+        if simulated and label in data.variables and np.any(data.variables[label].values[:1] > 0):
+            yield f"variable {label!r} is above zero at the start, which all runs share"
+
+
 def _faults_of_errors(data: xr.Dataset) -> Iterator[str]:
     for name, (dims, _, _) in ERRORS.items():
         for label in (ERROR + name, *([name] if name not in VARIABLES else [])):
@@ -231,8 +250,6 @@ def _faults_of_errors(data: xr.Dataset) -> Iterator[str]:
                 yield f"variable {label!r} is of type {x.dtype} over {x.dims}"
             elif label != name and np.any(x.values < 0):
                 yield f"variable {label!r} has entries that are negative"
-            elif name in OF_STATES and label != name and np.any(x.values[:1] > 0):
-                yield f"variable {label!r} is above zero at the start, which all runs share"
             elif dims == TIME and np.any(np.diff(np.isnan(x.values).astype(int)) < 0):
                 yield f"variable {label!r} is unknown at times before others"
             if label == ERROR + "motion" and not _is(x.attrs.get("size"), Real, many=False):

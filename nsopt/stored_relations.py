@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,23 +28,31 @@ Column = tuple[str, int, str, tuple[int, ...]]
 """A variable and its column, and the variable and the column that are the same."""
 
 
+def find_breaches(data: xr.Dataset) -> Iterator[str]:
+    """Yield what variables are not that they are by definition."""
+    yield from _find_wrong(data, [(*x, parts_of) for x in RELATIONS])
+
+
 def find_contradictions(data: xr.Dataset) -> Iterator[str]:
-    """Yield what variables contradict each other in."""
+    """Yield what variables contradict each other in, by what steps are expected to do."""
     simulated = "objective" not in data.attrs  # nodes of an optimum are no ends of steps
     whole = data.attrs["steps"] == data.sizes["time"] - 1 and not data.attrs["output_times"]
-    own = ((*x, parts_of) for x in (*RELATIONS, *(SUCCESSIVE if whole or not simulated else ())))
-    of_steps = ((*x, _rigid_parts_of) for x in OF_STEPS if simulated)
-    for names, right, relation, read in (*own, *of_steps):
-        if all(name in data.variables for name in names):
-            parts = zip(*(read(data, name) for name in names), strict=True)
-            if not all(right(*x) for x in parts):
-                yield f"variable {names[0]!r} is not {relation}"
+    own = [(*x, parts_of) for x in (SUCCESSIVE if whole or not simulated else ())]
+    yield from _find_wrong(data, own + [(*x, _rigid_parts_of) for x in OF_STEPS if simulated])
     yield from (
         f"variable {name!r} is not what {other!r} says"
         for name, other in _find_unlike(data, simulated)
     )
     if simulated and whole:
         yield from _find_wrong_sums(data)
+
+
+def _find_wrong(data: xr.Dataset, relations: Iterable[Any]) -> Iterator[str]:
+    for names, right, relation, read in relations:
+        if all(name in data.variables for name in names):
+            parts = zip(*(read(data, name) for name in names), strict=True)
+            if not all(right(*x) for x in parts):
+                yield f"variable {names[0]!r} is not {relation}"
 
 
 def _find_unlike(data: xr.Dataset, simulated: bool) -> Iterator[tuple[str, str]]:

@@ -1,5 +1,8 @@
 """What the variables of a run say of each other holds in all runs, and is missed where altered."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 
@@ -55,6 +58,17 @@ def runs():
 def check_all(data):
     check_complete(data)
     check_values(data)
+
+
+def complain(data):
+    """Return by what a result is refused, or what a warning says of it."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            check_all(data)
+        except ValueError as error:
+            return str(error)
+    return "; ".join(str(x.message) for x in caught)
 
 
 @pytest.mark.parametrize(
@@ -116,8 +130,7 @@ def test_an_arm_contradicts_nothing():
     check_all(data)
     for name, other in (("joint_coordinate", "q"), ("joint_rate", "v")):
         altered = data.assign({name: 1.001 * data[name]})
-        with pytest.raises(ValueError, match=f"'{other}' is not what '{name}' says"):
-            check_all(altered)
+        assert f"'{other}' is not what '{name}' says" in complain(altered)
 
 
 @pytest.mark.parametrize(
@@ -137,8 +150,7 @@ def test_a_variable_that_shrank_or_grew_is_named(runs, name, fault):
     """By a thousandth, in all columns; by the direction in which it matters."""
     data = runs["absolute"]
     factor = 0.999 if name == "contact_force" else 1.001
-    with pytest.raises(ValueError, match=fault):
-        check_all(data.assign({name: factor * data[name]}))
+    assert fault in complain(data.assign({name: factor * data[name]}))
 
 
 @pytest.mark.parametrize(
@@ -167,8 +179,7 @@ def test_a_variable_that_shrank_or_grew_is_named(runs, name, fault):
     ],
 )
 def test_what_no_run_writes_is_named(runs, change, fault):
-    with pytest.raises(ValueError, match=fault):
-        check_all(change(runs["absolute"]))
+    assert re.search(fault, complain(change(runs["absolute"])))
 
 
 @pytest.mark.parametrize("lost", ["contact_loss_sum", "error_contact_loss_sum"])
@@ -181,7 +192,7 @@ def test_a_figure_without_its_error_or_an_error_without_its_figure_is_named(lost
     check_all(data)
     with pytest.raises(ValueError, match=f"variable '{lost}' is missing"):
         check_all(data.drop_vars(lost))
-    with pytest.raises(ValueError, match="'contact_loss_sum' is not the sum of 'contact_loss'"):
-        check_all(data.assign(contact_loss_sum=1.001 * data["contact_loss_sum"]))
-    with pytest.raises(ValueError, match="'error_motion' is above zero at the start"):
-        check_all(data.assign(error_motion=data["error_motion"] + 1e-3))
+    altered = data.assign(contact_loss_sum=1.001 * data["contact_loss_sum"])
+    assert "'contact_loss_sum' is not the sum of 'contact_loss'" in complain(altered)
+    altered = data.assign(error_motion=data["error_motion"] + 1e-3)
+    assert "'error_motion' is above zero at the start" in complain(altered)
