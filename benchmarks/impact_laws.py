@@ -44,7 +44,7 @@ from nsopt.simulation.run import Run
 
 MOST = 6
 GEOMETRIES = 10
-H = 1e-3  # s, of a step of which the velocities are looked at alone
+H = 1e-6  # s, in which nothing turns, and rates are solved to 1e-8 m/s
 RISES = 1e-9
 LAWS: dict[str, Impact] = {
     "Newton": NewtonImpact(),
