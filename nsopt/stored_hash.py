@@ -74,7 +74,7 @@ def check_hash(path: Path) -> str:
         holder = file.get(GROUP, file)  # the file itself by 1.0.0
         stated = str(holder.attrs.get(HASH, ""))
         found = _hash(file) if stated else ""
-        changed = _find_changed(file) if stated != found else ""
+        changed = _list_changes(file) if stated != found else ""
     if stated != found:
         raise ValueError(
             f"the data of {str(path)!r} are not those that were saved, by their hash ({stated}, "
@@ -83,7 +83,7 @@ def check_hash(path: Path) -> str:
     return stated
 
 
-def _find_changed(file: h5py.File) -> str:
+def _list_changes(file: h5py.File) -> str:
     """Return the names of the variables and attributes that are not those that were saved."""
     try:
         stated = dict(json.loads(file[GROUP].attrs[HASHES]))

@@ -56,7 +56,7 @@ def _work_on(turns: Iterator[None]) -> None:
                 return
 
 
-def _hold() -> None:
+def _stop_at_fork() -> None:
     _beginning.acquire()
     _turn.acquire()
 
@@ -74,7 +74,7 @@ def _forget() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_hold, after_in_parent=_release, after_in_child=_forget)
+    os.register_at_fork(before=_stop_at_fork, after_in_parent=_release, after_in_child=_forget)
 
 
 def _end() -> None:

@@ -112,7 +112,7 @@ class Interpreted:
     """
 
     def __init__(self, records: Records, turns: Turns) -> None:
-        self._routines = turns.routines
+        self._routines, self._ends = turns.routines, turns.ends
         n = int(records["places"][records["operation"] != OUTPUT, 0].max(initial=-1)) + 1
         first, count = [0, *accumulate(turns.inputs)], len(turns.outputs) - turns.ends
         # The registers that are left by what is before each function, and how many these are.
@@ -152,7 +152,8 @@ class Interpreted:
         """Return the addresses of the routines, as those of a `LeafText`."""
         arrays = {f"task_{k}": np.array(task) for k, task in enumerate(self._tasks)}
         arrays["records"] = np.concatenate(self._parts).view(np.int32)
-        objects = [_make(_write_interpreter(), GOOD), _make(_write_routines(self._routines), QUICK)]
+        routines = _write_routines(self._routines, self._ends)
+        objects = [_make(_write_interpreter(), GOOD), _make(routines, QUICK)]
         return load_objects(objects, self._routines, arrays)
 
 
@@ -225,15 +226,15 @@ def _store(value: str, array: str, place: str) -> str:
     return f"{at}store double {value}, ptr {value}.to, align 8\n"
 
 
-def _write_routines(names: Sequence[str]) -> str:
-    """Return the module of routines, each the task of the same number."""
+def _write_routines(names: Sequence[str], ends: int) -> str:
+    """Return the module of routines, each the task of the same number; the last are of the end."""
     text = "@records = external global i32\ndeclare void @interpret(ptr, ptr, ptr, ptr, ptr, ptr)\n"
     for k, name in enumerate(names):
-        if name.startswith("prepare"):
-            arguments, given = "ptr %p, ptr %kept", "ptr null, ptr %p, ptr %kept, ptr null"
-        elif name.startswith("last"):
+        if k >= len(names) - ends:
             arguments = "ptr %p, ptr %kept, ptr %y"
             given = "ptr null, ptr %p, ptr %kept, ptr %y"
+        elif k % 2 == 0:  # of each function what is prepared, then its values
+            arguments, given = "ptr %p, ptr %kept", "ptr null, ptr %p, ptr %kept, ptr null"
         else:
             arguments = "ptr %x, ptr %kept, ptr %y"
             given = "ptr %x, ptr %kept, ptr %kept, ptr %y"

@@ -89,7 +89,7 @@ class LinearisedClosure(Closure):
 
 @dataclass(frozen=True)
 class PaperStep(UnifiedScheme):
-    """NLP (25) for contacts, (31) for ideal joints, both at once.
+    """NLP (25) for contacts, (31) for ideal joints, both at once; ours: friction and restitution.
 
     Variables are h, the impulses h lambda of contacts and ideal joints, and v_n, from which qdot_n
     follows by the norm of the Euler parameters; its multiplier (14) does not enter the equations of
@@ -98,15 +98,18 @@ class PaperStep(UnifiedScheme):
 
     ==============================  ====================================================
     objective (17-19)               |vdot - M^-1 K|_M^2, less ``growth`` times h / h_max
-    equations of motion (22, 26)    M (v_n - v_n-1) - h K - W lam - C^T mu = 0
+    equations of motion (22, 26)    M (v_n - v_n-1) - h K - W lam - T lam_t - C^T mu = 0
     norm of Euler parameters (23)   p.p - 1 + 2 h p.pdot_n = 0
     ideal joints                    Phi(q_n) = 0
     complementarity (16, 24)        0 <= gap(q_n), lam >= 0, gap lam = 0
+    friction (ours)                 lam_t as of `Friction`, against the mean slip of the step
     step size                       h_min <= h <= h_max
     ==============================  ====================================================
 
     with q_n = q_n-1 + h qdot_n, p_n renormalised, and v_n = (rdot_n, 2 G(p_n-1) pdot_n). Gaps are
-    >= 0 when open and W is their gradient at q_n-1, the papers' -D.
+    >= 0 when open and W is their gradient at q_n-1, the papers' -D. Friction is an applied force to
+    Gauss' principle, and not in the objective. Where contacts may rebound an impact is a program of
+    its own, at the end of the step in which they close (`add_projection`).
 
     Parameters
     ----------
@@ -126,6 +129,10 @@ class PaperStep(UnifiedScheme):
         Whether h is a variable, found by Gauss' principle. Else it is given, as to other schemes,
         by a `StepControl`. Nothing is left to optimize then, so that steps are chained by
         `Compiled`, a thousand times faster than by the solvers of nonlinear programs.
+    impact : Impact
+        `NewtonImpact`, `PoissonImpact` or `SequentialImpact`.
+    slip_creep : float [m/s]
+        Over a horizon, by which dry friction is smoothed: see `Scheme.slip_creep`.
     """
 
     order: ClassVar[int] = 1
@@ -178,7 +185,7 @@ class PaperStep(UnifiedScheme):
         acting = start.v if self.explicit else mean
         K = smooth_forces(d, *start.at, acting) + start.drive
         slid = slip_over(d, start, h, v, q)  # zero where a contact does not move over its surface
-        slip = friction.impulse(start, v, lam, self._closed(one), h, slid)
+        slip = friction.impulse(start, v, lam, self._find_closed(one), h, slid)
         impulses = Impulses(mu, lam, slip)
         balance = Balance.of(d, start, (start.v, v), h, K, impulses, acting=acting)
         one.equal("motion", balance.residual, scale=scales.impulse)
@@ -274,7 +281,7 @@ class PaperStep(UnifiedScheme):
         del dynamics, q
         return {"h": np.array([h]), "v_end": v} if self.finds_h else {"v_end": v}
 
-    def _closed(self, one: OneStep) -> ca.SX:
+    def _find_closed(self, one: OneStep) -> ca.SX:
         """Return where viscous friction acts: contacts closed at the start, (ng,)."""
         if one.dynamics.viscous(one.start.p).is_zero():
             return ca.SX.zeros(one.start.gap.numel())

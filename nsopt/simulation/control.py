@@ -241,7 +241,7 @@ class ErrorControl(StepControl):
         return factor if self.contacts is None else ca.fmin(factor, self.contacts.factor(step))
 
 
-def refused(
+def describe_refusal(
     local_error: float, depth: float, swing: float, late: float, overdue: float, unplaced: float
 ) -> str:
     """Return the figures in words by which a control refused a step."""

@@ -92,7 +92,7 @@ class StepProgram:
         return StepEnd(*end), self._checks.fault(value, limit)
 
     @property
-    def always_allowed(self) -> ca.SX:
+    def least_limits(self) -> ca.SX:
         """Limits that are met in most steps, at most those that a step is judged by."""
         return self._checks.always
 

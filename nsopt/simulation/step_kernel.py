@@ -70,7 +70,7 @@ class StepKernel(StepRules):
             self._columns["state"] = self.layout.nz
         self.record = sum(self._columns.values())
         value, limit = program.ends[-2:]
-        judged = (ca.norm_inf(ends.motion), ends.kinetic_energy, value, program.always_allowed)
+        judged = (ca.norm_inf(ends.motion), ends.kinetic_energy, value, program.least_limits)
         found = ca.vertcat(*recorded, *judged)
         self._step = StepCode.of(program.parts, program.given, found, limit)
         self._size, self._judged = (column_leaf(f) for f in (self.size, self.judge))

@@ -21,7 +21,7 @@ from nsopt.simulation.control import (
     OVERDUE,
     StepControl,
     StepFigures,
-    refused,
+    describe_refusal,
 )
 from nsopt.simulation.program import StepProgram
 
@@ -110,7 +110,7 @@ class StepRules:
         elif is_["failed"] >= 0:
             why = self._program.fault(int(is_["failed"]), is_["value"], is_["limit"]).text
         else:
-            why = refused(*(is_[name] for name in ("local_error", *WALLS)))
+            why = describe_refusal(*(is_[name] for name in ("local_error", *WALLS)))
         return f"h = {is_['h']:.3g} s: {why}"
 
     @cached_property

@@ -22,7 +22,7 @@ from nsopt.simulation.control import (
     OVERDUE,
     StepControl,
     StepFigures,
-    refused,
+    describe_refusal,
 )
 from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps, objects, significant_impulses
@@ -215,7 +215,7 @@ class Stepper:
         if end.overdue[0] > OVERDUE * end.h[0]:
             self.state = replace(self.state, credit=max(self.state.credit - 1, 0))
         figures = (getattr(end, name) for name in ("local_error", *WALLS))
-        return Fault(refused(*(float(x[0]) for x in figures)), unphysical=True)
+        return Fault(describe_refusal(*(float(x[0]) for x in figures)), unphysical=True)
 
     def _judge(self, end: StepEnd) -> list[Array]:
         """Return whether the control keeps a step, and its factor on h."""

@@ -74,12 +74,12 @@ def _nearby(dynamics: Dynamics, t: float, q: Array, p: Array, free: Array) -> It
     rng = np.random.default_rng(0)
     for _ in range(TRIES):
         v = free @ rng.normal(size=free.shape[1])
-        closed = _closed(dynamics, t, q, AWAY / reach(dynamics.poses, q, v, p) * v, p)
+        closed = _close(dynamics, t, q, AWAY / reach(dynamics.poses, q, v, p) * v, p)
         if closed is not None:
             yield closed
 
 
-def _closed(dynamics: Dynamics, t: float, q: Array, displacement: Array, p: Array) -> Array | None:
+def _close(dynamics: Dynamics, t: float, q: Array, displacement: Array, p: Array) -> Array | None:
     """Return the closure matrix where Gauss-Newton closes the joints; None if not near enough."""
     begin, total = q, displacement
     q = _move(dynamics, q, displacement)

@@ -241,10 +241,10 @@ class _Run:
         """Return the first trial along a step that the filter accepts."""
         length = 1.0
         while length >= SHORTEST:
-            trial = self._accept(now, step, length)
+            trial = self._try_part(now, step, length)
             if trial is None and length == 1.0:
                 corrected = self._correct(now, step, H)
-                trial = None if corrected is None else self._accept(now, corrected, 1.0)
+                trial = None if corrected is None else self._try_part(now, corrected, 1.0)
             if trial is not None:
                 if length == 1.0:
                     self._shift = self._shift / 10 if self._shift > SHIFTS[0] else 0.0
@@ -259,7 +259,7 @@ class _Run:
             return None
         return self._solve_qp(now, H, g - now.J.sparse() @ step.x)
 
-    def _accept(self, now: _Iterate, step: Point, length: float) -> _Iterate | None:
+    def _try_part(self, now: _Iterate, step: Point, length: float) -> _Iterate | None:
         """Return the iterate at a part of the step, or None where the filter refuses it."""
         low, high = self._bounds
         x = np.clip(now.point.x + length * step.x, low, high)

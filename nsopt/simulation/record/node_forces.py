@@ -110,7 +110,7 @@ class _Solver:
             found = solve_systems(at.system, right)[:, :, 0]
             return found, self._wrenches(x, found[:, :nv], found[:, nv:])
 
-        found, wrench = self._find_rubbed(x, loaded, None)
+        found, wrench = self._solve_with_friction(x, loaded, None)
         return found[:, :nv], wrench
 
     def held(
@@ -132,10 +132,10 @@ class _Solver:
             loaded = replace(x, lam=found[:, m:])
             return found, self._wrenches(loaded, found[:, :nv], found[:, nv:m])
 
-        found, _ = self._find_rubbed(x, loaded, np.nan_to_num(reaction))
+        found, _ = self._solve_with_friction(x, loaded, np.nan_to_num(reaction))
         return found[:, :nv], found[:, m:]
 
-    def _find_rubbed(
+    def _solve_with_friction(
         self,
         x: Nodes,
         loaded: Callable[[Array], tuple[Array, Array]],
