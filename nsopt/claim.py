@@ -29,7 +29,7 @@ class ClaimedError(OSError):
 
 
 @contextmanager
-def claimed(path: Path, remedy: str) -> Iterator[None]:
+def claim_file(path: Path, remedy: str) -> Iterator[None]:
     """Hold a file that is to be written against all others who would hold it, on any machine.
 
     Beside it is ``NAME.lock`` meanwhile, which says who holds it. What holds it is a lock of the

@@ -69,7 +69,7 @@ _to_end: list[FrameType] = []
 """The script or cell that is to end, for Ctrl-C came and a scope of it only remembered that."""
 
 
-def interrupted() -> bool:
+def is_interrupted() -> bool:
     """Return whether Ctrl-C is to end what is within scopes at this moment, or SIGTERM came."""
     return _pressed.is_set()
 
@@ -108,8 +108,8 @@ def interruptible() -> Iterator[Asked]:
 
 
 @contextmanager
-def deferred_interrupt() -> Iterator[Asked]:
-    """Remember the first Ctrl-C, for the caller to ask `interrupted` between steps.
+def defer_interrupt() -> Iterator[Asked]:
+    """Remember the first Ctrl-C, for the caller to ask `is_interrupted` between steps.
 
     Inside a solver an exception would be lost or leave a step half solved. The second one
     interrupts at once.
@@ -119,7 +119,7 @@ def deferred_interrupt() -> Iterator[Asked]:
 
 
 @contextmanager
-def uninterrupted(notice: str = "") -> Iterator[Asked]:
+def suspend_interrupts(notice: str = "") -> Iterator[Asked]:
     """Only remember Ctrl-C, however often it is pressed; tell ``notice`` once."""
     with _scope(NEVER, notice) as asked:
         yield asked
@@ -128,7 +128,7 @@ def uninterrupted(notice: str = "") -> Iterator[Asked]:
 @contextmanager
 def _scope(patience: int, notice: str = "") -> Iterator[Asked]:
     if threading.current_thread() is not threading.main_thread():
-        yield interrupted
+        yield is_interrupted
         return
     scope, depth = _Scope(patience, notice), len(_scopes)
     _scopes.append(scope)
@@ -137,7 +137,7 @@ def _scope(patience: int, notice: str = "") -> Iterator[Asked]:
         _recall()
     try:
         with nullcontext() if depth else _raise_dropped_ones_again():
-            yield interrupted
+            yield is_interrupted
     except KeyboardInterrupt:
         raised = True
         raise

@@ -28,7 +28,7 @@ def joint_loads(result: Result, joints: Sequence[str] | None = None) -> xr.Datas
     ----------
     result : Result
     joints : sequence of str, optional
-        Names of joints and contacts; by default `loaded_joints`.
+        Names of joints and contacts; by default `list_loaded_joints`.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def joint_loads(result: Result, joints: Sequence[str] | None = None) -> xr.Datas
     """
     import xarray as xr
 
-    known = loaded_joints(result)
+    known = list_loaded_joints(result)
     chosen = known if joints is None else list(joints)
     for name in chosen:
         if name not in known:
@@ -67,7 +67,7 @@ def joint_loads(result: Result, joints: Sequence[str] | None = None) -> xr.Datas
     )
 
 
-def struck(result: Result) -> NDArray[np.bool_]:
+def find_impacts(result: Result) -> NDArray[np.bool_]:
     """Return whether the step that ends at each time has an impact of rigid contacts, (time,).
 
     Forces of compliant contacts are known while these strike, too.
@@ -113,12 +113,12 @@ def rms_loads(results: Mapping[str, Result], joints: Sequence[str] | None = None
 
     if not results:
         raise ValueError("rms_loads needs at least one result: rms_loads({'label': result})")
-    known = [loaded_joints(result) for result in results.values()]
+    known = [list_loaded_joints(result) for result in results.values()]
     alike = [name for name in known[0] if all(name in names for names in known)]
     rows = {}
     for label, result in results.items():
         loads = joint_loads(result, alike if joints is None else joints)
-        lasting = np.where(struck(result), np.nan, 1.0)
+        lasting = np.where(find_impacts(result), np.nan, 1.0)
         rows[label] = {
             (str(joint), part): _rms(loads["time"].values, lasting * loads[part].values[:, k])
             for k, joint in enumerate(loads["joint"].values)
@@ -129,7 +129,7 @@ def rms_loads(results: Mapping[str, Result], joints: Sequence[str] | None = None
     return table
 
 
-def loaded_joints(result: Result) -> list[str]:
+def list_loaded_joints(result: Result) -> list[str]:
     """Return the joints, contacts and forces that press surfaces, whose frames are on record."""
     placed = {frame["element"] for frame in _frames(result)}
     return [str(name) for name in result["joint"].values if name in placed]

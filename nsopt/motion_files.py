@@ -64,13 +64,13 @@ def _multi_dof(motion: xr.Dataset, turning: Sequence[str]) -> dict[str, Any]:
         rate = rate + 2 * (e0 * arm + np.cross(e, arm))  # from the axes of the body
         rotation = np.hstack([e, e0])
         for k in range(n):
-            points[k]["transforms"].append(_named(place[k], rotation[k]))
+            points[k]["transforms"].append(_write_transform(place[k], rotation[k]))
             twist = {"linear": _vector(speed[k]), "angular": _vector(rate[k])}
             points[k]["velocities"].append(twist)
     return {"joint_names": list(turning), "points": points}
 
 
-def _named(place: Array, rotation: Array) -> dict[str, Any]:
+def _write_transform(place: Array, rotation: Array) -> dict[str, Any]:
     turn = dict(zip("xyzw", rotation.tolist(), strict=True))
     return {"translation": _vector(place), "rotation": turn}
 

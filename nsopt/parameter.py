@@ -200,7 +200,7 @@ def substitute(value: Any, numbers: Mapping[str, float]) -> Any:
     return _substitute(value, numbers, {})
 
 
-def exchanged(value: Any, objects: Sequence[tuple[Any, Any]]) -> Any:
+def exchange(value: Any, objects: Sequence[tuple[Any, Any]]) -> Any:
     """Return a copy of nested sequences and dataclasses with some objects in place of others."""
     return _substitute(value, {}, {id(old): new for old, new in objects})
 

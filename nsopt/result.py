@@ -16,7 +16,7 @@ from nsopt.checks import positive
 from nsopt.files import check_writable, create, replacing
 from nsopt.hold import Hold
 from nsopt.sampled import sample
-from nsopt.stored import ERROR, ERRORS, decoded, encoded
+from nsopt.stored import ERROR, ERRORS, decode_texts, encode_texts
 from nsopt.stored_checks import check_complete, check_readable, check_values
 from nsopt.stored_hash import HASH, check_hash, netcdf
 from nsopt.summary import summary
@@ -184,7 +184,7 @@ class Result:
         """
         path = check_writable(path)
         with replacing(path, durable=True) as new:
-            create(new, netcdf(encoded(self.data)))
+            create(new, netcdf(encode_texts(self.data)))
         return path
 
     @classmethod
@@ -215,7 +215,7 @@ class Result:
         _whole(path, check_readable, path)
         try:
             read = partial(xr.open_dataset, cache=False) if lazy else xr.load_dataset
-            data = decoded(read(path, engine="h5netcdf"))
+            data = decode_texts(read(path, engine="h5netcdf"))
         except Exception as error:
             reason = " ".join(str(error).split())
             raise ValueError(f"{str(path)!r} is not a netCDF file: {reason}") from error
@@ -312,7 +312,7 @@ class Result:
 
         Parameters, errors as for `to_csv`; ValueError too if ``name`` is no identifier.
         """
-        return _written(path, motion_files.c_table(self._at_rate(rate, hold), name))
+        return _write(path, motion_files.c_table(self._at_rate(rate, hold), name))
 
     def to_joint_trajectory(self, *, rate: float, hold: Hold | None = None) -> dict[str, Any]:
         """Return an optimal motion with the fields of a ROS trajectory_msgs/JointTrajectory.
@@ -390,10 +390,10 @@ def write_table(path: str | Path, motion: xr.Dataset) -> Path:
     """Write a sampled motion as comma-separated values; errors as for `Result.to_csv`."""
     exact = f"%.{motion_files.DIGITS}g"
     text = Result(motion).to_dataframe().to_csv(float_format=exact, lineterminator="\n")
-    return _written(path, text)
+    return _write(path, text)
 
 
-def _written(path: str | Path, text: str) -> Path:
+def _write(path: str | Path, text: str) -> Path:
     path = check_writable(path)
     with replacing(path) as new:
         create(new, text)

@@ -110,13 +110,13 @@ def states(
     for entries in turns:
         before, now = v[:, entries.v], velocity[:, entries.v]
         vector = moved[:, entries.v] + (dt * x) ** 2 / 12 * np.cross(before, now)
-        found[:, entries.q] = _turned(q[:, entries.q], vector)
+        found[:, entries.q] = _turn(q[:, entries.q], vector)
         at_q[entries.q] = at_v[entries.v] = False
     found[:, at_q] = q[:, at_q] + moved[:, at_v]
     return found, velocity
 
 
-def _turned(p: Array, vector: Array) -> Array:
+def _turn(p: Array, vector: Array) -> Array:
     """Return Euler parameters (n, 4) turned by rotation vectors (n, 3) in body axes."""
     half = np.linalg.norm(vector, axis=1, keepdims=True) / 2
     e0, e = np.cos(half), np.sinc(half / np.pi) * vector / 2
@@ -163,7 +163,7 @@ def sample(
             "they are too far apart, or state its contacts by modes of optimize_phases"
         )
     at = _times(data["time"].values, dt, times)
-    return _at(data, at) if hold is None else _held(data, at, hold)
+    return _at(data, at) if hold is None else _hold(data, at, hold)
 
 
 def _at(data: xr.Dataset, at: Array) -> xr.Dataset:
@@ -203,7 +203,7 @@ def _at(data: xr.Dataset, at: Array) -> xr.Dataset:
     )
 
 
-def _held(data: xr.Dataset, at: Array, hold: Hold) -> xr.Dataset:
+def _hold(data: xr.Dataset, at: Array, hold: Hold) -> xr.Dataset:
     """Return an optimal motion at times within it, with forces and inputs for a controller."""
     if len(at) < 2 or not np.all(np.diff(at) > 0):
         raise ValueError(f"times must rise, two or more, for a {type(hold).__name__}")

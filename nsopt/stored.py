@@ -241,7 +241,7 @@ def check_wanted(variables: Collection[str] | None) -> frozenset[str]:
     return ALWAYS.union(names)
 
 
-def left_out(attrs: Mapping[Any, Any]) -> list[str]:
+def list_left_out(attrs: Mapping[Any, Any]) -> list[str]:
     """Return the variables that a result was made without."""
     try:
         return list(json.loads(attrs.get("left_out", "[]")))
@@ -249,7 +249,7 @@ def left_out(attrs: Mapping[Any, Any]) -> list[str]:
         return []
 
 
-def encoded(data: xr.Dataset) -> xr.Dataset:
+def encode_texts(data: xr.Dataset) -> xr.Dataset:
     """Return a dataset whose texts over time are numbers, the rows of tables of different texts."""
     import pandas as pd
 
@@ -265,8 +265,8 @@ def encoded(data: xr.Dataset) -> xr.Dataset:
     return data
 
 
-def decoded(data: xr.Dataset) -> xr.Dataset:
-    """Return the dataset that was `encoded`."""
+def decode_texts(data: xr.Dataset) -> xr.Dataset:
+    """Return the dataset of which `encode_texts` made one."""
     for name in TEXTS:
         x = data.get(name)
         if x is None or ENCODED not in x.attrs:

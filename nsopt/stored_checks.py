@@ -25,7 +25,7 @@ from nsopt.stored import (
     TEXTS,
     TIME,
     VARIABLES,
-    left_out,
+    list_left_out,
 )
 from nsopt.stored_hash import GROUP
 from nsopt.stored_relations import EXACT, find_breaches, find_contradictions, parts_of
@@ -115,7 +115,9 @@ def _faults_of_file(file: h5py.File) -> Iterator[str]:
         if getattr(x, "shape", None) == ():
             yield f"{_name_variable(name)} has no dimension"
     for name in ("time", *LABELS, *VARIABLES):
-        if not {name, f"{_OWN_DIMENSION}{name}"} & {*file} and name not in left_out(file.attrs):
+        if not {name, f"{_OWN_DIMENSION}{name}"} & {*file} and name not in list_left_out(
+            file.attrs
+        ):
             yield f"{_name_variable(name)} is missing"
     for name in LABELS:
         x = file.get(name, file.get(f"{_OWN_DIMENSION}{name}"))
@@ -210,7 +212,7 @@ def _refuse(faults: Sequence[str]) -> None:
 
 def _faults_of_variables(data: xr.Dataset) -> Iterator[str]:
     for name in ("time", *LABELS, *VARIABLES):
-        if name not in data.variables and name not in left_out(data.attrs):
+        if name not in data.variables and name not in list_left_out(data.attrs):
             yield f"variable {name!r} is missing"
     for name, (dims, _, _) in {"time": (TIME, "s", ""), **VARIABLES}.items():
         if name not in data.variables:

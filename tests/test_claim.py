@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nsopt.claim import ClaimedError, claimed
+from nsopt.claim import ClaimedError, claim_file
 
 REMEDY = "wait"
 
@@ -37,12 +37,12 @@ def holder(tmp_path):
 def test_another_process_is_told_who_holds_a_file(tmp_path, holder):
     path = tmp_path / "x.nc"
     told = rf"x\.nc' is being written by process {holder.pid} on .*: wait"
-    with pytest.raises(ClaimedError, match=told), claimed(path, REMEDY):
+    with pytest.raises(ClaimedError, match=told), claim_file(path, REMEDY):
         pass
-    with claimed(tmp_path / "y.nc", REMEDY):  # another file
+    with claim_file(tmp_path / "y.nc", REMEDY):  # another file
         pass
     holder.communicate("")
-    with claimed(path, REMEDY):
+    with claim_file(path, REMEDY):
         pass
     assert list(tmp_path.iterdir()) == []
 
@@ -52,18 +52,22 @@ def test_what_a_killed_process_held_is_free(tmp_path, holder):
     holder.kill()
     holder.wait()
     assert [x.name for x in tmp_path.iterdir()] == ["x.nc.lock"]
-    with claimed(tmp_path / "x.nc", REMEDY):
+    with claim_file(tmp_path / "x.nc", REMEDY):
         pass
     assert list(tmp_path.iterdir()) == []
 
 
 def test_it_is_held_once_in_a_process(tmp_path):
     path = tmp_path / "x.nc"
-    with claimed(path, REMEDY), pytest.raises(ClaimedError, match="process"), claimed(path, REMEDY):
+    with (
+        claim_file(path, REMEDY),
+        pytest.raises(ClaimedError, match="process"),
+        claim_file(path, REMEDY),
+    ):
         pass
-    with pytest.raises(ZeroDivisionError), claimed(path, REMEDY):
+    with pytest.raises(ZeroDivisionError), claim_file(path, REMEDY):
         raise ZeroDivisionError
-    with claimed(path, REMEDY):
+    with claim_file(path, REMEDY):
         pass
 
 
@@ -75,7 +79,7 @@ def test_a_lock_file_that_leads_elsewhere_is_refused(tmp_path, plant):
     thesis.write_text("my thesis")
     lock.write_text("my thesis") if plant == "copy" else plant(lock, thesis)
     with pytest.raises(OSError, match=r"x\.nc\.lock.* is .*: delete it, or name another place"):
-        claimed(tmp_path / "x.nc", REMEDY).__enter__()
+        claim_file(tmp_path / "x.nc", REMEDY).__enter__()
     assert thesis.read_text() == lock.read_text() == "my thesis"
 
 

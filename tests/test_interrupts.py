@@ -13,11 +13,11 @@ import pytest
 
 from nsopt import Ipopt, PaperStep, Solver, Sqp, load_problem, simulate
 from nsopt.interrupt import (
-    deferred_interrupt,
+    defer_interrupt,
     forget,
-    interrupted,
     interruptible,
-    uninterrupted,
+    is_interrupted,
+    suspend_interrupts,
 )
 from nsopt.mpcc.backends.filter_sqp import _Run
 from nsopt.mpcc.backends.interrupt_callback import InterruptCallback
@@ -46,9 +46,9 @@ def press(number=signal.SIGINT):
 @pytest.mark.parametrize("number", SIGNALS)
 def test_the_innermost_scope_decides(number):
     before = signal.getsignal(number)
-    with uninterrupted() as asked:
+    with suspend_interrupts() as asked:
         assert not asked()
-        with deferred_interrupt():
+        with defer_interrupt():
             press(number)
             with pytest.raises(KeyboardInterrupt):
                 press(number)
@@ -56,12 +56,12 @@ def test_the_innermost_scope_decides(number):
         press(number)
         with pytest.raises(KeyboardInterrupt), interruptible():  # pressed before
             raise AssertionError
-        assert interrupted()
-    assert interrupted() == (number == signal.SIGTERM)
+        assert is_interrupted()
+    assert is_interrupted() == (number == signal.SIGTERM)
     forget()
     with pytest.raises(KeyboardInterrupt), interruptible():
         press(number)
-    assert interrupted() == (number == signal.SIGTERM)
+    assert is_interrupted() == (number == signal.SIGTERM)
     assert signal.getsignal(number) is before
 
 
@@ -116,7 +116,9 @@ def test_another_cell_goes_on(monkeypatch):
     """As a notebook runs them: one after the other in the names of __main__."""
     notebook = type(sys)("__main__")
     monkeypatch.setitem(sys.modules, "__main__", notebook)
-    vars(notebook).update(uninterrupted=uninterrupted, interruptible=interruptible, press=press)
+    vars(notebook).update(
+        uninterrupted=suspend_interrupts, interruptible=interruptible, press=press
+    )
     interrupted_run, run = "with uninterrupted(): press()\n", "with interruptible(): ran = True\n"
     with pytest.raises(KeyboardInterrupt):
         exec(f"for text in 'ab':\n  {interrupted_run}  {run}", vars(notebook))
@@ -206,7 +208,7 @@ def then_wait(drop, number):
 
 
 def pressed_then_wait(drop, number):
-    with deferred_interrupt():
+    with defer_interrupt():
         press(number)
         then_wait(drop, number)
 
@@ -214,7 +216,7 @@ def pressed_then_wait(drop, number):
 @pytest.mark.unit
 @pytest.mark.parametrize("drop", DROPS)
 @pytest.mark.parametrize("number", SIGNALS)
-@pytest.mark.parametrize("scope", [interruptible, uninterrupted])
+@pytest.mark.parametrize("scope", [interruptible, suspend_interrupts])
 def test_what_python_drops_is_raised_again(capfd, drop, number, scope):
     """At once; where its scope ends before, at the end of that."""
     hook = sys.unraisablehook

@@ -92,7 +92,7 @@ def test_other_models_and_options_do_not_mix(tmp_path, runs):
 
 def test_another_version_runs_its_own(tmp_path, runs, monkeypatch):
     run(drop(), Grid({"mass": [2.0]}), folder=tmp_path)
-    for name in ("made_with", "made_by"):
+    for name in ("name_versions", "hash_sources"):
         monkeypatch.setattr(sys.modules["nsopt.sweep.store"], name, lambda: "other")
         run(drop(), Grid({"mass": [2.0]}), folder=tmp_path)
     assert len(runs) == 3

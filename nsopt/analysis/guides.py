@@ -51,7 +51,7 @@ class Corner(NamedTuple):
     contact: int
 
 
-def guided(result: Result) -> list[str]:
+def list_guided_joints(result: Result) -> list[str]:
     """Return the joints with a guide."""
     kinds = {frame["element"]: frame["kind"] for frame in _frames(result)}
     contacts = contacts_of_joints(result.data)
@@ -69,8 +69,8 @@ def corners(result: Result, joint: str) -> list[Corner]:
     prism = a["kind"] == POLYGON
     shown = contacts[::2] if prism else contacts
     points = result["contact_point"].values[:, shown]
-    centred = _seen_from(result, b, points[:1])[0]  # corners do not move in the slider
-    offsets = (_seen_from(result, a, points) - centred)[:, :, :2]
+    centred = _express_in(result, b, points[:1])[0]  # corners do not move in the slider
+    offsets = (_express_in(result, a, points) - centred)[:, :, :2]
     modes = result["contact_mode"].values[:, contacts]
     if not prism:
         return [_ends(joint, offsets[:, :, 1], modes, contacts)]
@@ -114,7 +114,7 @@ def _frames(result: Result) -> list[dict[str, Any]]:
     return [frame for name in names for frame in json.loads(result.data.attrs[name])]
 
 
-def _seen_from(result: Result, frame: dict[str, Any], points: Array) -> Array:
+def _express_in(result: Result, frame: dict[str, Any], points: Array) -> Array:
     """Return world points (time, n, 3) in the axes of a frame, from its origin."""
     x, z, origin = (np.asarray(frame[name]) for name in ("x", "z", "origin"))
     axes = np.column_stack([x, np.cross(z, x), z])

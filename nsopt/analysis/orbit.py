@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.analysis.guides import Corner, corners, guided
+from nsopt.analysis.guides import Corner, corners, list_guided_joints
 from nsopt.contact_modes import contacts_of_joints
 from nsopt.result import Result
 
@@ -81,7 +81,7 @@ def orbit(result: Result, joint: str | None = None) -> list[Orbit]:
 
 def journals(result: Result) -> list[str]:
     """Return the joints that have an `orbit`: those with bores, and sliders in guides."""
-    return [*bores_of_joints(result), *guided(result)]
+    return [*bores_of_joints(result), *list_guided_joints(result)]
 
 
 def bores_of_joints(result: Result) -> dict[str, list[int]]:

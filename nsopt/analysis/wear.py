@@ -97,7 +97,7 @@ def wear(
     positive("wear coefficient", coefficient)
     positive("runs", runs)
     ks, h = contacts[joint], result["h"].values
-    if _carried_by_a_film(result, ks):
+    if _is_carried_by_a_film(result, ks):
         raise ValueError(
             f"an oil film carries joint {joint!r}: its force is on record with that of asperities, "
             "and does not wear; give a joint with dry contact"
@@ -153,7 +153,7 @@ def _normal_impulses(result: Result) -> Array:
     return impulse
 
 
-def _carried_by_a_film(result: Result, contacts: list[int]) -> bool:
+def _is_carried_by_a_film(result: Result, contacts: list[int]) -> bool:
     """Return whether forces press where surfaces are apart."""
     of_forces = [k for k in contacts if k >= _rigid(result)]
     apart = result["gap"].values[:, of_forces] > 0

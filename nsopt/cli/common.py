@@ -22,7 +22,7 @@ import typer
 from typer.core import TyperGroup
 
 from nsopt import mpcc, schemes
-from nsopt.claim import claimed
+from nsopt.claim import claim_file
 from nsopt.files import NotWrittenError, check_writable, exposure
 from nsopt.interrupt import EXIT_CODE, interruptible
 from nsopt.mpcc import Backend, Solver
@@ -262,7 +262,7 @@ def settings(assignments: list[str]) -> dict[str, float]:
     return values
 
 
-def unfinished(target: Path) -> Path:
+def name_checkpoint(target: Path) -> Path:
     """Return the folder of the checkpoint beside a result."""
     return target.with_suffix(".checkpoint")
 
@@ -279,7 +279,7 @@ def result_path(
         raise ValueError(f"results are netCDF, so --out must end in .nc, got {str(path)!r}")
     claim(context, path)
     if path.exists() and not replace:  # once it is claimed: nobody else makes one any more
-        left = resumable and Checkpoint(unfinished(path)).exists
+        left = resumable and Checkpoint(name_checkpoint(path)).exists
         raise FileExistsError(
             f"{str(path)!r} is there already: name another place by --out, or replace it by "
             f"--overwrite{', or go on with it by --resume' if left else ''}"
@@ -294,5 +294,5 @@ def claim(context: typer.Context, path: Path) -> Path:
     if why := exposure(path.parent):
         told = "others can replace or delete the result; --out names another place"
         print(f"note: folder {str(path.parent)!r}: {why}: {told}", file=sys.stderr)
-    context.with_resource(claimed(path, remedy))
+    context.with_resource(claim_file(path, remedy))
     return path

@@ -22,7 +22,7 @@ from nsopt.cli.common import (
 )
 from nsopt.cli.run import report
 from nsopt.files import check_writable
-from nsopt.interrupt import uninterrupted
+from nsopt.interrupt import suspend_interrupts
 from nsopt.problem import load_optimization
 
 MOST_STEPS = 100_000
@@ -68,7 +68,7 @@ def optimize(
                 solver_ = replace(solver_, backend=backend)
         optimization = replace(optimization, solver=solver_)
     # The motion so far is saved, however often Ctrl-C is pressed.
-    with uninterrupted():
+    with suspend_interrupts():
         with plain_errors():
             result = optimization.solve(settings(set_ or []), steps, name, verify)
         with plain_errors(NOT_SAVED):

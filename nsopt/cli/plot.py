@@ -132,7 +132,7 @@ def plot(
         if what == "animation":
             animate(loaded[0], target, **given)
         else:
-            save(_drawn(figures[what], loaded, given), target)
+            save(_draw(figures[what], loaded, given), target)
         print(target)
 
 
@@ -172,7 +172,7 @@ def _check_taken(
             raise ValueError(f"--{name} is of {', '.join(takes) or 'other results'}, not of {what}")
 
 
-def _drawn(figure: Callable[..., Figure], loaded: list[Any], given: dict[str, Any]) -> Figure:
+def _draw(figure: Callable[..., Figure], loaded: list[Any], given: dict[str, Any]) -> Figure:
     """Return a figure of results or sweeps; an unknown quantity is an error like any other."""
     if "section" in given:
         given = given | {"section": _section(given["section"], loaded[0])}

@@ -22,13 +22,13 @@ from nsopt.cli.common import (
     choose_scheme,
     choose_solver,
     load,
+    name_checkpoint,
     plain_errors,
     result_path,
     settings,
-    unfinished,
 )
 from nsopt.files import check_writable
-from nsopt.interrupt import uninterrupted
+from nsopt.interrupt import suspend_interrupts
 from nsopt.problem import load_stated
 from nsopt.result import Result
 from nsopt.schemes import Scheme
@@ -119,7 +119,7 @@ def run(
         if accuracy is not None and not check:
             raise ValueError("--accuracy is met by errors that are measured: leave out --no-check")
     # The steps so far are saved, however often Ctrl-C is pressed.
-    with uninterrupted():
+    with suspend_interrupts():
         with plain_errors():
             result = simulate(
                 chosen.dynamics,
@@ -166,7 +166,7 @@ def _control(tolerance: float | None, scheme: Scheme) -> StepControl | None:
 
 def _checkpoint(target: Path, every: float, resume: bool) -> Checkpoint | None:
     """Return the checkpoint beside a result, with a note on one that is there already."""
-    folder = unfinished(target)
+    folder = name_checkpoint(target)
     checkpoint = Checkpoint(folder, seconds=every or None, resume=resume)
     if checkpoint.exists and every and not resume:
         print(

@@ -10,7 +10,7 @@ import numpy as np
 from nsopt.algebra import from_rotation
 from nsopt.elements import Fixed
 from nsopt.mechanics import Constraint, Frame, Mechanism, Motion, Relative
-from nsopt.parameter import exchanged
+from nsopt.parameter import exchange
 
 
 def posed(mechanism: Mechanism, motions: dict[str, Motion]) -> Mechanism:
@@ -29,7 +29,7 @@ def posed(mechanism: Mechanism, motions: dict[str, Motion]) -> Mechanism:
         r, A, *_ = (np.asarray(ca.evalf(x)) for x in motions[body.name])
         p = body.orientation if body.point_mass else tuple(from_rotation(A))
         moved.append((body, replace(body, position=tuple(r.ravel()), orientation=p)))
-    bodies, joints = exchanged((tuple(mechanism.bodies), tuple(mechanism.joints)), moved)
+    bodies, joints = exchange((tuple(mechanism.bodies), tuple(mechanism.joints)), moved)
     return replace(mechanism, bodies=bodies, joints=joints, coordinates=option)
 
 
@@ -51,7 +51,7 @@ def cut_bodies(mechanism: Mechanism) -> Mechanism:
         assert frame.body is not None
         half = replace(frame.body, name=f"{frame.body.name} at {joint.name}")
         other = Frame(half, frame.origin, frame.axes)
-        joints.append(exchanged(joint, [(frame, other)]))
+        joints.append(exchange(joint, [(frame, other)]))
         closing.append(Fixed(f"{joint.name} closed", Frame(frame.body), Frame(half)))
         bodies.append(half)
     option = Relative([joint.name for joint in closing])

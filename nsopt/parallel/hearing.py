@@ -3,14 +3,14 @@
 from collections.abc import Generator
 from typing import TypeVar
 
-from nsopt.interrupt import interruptible, uninterrupted
+from nsopt.interrupt import interruptible, suspend_interrupts
 
 T = TypeVar("T")
 
 
 def heard_between(arriving: Generator[T]) -> Generator[T]:
     """Yield results as they arrive; Ctrl-C interrupts the wait, not the caller's work on one."""
-    with uninterrupted():
+    with suspend_interrupts():
         try:
             while True:
                 with interruptible():

@@ -16,7 +16,7 @@ from joblib.externals.loky.backend import resource_tracker as loky_tracker
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import LokyBackend, get_active_backend
 
-from nsopt.interrupt import SIGNALS, interruptible, uninterrupted
+from nsopt.interrupt import SIGNALS, interruptible, suspend_interrupts
 from nsopt.parallel import follow as following
 from nsopt.parallel.packed import pack, run_packed
 
@@ -77,7 +77,7 @@ def _on_this_machine(
         batch = [*todo][: 1 if suspects else None]
         calls = (delayed(run_packed)(packed, os.getpid(), k, arguments[k]) for k in batch)
         try:
-            with _ended(_begun(parallel, calls)) as arriving:
+            with _end_after(_begin(parallel, calls)) as arriving:
                 for k, value in arriving:
                     del todo[k]
                     yield k, value
@@ -93,10 +93,10 @@ def _on_this_machine(
                 suspects = AHEAD * effective_n_jobs(parallel.n_jobs)
 
 
-def _begun(parallel: Parallel, calls: Iterator[Any]) -> Generator[tuple[int, Any]]:
+def _begin(parallel: Parallel, calls: Iterator[Any]) -> Generator[tuple[int, Any]]:
     """Begin calls; processes that are started do not hear Ctrl-C, not even before they `follow`."""
     arriving: Generator[tuple[int, Any]]
-    with uninterrupted():
+    with suspend_interrupts():
         if not hasattr(signal, "pthread_sigmask") or effective_n_jobs(parallel.n_jobs) == 1:
             arriving = parallel(calls)
             return arriving
@@ -113,7 +113,7 @@ def _begun(parallel: Parallel, calls: Iterator[Any]) -> Generator[tuple[int, Any
 
 
 @contextmanager
-def _ended(arriving: Generator[tuple[int, Any]]) -> Iterator[Generator[tuple[int, Any]]]:
+def _end_after(arriving: Generator[tuple[int, Any]]) -> Iterator[Generator[tuple[int, Any]]]:
     """End the calls under way in the end, without joblib's warning that they were in vain."""
     try:
         with interruptible():  # what was pressed while the processes were started

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 
-from nsopt.loads import struck
+from nsopt.loads import find_impacts
 from nsopt.plots import style
 from nsopt.plots.style import Array
 from nsopt.result import Result
@@ -25,7 +25,7 @@ def impulses_apart(result: Result, force: Array) -> tuple[Array, Array]:
 
     Of torques [N m] likewise.
     """
-    impact = struck(result).reshape(-1, *[1] * (force.ndim - 1))
+    impact = find_impacts(result).reshape(-1, *[1] * (force.ndim - 1))
     h = result["h"].values.reshape(impact.shape)
     return np.where(impact, np.nan, force), np.where(impact, force * h, np.nan)
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from nsopt.checks import finite, not_negative, plain, positive
 from nsopt.elements import Bend, Bushing
 from nsopt.mechanics import Body, Element, Frame, Mechanism, axes_matrix
-from nsopt.parameter import Numbers, exchanged, objects_in
+from nsopt.parameter import Numbers, exchange, objects_in
 
 Array = NDArray[np.float64]
 
@@ -279,7 +279,7 @@ def replace_link(
         raise ValueError(f"replace_link names the body {body!r}, but there are {known}")
     attached = (tuple(mechanism.joints), tuple(elements))
     frames = [frame for frame in objects_in(attached, Frame) if frame.body is old]
-    joints, acting = exchanged(attached, [(frame, _on_link(frame, link)) for frame in frames])
+    joints, acting = exchange(attached, [(frame, _on_link(frame, link)) for frame in frames])
     others = [x for x in mechanism.bodies if x is not old]
     changed = replace(mechanism, bodies=[*others, *link.bodies], joints=[*joints, *link.joints])
     return changed, (*acting, *link.forces)

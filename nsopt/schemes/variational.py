@@ -365,7 +365,7 @@ class Variational(Scheme):
         moving = walls_over(d, node, after)
         slip = friction.impulse(moving, v, lam, touching(one.mpcc, d, node, gap, scales.gap), h)
 
-        def summed(force: Callable[[ca.SX], ca.SX]) -> ca.SX:
+        def add_up(force: Callable[[ca.SX], ca.SX]) -> ca.SX:
             """Return the mean force over h: half a step at each of both velocities."""
             return (before / 2 * force(arrived) + after / 2 * force(v)) / h + node.drive
 
@@ -375,13 +375,13 @@ class Variational(Scheme):
             between_walls(moving, walls_over(d, node, -before)),
             (arrived, v),
             h,
-            summed(lambda u: d.applied(node.t, node.q, u, node.p)),
+            add_up(lambda u: d.applied(node.t, node.q, u, node.p)),
             Impulses(mu, lam, slip),
             momenta=(
                 d.momentum(q, d.twists(q, arrived, -before, p), -before, p),
                 d.momentum(q, d.twists(q, v, after, p), after, p),
             ),
-            load_work=h * ca.dot(summed(lambda u: d.external(node.t, node.q, u, node.p)), mean),
+            load_work=h * ca.dot(add_up(lambda u: d.external(node.t, node.q, u, node.p)), mean),
             joint_friction=joint_friction_at_node(d, node, v, (before, after), loads),
         )
         one.equal("motion", balance.residual, scale=scales.impulse)

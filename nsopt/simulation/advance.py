@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nsopt.interrupt import deferred_interrupt, remember
+from nsopt.interrupt import defer_interrupt, remember
 from nsopt.mechanics import Dynamics, singular_posture
 from nsopt.simulation.checkpoint import CheckpointError, CheckpointWriter
 from nsopt.simulation.driver import Driver
@@ -59,7 +59,7 @@ def advance_to_end(
     """
     run = driver.run
     with (
-        deferred_interrupt() as interrupted,
+        defer_interrupt() as interrupted,
         ProgressBar(run.start.t, driver.start.t, run.t_end, progress, repeats) as bar,
     ):
         try:

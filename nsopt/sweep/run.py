@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nsopt.checks import positive
 from nsopt.files import check_writable
-from nsopt.interrupt import interruptible, uninterrupted
+from nsopt.interrupt import interruptible, suspend_interrupts
 from nsopt.problem import Problem, Variants, load_stated
 from nsopt.stored import NOTES
 from nsopt.sweep.errors import OF_CHECKED
@@ -125,7 +125,7 @@ def sweep(
         over, points, [*measures, *OF_CHECKED], _provenance(job, over) | {KEYS: " ".join(keys)}
     )
     if target is not None:
-        with uninterrupted():
+        with suspend_interrupts():
             write(data, target)
             with interruptible():  # a signal that came while the file was written
                 pass

@@ -13,7 +13,7 @@ from numbers import Integral
 import numpy as np
 
 from nsopt.checks import positive
-from nsopt.interrupt import uninterrupted
+from nsopt.interrupt import suspend_interrupts
 from nsopt.result import Result
 from nsopt.trajectory.assessment import mark_stopped
 from nsopt.trajectory.guesses import Guess, Perturbed
@@ -136,7 +136,7 @@ class _Start:
 def _in_turn(start: _Start, guesses: Sequence[Guess]) -> dict[int, Result | None]:
     """Return the results by number; an interrupt is heard by each solve."""
     results: dict[int, Result | None] = {}
-    with uninterrupted():
+    with suspend_interrupts():
         try:
             for k, guess in enumerate(guesses):
                 results[k] = start.solve(guess)

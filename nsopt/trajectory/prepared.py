@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nsopt.culprit import naming
-from nsopt.interrupt import interruptible, uninterrupted
+from nsopt.interrupt import interruptible, suspend_interrupts
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import (
     Solver,
@@ -162,7 +162,7 @@ class PreparedOptimization:
                 return None
 
         search = MotionSearch(self._plan, start, schedules, guess, solve_else)
-        with uninterrupted("stopping after this iteration; the best motion so far is kept"):
+        with suspend_interrupts("stopping after this iteration; the best motion so far is kept"):
             found, ran = search.run(now)
             solution, kept, now = search.complete(found.end), found.kept, found.program
             motion = now.transcription.motion(solution, p)

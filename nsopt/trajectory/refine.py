@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nsopt.checks import between, positive
-from nsopt.interrupt import uninterrupted
+from nsopt.interrupt import suspend_interrupts
 from nsopt.result import Result
 from nsopt.trajectory.assessment import mark_stopped
 from nsopt.trajectory.guesses import Earlier, Guess
@@ -172,7 +172,7 @@ def refine(
     grids: list[GridSolve] = []
     rows: list[dict[str, float | None]] = []
     result, error, why = None, np.inf, ""
-    with uninterrupted():  # an interrupt is heard by each solve
+    with suspend_interrupts():  # an interrupt is heard by each solve
         while True:
             guesses = [optimization.guess, stated.guess] if grids else [stated.guess]
             solved = _solve(optimization, guesses, limit, parameters, title)

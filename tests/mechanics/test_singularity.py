@@ -21,7 +21,7 @@ from nsopt import (
     simulate,
 )
 from nsopt.mechanics import redundant_rows, singular_posture
-from nsopt.parameter import exchanged
+from nsopt.parameter import exchange
 from nsopt.problem import load_mechanism
 from tests.schemes.loops_in_space import bennett, gough
 
@@ -112,7 +112,7 @@ def test_a_run_that_cannot_go_on_says_that_the_linkage_is_shaky():
     """Four screws with a rate that no motion has."""
     loop = load_mechanism("shaky_4h")
     heavy = [(b, replace(b, mass=1.0, inertia=(0.1, 0.1, 0.1))) for b in loop.bodies]
-    bodies, joints = exchanged((tuple(loop.bodies), tuple(loop.joints)), heavy)
+    bodies, joints = exchange((tuple(loop.bodies), tuple(loop.joints)), heavy)
     d = assemble(replace(loop, bodies=bodies, joints=joints))
     q = d.stated_start()[0]
     v = np.linalg.svd(np.asarray(d.closure_matrix(0.0, q, [])))[2][-1]

@@ -195,7 +195,7 @@ def test_ctrl_c_keeps_the_best_point(monkeypatch):
             return call
 
     for module in ("solve.active_set", "horizon.structured_program"):
-        monkeypatch.setattr(f"nsopt.mpcc.{module}.interrupted", lambda: bool(pressed))
+        monkeypatch.setattr(f"nsopt.mpcc.{module}.is_interrupted", lambda: bool(pressed))
     solution = solved(p, backend=Pressed(), start=stuck(p))
     assert solution.interrupted
     assert not solution.ok

@@ -100,7 +100,7 @@ class SymbolicMechanism:
     ) -> Callable[[Frame, Frame], Motion]:
         """Return motions of frames as seen from others, those of their bodies virtual."""
 
-        def seen(a: Frame, b: Frame) -> Motion:
+        def see(a: Frame, b: Frame) -> Motion:
             r, A, v, w = short(a, b)
             (ra, turn_a, va, wa), (rb, turn_b, vb, wb) = (self._virtual(frame) for frame in (a, b))
             axes = self.motions[a.body.name].A @ ca.SX(a.axes) if a.body else ca.SX(a.axes)
@@ -113,7 +113,7 @@ class SymbolicMechanism:
                 w + axes.T @ (wb - wa),
             )
 
-        return seen
+        return see
 
     def _virtual(self, frame: Frame) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
         """Return displacement and turn, velocity and angular velocity of a frame, world axes."""

@@ -20,7 +20,7 @@ from nsopt.mechanics.model.element import Force
 from nsopt.mechanics.model.freedom import Axis
 from nsopt.mechanics.model.mechanism import Mechanism
 from nsopt.mechanics.starts.closing import ALIGNED, CLOSED, Closing, Configurations, Search, column
-from nsopt.parameter import exchanged, number
+from nsopt.parameter import exchange, number
 
 Array = NDArray[np.float64]
 State = tuple[Array, Array]
@@ -178,7 +178,7 @@ def _move(mechanism: Mechanism, r: Array, turned: Array, u: Array, w: Array) -> 
             new = replace(new, orientation=tuple(turned[:, k]))
             new = replace(new, angular_velocity=tuple(new.rotation.T @ w[:, k]))
         moved.append((body, new))
-    result: Mechanism = exchanged(mechanism, moved)
+    result: Mechanism = exchange(mechanism, moved)
     return result
 
 

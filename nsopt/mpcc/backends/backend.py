@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.interrupt import interrupted
+from nsopt.interrupt import is_interrupted
 from nsopt.mpcc.backends.evaluator import Evaluator
 from nsopt.mpcc.backends.warm_start import WarmStart
 
@@ -185,7 +185,7 @@ class Backend(ABC):
 
         The call raises nothing and prints nothing: whatever the solver throws becomes an Outcome
         with the start as its point and the message as its status. That of a structured program asks
-        `nsopt.interrupt.interrupted` in every iteration, and ends with the point it has.
+        `nsopt.interrupt.is_interrupted` in every iteration, and ends with the point it has.
         """
 
 
@@ -226,7 +226,7 @@ class NlpsolCall:
         return self._ended(point, status, bool(success), count, perf_counter() - begin)
 
     def _ended(self, point: Point, status: str, success: bool, count: int, time: float) -> Outcome:
-        stopped = self._callback is not None and not success and interrupted()
+        stopped = self._callback is not None and not success and is_interrupted()
         return Outcome(point, status, success, count, time, stopped, status == ACCEPTABLE)
 
     def _stats(self) -> dict[str, Any]:

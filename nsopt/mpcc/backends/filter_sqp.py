@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.interrupt import interrupted
+from nsopt.interrupt import is_interrupted
 from nsopt.mpcc.backends.backend import Derivatives, Nlp, Outcome, Point
 
 Vector = NDArray[np.float64]
@@ -130,7 +130,7 @@ class _Run:
                 return now, SOLVED
             self.iterations += 1
             new = self._step(now)
-            if interrupted():
+            if is_interrupted():
                 return now if new is None else new, INTERRUPTED
             if new is None:
                 return now, "No_Step_Found"
@@ -171,7 +171,7 @@ class _Run:
         exact, convex = (
             ca.triu2symm(hessian(now.point.x, self._p, 1.0, weights)) for weights in (lam, 0 * lam)
         )
-        while self._shift <= SHIFTS[1] and not interrupted():
+        while self._shift <= SHIFTS[1] and not is_interrupted():
             for H in (
                 exact + self._shift * identity,
                 convex + max(SHIFTS[0], self._shift) * identity,

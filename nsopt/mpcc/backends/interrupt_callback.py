@@ -7,7 +7,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from nsopt.interrupt import interrupted
+from nsopt.interrupt import is_interrupted
 
 
 class InterruptCallback(ca.Callback):
@@ -47,5 +47,5 @@ class InterruptCallback(ca.Callback):
     def eval_buffer(self, arguments: Any, results: Any) -> int:
         """Tell the solver whether to stop."""
         del arguments
-        np.frombuffer(results[0])[:] = float(interrupted())
+        np.frombuffer(results[0])[:] = float(is_interrupted())
         return 0

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nsopt.interrupt import interrupted
+from nsopt.interrupt import is_interrupted
 from nsopt.mpcc.backends.backend import Backend, Call, Nlp, Outcome, Point
 from nsopt.mpcc.backends.warm_start import WarmStart
 from nsopt.mpcc.horizon.given_rows import given_values, with_room
@@ -212,7 +212,7 @@ class StructuredProgram:
         known = (self._derivatives, self._backend, origin.point.x, case.p)
         branches = StructuredBranches(nlp, *known)
 
-        def judged(x: Vector, outcome: Outcome) -> Trial:
+        def judge(x: Vector, outcome: Outcome) -> Trial:
             point = replace(outcome.point, x=x)
             residuals, f = self._judge.report(branches.restore(point), case.p, case)
             ok = residuals.largest <= 1 and bool(np.isfinite(f))
@@ -222,7 +222,7 @@ class StructuredProgram:
         case = replace(case, guess=start.point.x)
         worse = SHIFT * _find_gain(nlp, origin) + CLOSE * abs(origin.objective)
         most = origin.objective + worse
-        run = ActiveSetRun(options, branches, case, judged, lambda trial: trial, most)
+        run = ActiveSetRun(options, branches, case, judge, lambda trial: trial, most)
         best, found, tried = run.run(start)
         assert best is not None  # the end of the homotopy is, at least
         assert found is not None
@@ -244,7 +244,7 @@ def _find_gain(nlp: StructuredNlp, end: Trial) -> float:
 
 def _mark(trials: list[Trial]) -> list[Trial]:
     """Return trials whose last one tells if Ctrl-C ended the search."""
-    if not interrupted():
+    if not is_interrupted():
         return trials
     last = trials[-1]
     return [*trials[:-1], replace(last, outcome=replace(last.outcome, interrupted=True))]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nsopt.interrupt import interrupted
+from nsopt.interrupt import is_interrupted
 from nsopt.mpcc.backends.backend import Outcome, Point
 from nsopt.mpcc.solve.branch import BranchProgram, without_excess
 from nsopt.mpcc.solve.functions import Case
@@ -219,7 +219,7 @@ class ActiveSetRun:
 
     @property
     def _stopped(self) -> bool:
-        return interrupted() or self._left <= 0
+        return is_interrupted() or self._left <= 0
 
     def _better(self, now: Trial, lpec: Lpec, tolerance: float) -> Trial | None:
         """Return a better branch, None if there is none within any radius."""

@@ -162,12 +162,12 @@ def _signed(e: _Expressions) -> NDArray[np.bool_]:
 
 
 def _limits(mpcc: Mpcc, p: ca.SX) -> ca.Function:
-    def scaled(parts: list[ca.SX]) -> ca.SX:
+    def scale(parts: list[ca.SX]) -> ca.SX:
         return ca.densify(stack(parts))
 
-    lower = scaled([_over(v.lower, v.scale) for v in mpcc.variables])
-    upper = scaled([_over(v.upper, v.scale) for v in mpcc.variables])
-    guess = scaled([_over(v.guess, v.scale) for v in mpcc.variables])
+    lower = scale([_over(v.lower, v.scale) for v in mpcc.variables])
+    upper = scale([_over(v.upper, v.scale) for v in mpcc.variables])
+    guess = scale([_over(v.guess, v.scale) for v in mpcc.variables])
     return ca.Function("limits", [p], [lower, upper, guess])
 
 

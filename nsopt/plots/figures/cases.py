@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from nsopt.loads import joint_loads, loaded_joints, rms_loads
+from nsopt.loads import joint_loads, list_loaded_joints, rms_loads
 from nsopt.plots import style
 from nsopt.plots.across import across
 from nsopt.plots.bands import draw_band, error_of_forces, shade_beyond
@@ -143,12 +143,12 @@ def joint_forces(
         If no result has a joint of a name, or one has no such angle.
     """
     style.require_steps(results, "joint_forces")
-    known = [x for result in results for x in loaded_joints(result)]
+    known = [x for result in results for x in list_loaded_joints(result)]
     chosen = _chosen("joint_forces", "joint", known, joints)
     forces, impulses = list[dict[str, Array]](), list[dict[str, Array]]()
     errors = list[dict[str, Array]]()
     for result in results:
-        own = [joint for joint in loaded_joints(result) if joint in chosen]
+        own = [joint for joint in list_loaded_joints(result) if joint in chosen]
         force = joint_loads(result, own)["force"].values if own else np.zeros((0, 0))
         lasting, struck = impulses_apart(result, force) if own else (force, force)
         forces.append(dict(zip(own, lasting.T, strict=True)))

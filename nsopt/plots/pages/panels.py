@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from nsopt.contact_modes import contacts_of_joints
-from nsopt.loads import struck
+from nsopt.loads import find_impacts
 from nsopt.plots import style
 from nsopt.plots.bands import draw_band, error_of, error_of_forces, shade_beyond
 from nsopt.plots.coordinates import (
@@ -121,7 +121,7 @@ def joint_forces(ax: Axes, result: Result) -> None:
         draw_band(ax, time, unit.factor * force[:, j], off, style.look(k).color, 0.0)
     shade_beyond([ax], [result])
     style.axis_labels(ax, "time [s]", f"force [{unit.text}]")
-    apart = " without impacts" if np.any(struck(result)) else ""
+    apart = " without impacts" if np.any(find_impacts(result)) else ""
     style.title(ax, f"Joint force{apart}, largest {unit.factor * most:.3g} {unit.text}")
     if len(largest) > 1:
         style.own_legend(ax)

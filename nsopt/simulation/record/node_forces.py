@@ -105,12 +105,12 @@ class _Solver:
             W, T = self._equations.directions(x.t_contact, x.q_contact, x.p)
         known = at.force + (W @ x.lam[:, :, None] + T @ x.slip[:, :, None])[:, :, 0]
 
-        def loaded(friction: Array) -> tuple[Array, Array]:
+        def load(friction: Array) -> tuple[Array, Array]:
             right = np.hstack([known + friction, at.rate])[:, :, None]
             found = solve_systems(at.system, right)[:, :, 0]
             return found, self._wrenches(x, found[:, :nv], found[:, nv:])
 
-        found, wrench = self._solve_with_friction(x, loaded, None)
+        found, wrench = self._solve_with_friction(x, load, None)
         return found[:, :nv], wrench
 
     def held(
@@ -125,29 +125,29 @@ class _Solver:
         (W, T), bias = directions, self._equations.gap_bias(x)
         known = at.force + (T @ x.slip[:, :, None])[:, :, 0]
 
-        def loaded(friction: Array) -> tuple[Array, Array]:
+        def load(friction: Array) -> tuple[Array, Array]:
             found, _ = hold_closed(at._replace(force=known + friction), W, bias, pressing)
             if not self._d.friction_joints:
                 return found, reaction
             loaded = replace(x, lam=found[:, m:])
             return found, self._wrenches(loaded, found[:, :nv], found[:, nv:m])
 
-        found, _ = self._solve_with_friction(x, loaded, np.nan_to_num(reaction))
+        found, _ = self._solve_with_friction(x, load, np.nan_to_num(reaction))
         return found[:, :nv], found[:, m:]
 
     def _solve_with_friction(
         self,
         x: Nodes,
-        loaded: Callable[[Array], tuple[Array, Array]],
+        load: Callable[[Array], tuple[Array, Array]],
         wrench: Array | None,
     ) -> tuple[Array, Array]:
         """Return what is found and wrenches (n, joint, 6) with friction of joints under them."""
         if not self._d.friction_joints:
-            return loaded(np.zeros_like(x.v))
+            return load(np.zeros_like(x.v))
         if wrench is None:
             wrench = np.zeros((len(x.t), len(self._d.joint_names), 6))
         for k in range(DAMPED):
-            found, new = loaded(self._equations.friction(x, wrench))
+            found, new = load(self._equations.friction(x, wrench))
             change, size = (np.max(np.abs(y), axis=(1, 2)) for y in (new - wrench, new))
             agree = ~(change > SAME * size)
             wrench = new if k < PLAIN else np.where(agree[:, None, None], new, (new + wrench) / 2)

@@ -9,7 +9,7 @@ from time import perf_counter
 
 import numpy as np
 
-from nsopt.interrupt import interruptible, uninterrupted
+from nsopt.interrupt import interruptible, suspend_interrupts
 from nsopt.mpcc import (
     Point,
     Settings,
@@ -87,7 +87,7 @@ def optimize_phases(
         begun = Point.cold(start, len(now.nlp.lower))
         search = MotionSearch[PhasesProgram](PLAN_OF_PHASES, begun, settings.schedules)
         load_xarray()
-    with uninterrupted("stopping after this iteration; the best motion so far is kept"):
+    with suspend_interrupts("stopping after this iteration; the best motion so far is kept"):
         built = perf_counter() - begin
         found, _ = search.run(now)
         linked, kept, solution = found.program.linked, found.kept, search.complete(found.end)

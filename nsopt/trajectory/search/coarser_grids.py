@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nsopt.interrupt import interrupted
+from nsopt.interrupt import is_interrupted
 from nsopt.mpcc import Solver, StageRun
 from nsopt.result import Result
 from nsopt.trajectory.guesses import Earlier, Guess
@@ -59,7 +59,7 @@ class CoarserGrids(Strategy[StatedProgram]):
         assert search.solve_else is not None
         now, coarse, known = found.program, list[Result](), search.guess
         for horizon in self.grids(now.transcription, now.solver, known):
-            if interrupted():
+            if is_interrupted():
                 break
             result = search.solve_else(horizon, known, without=(CoarserGrids,))
             if result is None:  # such as nodes of two conditions that fall together there
@@ -68,7 +68,7 @@ class CoarserGrids(Strategy[StatedProgram]):
             search.spent.add([_run(result)], float(np.nansum(result["solve_time"].values)))
             known = Earlier(result) if result.completed else known
         near = [x for x in coarse if x.completed]
-        if not near or not (near[-1] is coarse[-1] or interrupted()):
+        if not near or not (near[-1] is coarse[-1] or is_interrupted()):
             return found
         guess = Earlier(near[-1])
         start = starting_point(now.transcription, now.nlp, guess)

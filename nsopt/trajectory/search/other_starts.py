@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nsopt.interrupt import interrupted
+from nsopt.interrupt import is_interrupted
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.programs import starting_point
 from nsopt.trajectory.search.found import Motion
@@ -68,14 +68,14 @@ class OtherStarts(Strategy[StatedProgram]):
     def applies(self, search: Search, found: Motion) -> bool:
         d = found.program.transcription.dynamics
         lengths_and_angles = d.nq - len(d.internal_names) == d.nv
-        lost = found.program.by_polynomials and not found.end.feasible and not interrupted()
+        lost = found.program.by_polynomials and not found.end.feasible and not is_interrupted()
         return lost and lengths_and_angles and search.guess is not None
 
     def solve(self, search: Search, found: Motion) -> Motion:
         assert search.guess is not None
         now, plan = found.program, search.plan.before(OtherStarts)
         for swings in self.swings:
-            if interrupted():
+            if is_interrupted():
                 break
             guess = Swinging(search.guess, swings)
             start = starting_point(now.transcription, now.nlp, guess)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.contact_modes import spans
-from nsopt.interrupt import interrupted
+from nsopt.interrupt import is_interrupted
 from nsopt.mpcc import AT_ONCE, BESIDE
 from nsopt.trajectory.search.found import Found, Motion
 from nsopt.trajectory.search.keep_limits import KeepLimits
@@ -83,7 +83,7 @@ class RestingJoints(Strategy[StatedProgram]):
 
     def applies(self, search: Search, found: Motion) -> bool:
         del search
-        smoothed = found.is_good and found.program.is_smoothed and not interrupted()
+        smoothed = found.is_good and found.program.is_smoothed and not is_interrupted()
         return smoothed and left_out(found) > self.notable
 
     def solve(self, search: Search, found: Motion) -> Motion:
@@ -94,10 +94,10 @@ class RestingJoints(Strategy[StatedProgram]):
             rests = RestingCollocation.of(x, find_modes(x, found.end.x, speed))
             if not rests.is_alike(best.program.transcription):
                 best = _better(best, _solve_roughly(search, rests, found))
-            if interrupted() or (best is before and best is not found):
+            if is_interrupted() or (best is before and best is not found):
                 break
         best, rough = found, best
-        while rough is not found and not interrupted():
+        while rough is not found and not is_interrupted():
             before, best = best, _better(best, _solve_to_end(search, rough))
             if best is before or not left_out(best) > self.some:
                 break
