@@ -84,7 +84,7 @@ class TimeJet:
         """Return it without its highest derivative."""
         return TimeJet(self.d[:-1])
 
-    def integrated(self, start: Any) -> TimeJet:
+    def integrate(self, start: Any) -> TimeJet:
         """Return the jet of which this is the rate."""
         return TimeJet(np.concatenate([np.asarray(start)[None], self.d]))
 
@@ -180,7 +180,7 @@ class JetScalars(Scalars):
             return TimeJet(start[None])
         turning = x.cut() * y.rate() - y.cut() * x.rate()
         squared = x.cut() * x.cut() + y.cut() * y.cut()
-        angle: TimeJet = (turning * self.reciprocal(squared)).integrated(start)
+        angle: TimeJet = (turning * self.reciprocal(squared)).integrate(start)
         return angle
 
     def _fabs(self, x: TimeJet) -> TimeJet:
@@ -196,7 +196,7 @@ class JetScalars(Scalars):
         if not x.order:
             return TimeJet(start[None])
         rate: TimeJet = x.rate() * self.reciprocal(slope(x.cut()))
-        return rate.integrated(start)
+        return rate.integrate(start)
 
     def _start(self, name: str, *x: TimeJet) -> Array:
         """Return a function of the numbers of order zero."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from nsopt.checks import finite
-from nsopt.elements.drives import driven_freedom
+from nsopt.elements.drives import find_driven_freedom
 from nsopt.mechanics import Constraint, DrivenFreedom, Frame, State, TimeFunction
 from nsopt.parameter import Scalar
 
@@ -51,7 +51,7 @@ class Driven(Constraint):
     begin: Scalar | None = None
 
     def __post_init__(self) -> None:
-        freedom = driven_freedom(f"joint of Driven {self.name!r}", self.joint)
+        freedom = find_driven_freedom(f"joint of Driven {self.name!r}", self.joint)
         object.__setattr__(self, "drives", (freedom,))
         for what in ("course", "begin"):
             value = getattr(self, what)
@@ -77,12 +77,12 @@ class Driven(Constraint):
     def _coordinate(self, s: State) -> ca.SX:
         """Return the coordinate of the joint at this time [rad or m]."""
         if callable(self.course):
-            return self._stated(s)
+            return self._evaluate_course(s)
         begin = self.begin
         first = self.drives[0].coordinate(s.stated(self.frames)) if begin is None else begin
         return s.value(first) + s.value(self.course) * s.t
 
-    def _stated(self, s: State) -> ca.SX:
+    def _evaluate_course(self, s: State) -> ca.SX:
         """Return the value of a function of time."""
         what, now = f"course of Driven {self.name!r}", s.value(self.course)
         if not now.is_scalar():

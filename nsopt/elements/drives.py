@@ -74,7 +74,7 @@ class Slide(DrivenFreedom):
         return self.coordinate(s) - value
 
 
-def driven_freedom(what: str, joint: object) -> DrivenFreedom:
+def find_driven_freedom(what: str, joint: object) -> DrivenFreedom:
     """Return the freedom of a joint that has one, or of a Turn or Slide that names it.
 
     Raises

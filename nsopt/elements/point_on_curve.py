@@ -55,7 +55,7 @@ class PointOnCurve(Pair, Constraint):
             )
         object.__setattr__(self, "curve", _Function(self.curve))
         x, y = ca.SX.sym("x"), ca.SX.sym("y")
-        if not ca.depends_on(self._stated(x, y), ca.vertcat(x, y)):
+        if not ca.depends_on(self._evaluate_curve(x, y), ca.vertcat(x, y)):
             raise ValueError(f"{self._what} must depend on x and y: it is the same everywhere")
 
     @property
@@ -66,7 +66,7 @@ class PointOnCurve(Pair, Constraint):
         x, y, z = ca.vertsplit(s.seen(self.a, self.b).r)
         return ca.vertcat(s.value(lambda _: self.curve.function(x, y)), z)
 
-    def _stated(self, x: ca.SX, y: ca.SX) -> ca.SX:
+    def _evaluate_curve(self, x: ca.SX, y: ca.SX) -> ca.SX:
         found = at_time(lambda _: self.curve.function(x, y), x, constant)
         if not isinstance(found, ca.SX | float | int) or not ca.SX(found).is_scalar():
             raise ValueError(f"{self._what} must return one number, got {found!r}")

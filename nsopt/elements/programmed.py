@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from nsopt.elements.drives import driven_freedom
+from nsopt.elements.drives import find_driven_freedom
 from nsopt.elements.paths import AnyPath, check_path, path_at, path_outline
 from nsopt.mechanics import Axis, Constraint, DrivenFreedom, Outline, Pair, State, X, Y, Z
 
@@ -60,7 +60,7 @@ class Programmed(Pair, Constraint):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "axes", tuple(self.axes))
-        freedoms = (driven_freedom(f"drive of {self._what}", drive) for drive in self.drives)
+        freedoms = (find_driven_freedom(f"drive of {self._what}", drive) for drive in self.drives)
         object.__setattr__(self, "drives", tuple(freedoms))
         for axis in self.axes:
             if axis not in SLIDES + TURNS or self.axes.count(axis) > 1:
@@ -80,14 +80,14 @@ class Programmed(Pair, Constraint):
     def residual(self, s: State) -> ca.SX:
         off = s.seen(self.a, self.b).r - path_at(f"path of {self._what}", self.path, s)
         if set(self.axes) & set(TURNS):
-            off = ca.vertcat(off, _sine_vector(self._misturned(s)))
+            off = ca.vertcat(off, _sine_vector(self._compare_turn(s)))
         return ca.vertcat(*(off[(SLIDES + TURNS).index(axis)] for axis in self.axes))
 
     def alignment(self, s: State) -> ca.SX:
         kept = [TURNS.index(axis) for axis in self.axes if axis in TURNS]
         if not kept:
             return ca.SX(0, 1)
-        diagonal = ca.diag(self._misturned(s))
+        diagonal = ca.diag(self._compare_turn(s))
         trace = ca.sum1(diagonal)
         if len(kept) == 3:
             return (trace - 1) / 2
@@ -98,7 +98,7 @@ class Programmed(Pair, Constraint):
     def outline(self) -> list[Outline]:
         return path_outline(self.a, self.path)
 
-    def _misturned(self, s: State) -> ca.SX:
+    def _compare_turn(self, s: State) -> ca.SX:
         """Return the turn of b from where it is told to be, (3, 3)."""
         angles, told = path_at(f"turn of {self._what}", self.turn, s), ca.SX.eye(3)
         for k, axis in enumerate((X, Y, Z)):

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from nsopt.checks import between, finite, positive
-from nsopt.elements.drives import driven_freedom
+from nsopt.elements.drives import find_driven_freedom
 from nsopt.mechanics import (
     Constraint,
     DrivenFreedom,
@@ -50,13 +50,13 @@ class PrescribedSpeed(RateConstraint):
     speed: Scalar | TimeFunction
 
     def __post_init__(self) -> None:
-        driven_freedom(f"joint of PrescribedSpeed {self.name!r}", self.joint)
+        find_driven_freedom(f"joint of PrescribedSpeed {self.name!r}", self.joint)
         if not callable(self.speed):
             finite(f"speed of PrescribedSpeed {self.name!r}", self.speed, ())
 
     @property
     def _freedom(self) -> DrivenFreedom:
-        return driven_freedom(f"joint of PrescribedSpeed {self.name!r}", self.joint)
+        return find_driven_freedom(f"joint of PrescribedSpeed {self.name!r}", self.joint)
 
     @property
     def frames(self) -> tuple[Frame, ...]:

@@ -66,7 +66,7 @@ def test_across_a_joint_it_is_a_matter_of_its_own_coordinates(tree):
     s = tree
     for joint, names in ((s.mechanism.joints[0], ["j0.angle"]), (s.mechanism.joints[5], [])):
         seen = s.state.seen(*joint.frames)
-        (A,) = s.evaluated(seen.A)
+        (A,) = s.evaluate(seen.A)
         own = [s.coordinates.q_names.index(name) for name in names]
         used = [k for k in range(s.q.numel()) if ca.depends_on(A, s.q[k])]
         assert used == own

@@ -52,7 +52,7 @@ class Nearest(NamedTuple):
 def nearest(curve: Curve, u: ca.SX) -> Nearest:
     """Return the point of ``curve`` nearest to the unit vector ``u`` (3,)."""
     candidates = [_refine(curve, u, bracket) for bracket in _highest_two(curve, u)]
-    best = candidates[0].replaced_by(candidates[1], candidates[1].height > candidates[0].height)
+    best = candidates[0].choose(candidates[1], candidates[1].height > candidates[0].height)
     grid = curve.period / GRID
     piece, l = curve.piece(best.low), ca.floor(best.start / grid + 0.5) * grid
     for _ in range(DIFFERENTIATED_STEPS):
@@ -96,7 +96,7 @@ class _Bracket(NamedTuple):
     start: ca.SX  # estimate of the maximum, from which Newton starts
     height: ca.SX  # u . b there
 
-    def replaced_by(self, other: _Bracket, where: ca.SX) -> _Bracket:
+    def choose(self, other: _Bracket, where: ca.SX) -> _Bracket:
         """Return the other bracket where a condition is true, this one elsewhere."""
         return _Bracket(*(ca.if_else(where, b, a) for a, b in zip(self, other, strict=True)))
 
@@ -147,8 +147,8 @@ def _higher(first: ca.SX, second: ca.SX, interval: ca.SX) -> tuple[ca.SX, ca.SX]
     new = _Bracket(low, high, low + x * (high - low), height)
     best, other = _Bracket(*ca.vertsplit(first)), _Bracket(*ca.vertsplit(second))
     wins = height > best.height
-    other = other.replaced_by(new, height > other.height).replaced_by(best, wins)
-    return ca.vertcat(*best.replaced_by(new, wins)), ca.vertcat(*other)
+    other = other.choose(new, height > other.height).choose(best, wins)
+    return ca.vertcat(*best.choose(new, wins)), ca.vertcat(*other)
 
 
 def _peak(c0: ca.SX, c1: ca.SX, s0: ca.SX, s1: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
@@ -176,11 +176,13 @@ def angles(u: ca.SX) -> tuple[ca.SX, ca.SX]:
     return longitude, ca.atan2(ca.sqrt(flat + TINY), u[2])
 
 
-def _stated(name: str, expressions: Callable[..., tuple[ca.SX, ...]], *sizes: int) -> ca.Function:
+def _make_function(
+    name: str, expressions: Callable[..., tuple[ca.SX, ...]], *sizes: int
+) -> ca.Function:
     """Return expressions of vectors as a function: to call it is quicker than to state them."""
     arguments = [ca.SX.sym("x", n) for n in sizes]
     return ca.Function(name, arguments, list(expressions(*arguments)))
 
 
-_GENERATOR = _stated("generator", _generator, 2, 2, 2)
-_HIGHER = _stated("higher", _higher, 4, 4, 6)
+_GENERATOR = _make_function("generator", _generator, 2, 2, 2)
+_HIGHER = _make_function("higher", _higher, 4, 4, 6)

@@ -171,7 +171,7 @@ class RangeOfMotion(ResistingPair):
         if parameters_in(self.cone):
             search, p = _search(self.cone, s)
         else:
-            search, p = _bounded_search(self.cone), ca.SX(0, 1)
+            search, p = _build_bounded_search(self.cone), ca.SX(0, 1)
         edge, b, n = ca.vertsplit(s.frozen(search(u, p)), [0, 2, 5, 8])
         return Nearest(u, edge, b, n)
 
@@ -186,7 +186,7 @@ def _search(cone: Cone, s: State) -> tuple[ca.Function, ca.SX]:
 
 
 @cache
-def _bounded_search(cone: Cone) -> ca.Function:
+def _build_bounded_search(cone: Cone) -> ca.Function:
     """Return the search of a cone without parameters, built once for all that ask for it."""
     return _unless_inside(_search(cone, State(ca.SX(0), {}, {}))[0], cone)
 

@@ -71,7 +71,7 @@ class Coordinates(ABC):
         del q, v, value, displacement
         return None
 
-    def turned(self, a: Frame, b: Frame, q: ca.SX, displacement: ca.SX) -> ca.SX | None:
+    def find_counted_angle(self, a: Frame, b: Frame, q: ca.SX, displacement: ca.SX) -> ca.SX | None:
         """Return the angle of frame b about z of a by a coordinate, which counts full turns [rad].
 
         None where there is no coordinate of a turn about z of both, as by default.

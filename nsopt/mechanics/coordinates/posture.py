@@ -12,7 +12,7 @@ from nsopt.mechanics.coordinates.base import Array
 from nsopt.mechanics.coordinates.spanning_tree import Branch
 from nsopt.mechanics.model.bodies import Body
 from nsopt.mechanics.model.frame import Frame, Motion
-from nsopt.mechanics.model.freedom import Axis, Ball, reversed_freedom
+from nsopt.mechanics.model.freedom import Axis, Ball, reverse_freedom
 from nsopt.parameter import number
 
 OPEN = 1e-9
@@ -57,7 +57,7 @@ def _coordinates(branch: Branch) -> Array:
         return from_rotation(R)
     steps: Sequence[Axis | Ball] = branch.freedom
     if branch.parent_frame is not branch.joint.frames[0]:
-        R, d, steps = R.T, -R.T @ d, reversed_freedom(branch.freedom)
+        R, d, steps = R.T, -R.T @ d, reverse_freedom(branch.freedom)
     values = _along([step for step in steps if isinstance(step, Axis)], R, d)
     return np.array([values[step.name] for step in branch.freedom_a_to_b if isinstance(step, Axis)])
 

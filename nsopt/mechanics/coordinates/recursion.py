@@ -108,9 +108,9 @@ class Recursion:
         for k, (force, torque) in (loads or {}).items():
             f, n = wrenches[k]
             wrenches[k] = (f - force, n - torque)
-        return self.generalized(wrenches, vdot), wrenches
+        return self.generalize(wrenches, vdot), wrenches
 
-    def generalized(self, wrenches: list[Wrench], rates: ca.SX) -> ca.SX:
+    def generalize(self, wrenches: list[Wrench], rates: ca.SX) -> ca.SX:
         """Return generalized forces (nv,) of wrenches, and of rotors at rates (nv,).
 
         To the wrench on each link that of all it carries is added.

@@ -138,7 +138,7 @@ class RelativeCoordinates(Coordinates):
     ) -> Callable[[Frame, Frame], Motion]:
         return RelativeMotions(self.links(value), q, v, displacement, value)
 
-    def turned(self, a: Frame, b: Frame, q: ca.SX, displacement: ca.SX) -> ca.SX | None:
+    def find_counted_angle(self, a: Frame, b: Frame, q: ca.SX, displacement: ca.SX) -> ca.SX | None:
         for branch in self.branches:
             axes = branch.freedom_a_to_b
             if branch.joint is None or len(axes) != 1 or not isinstance(axes[0], Axis):
@@ -186,7 +186,7 @@ class RelativeCoordinates(Coordinates):
 
     def momentum(self, q: ca.SX, twists: ca.SX, h: ca.SX, value: Value) -> ca.SX:
         recursion, n = self._recursion(q, value), twists.numel() - len(self.v_names)
-        return recursion.generalized(body_momenta(recursion, twists[:n], h), twists[n:])
+        return recursion.generalize(body_momenta(recursion, twists[:n], h), twists[n:])
 
     def inertial(self, q: ca.SX, v: ca.SX, a: ca.SX, value: Value) -> ca.SX:
         return self._recursion(q, value).newton_euler(v, a, ca.SX.zeros(3))[0]

@@ -38,19 +38,19 @@ class RelativeMotions:
 
     def __call__(self, a: Frame, b: Frame) -> Motion:
         """Return the motion of frame b as seen from frame a, in the axes of a."""
-        (ka, at_a), (kb, at_b) = (self._placed(frame) for frame in (a, b))
+        (ka, at_a), (kb, at_b) = (self._place(frame) for frame in (a, b))
         up, down = self._up(ka), self._up(kb)
         common = next(k for k in up if k in down)
-        seen = self._seen(at_a, self._between(down, common), at_b) if ka == common else None
+        seen = self._relate(at_a, self._between(down, common), at_b) if ka == common else None
         if seen is not None:
             return seen
         origin = Placement(np.eye(3), ca.SX.zeros(3))
-        r, A, u, w = self._seen(origin, self._between(up, common), at_a)
-        s, B, x, y = self._seen(origin, self._between(down, common), at_b)
+        r, A, u, w = self._relate(origin, self._between(up, common), at_a)
+        s, B, x, y = self._relate(origin, self._between(down, common), at_b)
         apart = s - r
         return Motion(A.T @ apart, A.T @ B, A.T @ (x - u - ca.cross(w, apart)), A.T @ (y - w))
 
-    def _placed(self, frame: Frame) -> tuple[int, Placement]:
+    def _place(self, frame: Frame) -> tuple[int, Placement]:
         """Return the link that a frame is on, and where."""
         k, placement = self._tree.placements[frame.body.name if frame.body else None]
         return k, placement.of_frame(frame, self._value)
@@ -66,7 +66,7 @@ class RelativeMotions:
         """Return the links from below a common one to the first of a chain."""
         return [self._tree.links[k] for k in chain[: chain.index(common)][::-1]]
 
-    def _seen(self, begin: Placement, links: Sequence[TreeLink], end: Placement) -> Motion:
+    def _relate(self, begin: Placement, links: Sequence[TreeLink], end: Placement) -> Motion:
         """Return the motion of a placement in the last link, as seen from one in a carrying one."""
         A: ca.SX | np.ndarray = np.asarray(begin.A).T
         r = -ca.SX(A) @ begin.c

@@ -10,7 +10,7 @@ from nsopt.mechanics.model.actuator import Actuator, Mimic
 from nsopt.mechanics.model.bodies import Body
 from nsopt.mechanics.model.element import Constraint
 from nsopt.mechanics.model.frame import Frame
-from nsopt.mechanics.model.freedom import FREE, Ball, Freedom, reversed_freedom
+from nsopt.mechanics.model.freedom import FREE, Ball, Freedom, reverse_freedom
 from nsopt.parameter import number, parameters_in
 
 
@@ -108,7 +108,7 @@ def _branch(joint: Constraint, reached: dict[Body | None, int]) -> Branch:
         assert b.body is not None
         return Branch(b.body, joint, a, b, freedom)
     assert a.body is not None
-    return Branch(a.body, joint, b, a, reversed_freedom(freedom))
+    return Branch(a.body, joint, b, a, reverse_freedom(freedom))
 
 
 def _free(body: Body) -> Branch:

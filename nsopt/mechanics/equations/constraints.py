@@ -21,7 +21,7 @@ def constraint_functions(s: SymbolicMechanism) -> dict[str, Any]:
     alignments = [joint.alignment(s.state) for joint in cut]
     closure = ca.vertcat(ca.SX(0, 1), *residuals)
     C = s.gradient(closure)
-    rate = C @ s.v + s.evaluated(ca.jacobian(closure, s.t))[0]
+    rate = C @ s.v + s.evaluate(ca.jacobian(closure, s.t))[0]
     return {
         "closure": s.function("closure", "t q p", closure),
         "closure_names": _owners(cut, [r.numel() for r in residuals]),
@@ -64,10 +64,10 @@ def nonholonomic_functions(s: SymbolicMechanism) -> dict[str, Any]:
     ValueError
         If one is not linear in velocities, or does not depend on them.
     """
-    (rate,) = s.evaluated(ca.vertcat(ca.SX(0, 1), *s.speeds))
+    (rate,) = s.evaluate(ca.vertcat(ca.SX(0, 1), *s.speeds))
     B = ca.jacobian(rate, s.v)
     for element, rows in zip(s.rate_constraints, s.speeds, strict=True):
-        (own,) = s.evaluated(ca.jacobian(rows, s.v))
+        (own,) = s.evaluate(ca.jacobian(rows, s.v))
         if ca.depends_on(own, s.v) or not own.nnz():
             raise ValueError(
                 f"{type(element).__name__} {element.name!r} must be linear in velocities: keep the "
@@ -86,9 +86,9 @@ def contact_functions(s: SymbolicMechanism) -> dict[str, Any]:
     """Return the functions of a `Dynamics` that concern contacts, by name."""
     gaps: list[Gap] = [gap for group in s.gaps for gap in group]
     function = ca.vertcat(ca.SX(0, 1), *(gap.function for gap in gaps))
-    (W,) = s.evaluated(ca.horzcat(ca.SX(s.v.numel(), 0), *(_gradients(s, x) for x in s.gaps)))
+    (W,) = s.evaluate(ca.horzcat(ca.SX(s.v.numel(), 0), *(_gradients(s, x) for x in s.gaps)))
     drift = ca.jacobian(function, s.t)
-    rate = W.T @ s.v + s.evaluated(drift)[0]
+    rate = W.T @ s.v + s.evaluate(drift)[0]
     return {
         "gap": s.function("gap", "t q p", function),
         "gap_matrix": s.function("gap_matrix", "t q p", W),
@@ -219,7 +219,7 @@ def _check_bore(s: SymbolicMechanism, name: str, bore: Bore) -> None:
 def _friction_functions(s: SymbolicMechanism, gaps: list[Gap]) -> dict[str, Any]:
     """Return the laws of the gaps, and the functions of their slips."""
     slip = ca.vertcat(ca.SX(0, 1), *(gap.slip for gap in gaps))
-    T, (still,) = ca.jacobian(slip, s.v).T, s.evaluated(slip)
+    T, (still,) = ca.jacobian(slip, s.v).T, s.evaluate(slip)
     drift = ca.sparsify(ca.substitute(still, s.v, ca.SX.zeros(s.v.numel())))
     return {
         "slip_matrix": s.function("slip_matrix", "t q p", T),

@@ -44,7 +44,7 @@ class Kept(NamedTuple):
         return VirtualWork((), ((self.rates, self.efforts),))
 
 
-def kept_rates(s: SymbolicMechanism, nu: ca.SX) -> Iterator[tuple[RateConstraint, VirtualWork]]:
+def pair_rates(s: SymbolicMechanism, nu: ca.SX) -> Iterator[tuple[RateConstraint, VirtualWork]]:
     """Yield constraints on velocities under multipliers nu, each with the forces that keep it."""
     first = 0
     for element, rows in zip(s.rate_constraints, s.speeds, strict=True):
@@ -53,7 +53,7 @@ def kept_rates(s: SymbolicMechanism, nu: ca.SX) -> Iterator[tuple[RateConstraint
         first = last
 
 
-def kept_joints(s: SymbolicMechanism, mu: ca.SX) -> Iterator[Kept]:
+def pair_joints(s: SymbolicMechanism, mu: ca.SX) -> Iterator[Kept]:
     """Yield the joints that are constraints under multipliers mu (nc,).
 
     Raises
@@ -77,7 +77,7 @@ def effort_functions(s: SymbolicMechanism) -> dict[str, Any]:
     """Return the functions of a `Dynamics` that concern forces of ideal joints, by name."""
     mu = ca.SX.sym("mu", sum(r.numel() for r in [*s.residuals, *s.speeds]))
     columns, efforts, names, units = [], [], list[str](), list[str]()
-    for kept in kept_joints(s, mu):
+    for kept in pair_joints(s, mu):
         if not kept.joint.drives:
             columns.append(s.gradient(kept.residual).T)
             continue
@@ -91,7 +91,7 @@ def effort_functions(s: SymbolicMechanism) -> dict[str, Any]:
         ]
         units += [drive.units[2] for drive in drives]
     columns += [ca.jacobian(rows, s.v).T for rows in s.speeds]
-    (F,) = s.evaluated(ca.horzcat(ca.SX(s.v.numel(), 0), *columns))
+    (F,) = s.evaluate(ca.horzcat(ca.SX(s.v.numel(), 0), *columns))
     return {
         "effort_matrix": s.function("effort_matrix", "t q p", F),
         "drive_names": tuple(names),
@@ -99,7 +99,7 @@ def effort_functions(s: SymbolicMechanism) -> dict[str, Any]:
         "efforts": ca.Function(
             "efforts",
             [s.t, s.q, s.p, mu],
-            s.evaluated(ca.vertcat(ca.SX(0, 1), *efforts)),
+            s.evaluate(ca.vertcat(ca.SX(0, 1), *efforts)),
             ["t", "q", "p", "mu"],
             ["efforts"],
         ),
@@ -145,7 +145,7 @@ def check_efforts(d: Dynamics) -> None:
 
 def _directions(s: SymbolicMechanism, rates: ca.SX) -> ca.SX:
     """Return generalized forces per effort of drives, (nv, drives)."""
-    return s.evaluated(ca.jacobian(rates, s.v))[0].T
+    return s.evaluate(ca.jacobian(rates, s.v))[0].T
 
 
 def _check_drives(s: SymbolicMechanism, joint: Constraint, rates: ca.SX, rows: int) -> None:

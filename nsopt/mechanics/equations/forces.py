@@ -45,7 +45,7 @@ class ForceFunctions:
             **self._resistance(),
             **self._outputs([force for force, _ in m.forces]),
             **self._joint_friction(),
-            **self._pressed(),
+            **self._state_pressed(),
         }
 
     def _generalize(self, loads: Iterable[tuple[ca.SX, ca.SX]]) -> ca.SX:
@@ -67,7 +67,7 @@ class ForceFunctions:
                 work = VirtualWork.from_forces(ca.SX(0), [element.friction(m.state, over)])
                 wrenches[joints.index(joint)] += m.wrench(joint.frames[-1], work)
         known = [m.t, m.q, m.v, m.p, h, reactions]
-        total = m.evaluated(ca.horzcat(ca.SX(6, 0), *wrenches))
+        total = m.evaluate(ca.horzcat(ca.SX(6, 0), *wrenches))
         names = ["t", "q", "v", "p", "h", "reactions"]
         by_laws = _by_laws(total, creep)
         return {
@@ -90,7 +90,7 @@ class ForceFunctions:
             "output_limits": self._symbolic.function("output_limits", "p", most),
         }
 
-    def _pressed(self) -> dict[str, Any]:
+    def _state_pressed(self) -> dict[str, Any]:
         m = self._symbolic
         owners = [force for force, surfaces in m.pressed for _ in surfaces]
         surfaces = [surface for _, group in m.pressed for surface in group]
@@ -126,7 +126,7 @@ class ForceFunctions:
             )
             for surface in surfaces
         ]
-        losses = m.evaluated(-ca.vertcat(ca.SX(0, 1), *powers))
+        losses = m.evaluate(-ca.vertcat(ca.SX(0, 1), *powers))
         names = ["t", "q", "v", "p", "mean"]
         return ca.Function("pressed_loss", [m.t, m.q, m.v, m.p, mean], losses, names, ["loss"])
 
@@ -146,13 +146,13 @@ class ForceFunctions:
             friction += self._generalize([element.friction(m.state, over)])
         known = [m.t, m.q, m.v, m.p, h, z]
         ends = (force.advance_states(m.state, h, z[m.states_of(force)]) for force in m.stateful)
-        end, total = ca.vertcat(ca.SX(0, 1), *ends), m.evaluated(friction)
+        end, total = ca.vertcat(ca.SX(0, 1), *ends), m.evaluate(friction)
         loaded, by_laws = [*known, reactions], _by_laws(total, creep)
         return {
             "friction_joints": tuple(friction_joints),
             "joint_friction": ca.Function("joint_friction", loaded, by_laws),
             "smoothed_friction": ca.Function("smoothed_friction", [*loaded, creep], total),
-            "advance_states": ca.Function("advance_states", known, m.evaluated(end)),
+            "advance_states": ca.Function("advance_states", known, m.evaluate(end)),
         }
 
 

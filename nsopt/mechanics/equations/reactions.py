@@ -10,7 +10,7 @@ from nsopt.mechanics.coordinates.links import LinkTree
 from nsopt.mechanics.coordinates.recursion import Recursion, Wrench
 from nsopt.mechanics.coordinates.relative import RelativeCoordinates
 from nsopt.mechanics.coordinates.tree_reactions import tree_reactions
-from nsopt.mechanics.equations.efforts import kept_joints, kept_rates
+from nsopt.mechanics.equations.efforts import pair_joints, pair_rates
 from nsopt.mechanics.equations.symbolic import SymbolicMechanism, VirtualWork
 from nsopt.mechanics.model.element import INSTANT, Element, FrictionStep
 from nsopt.mechanics.model.frame import Frame
@@ -28,9 +28,9 @@ class ReactionFunction:
         self.lam = ca.SX.sym("lam", sum(len(group) for group in symbols.gaps))
         self.slip = ca.SX.sym("slip_impulse", sum(slips))
         self._joints = {
-            kept.joint.name: (kept.frames, kept.work) for kept in kept_joints(symbols, self.mu)
+            kept.joint.name: (kept.frames, kept.work) for kept in pair_joints(symbols, self.mu)
         }
-        for element, work in kept_rates(symbols, self.mu[joints:]):
+        for element, work in pair_rates(symbols, self.mu[joints:]):
             self._joints[element.name] = (element.frames, work)
         lam = iter(ca.vertsplit(self.lam, _ends([len(group) for group in symbols.gaps])))
         slip = iter(ca.vertsplit(self.slip, _ends(slips)))
@@ -70,7 +70,7 @@ class ReactionFunction:
         return ca.Function(
             "reactions",
             [*known.values(), *impulses.values()],
-            s.evaluated(ca.horzcat(ca.SX(6, 0), *columns)),
+            s.evaluate(ca.horzcat(ca.SX(6, 0), *columns)),
             [*known, *impulses],
             ["reactions"],
         )

@@ -76,17 +76,19 @@ class SymbolicMechanism:
         self._at_rest = [virtual], [ca.SX.zeros(virtual.numel())]
         short = self.coordinates.between(self.q, self.v, value, self.displacement)
         seen = None if short is None else self._displace(short)
-        self.state = State(self.t, self._displaced_motions(), symbols, seen, self._turned)
+        self.state = State(
+            self.t, self._displace_motions(), symbols, seen, self._find_counted_angle
+        )
         z = self.q[self.n_joint_coordinates :]
         self.state.internal |= {e.name: z[self.states_of(e)] for e in self.stateful}
         rates = self.coordinates.rate_matrix(self.q)
         self.N = ca.vertcat(rates, ca.SX(len(self.internal_names), self.v.numel()))
         self._moving = ca.vertcat(self.t, self.q), ca.vertcat(1, self.N @ self.v)
 
-    def _turned(self, a: Frame, b: Frame) -> ca.SX | None:
-        return self.coordinates.turned(a, b, self.q, self.displacement)
+    def _find_counted_angle(self, a: Frame, b: Frame) -> ca.SX | None:
+        return self.coordinates.find_counted_angle(a, b, self.q, self.displacement)
 
-    def _displaced_motions(self) -> dict[str | None, Motion]:
+    def _displace_motions(self) -> dict[str | None, Motion]:
         motions: dict[str | None, Motion] = {}
         for owner in self.twists:
             r, A, v, w = self.motions[owner] if owner else STILL
@@ -131,12 +133,12 @@ class SymbolicMechanism:
         return ca.Function(
             name,
             [getattr(self, n) for n in names],
-            self.evaluated(*outputs),
+            self.evaluate(*outputs),
             names,
             [name] if len(outputs) == 1 else [f"{name}_{i}" for i, _ in enumerate(outputs)],
         )
 
-    def evaluated(self, *expressions: ca.SX) -> list[ca.SX]:
+    def evaluate(self, *expressions: ca.SX) -> list[ca.SX]:
         """Return expressions at zero virtual displacement, frozen values substituted."""
         values: list[ca.SX] = list(expressions)
         for symbols, value in reversed(self.state.frozen_values):
@@ -156,7 +158,7 @@ class SymbolicMechanism:
 
     def gradient(self, expression: ca.SX) -> ca.SX:
         """Return d(expression)/dq N, shape (rows, nv)."""
-        return self.evaluated(ca.jacobian(expression, self.displacement))[0]
+        return self.evaluate(ca.jacobian(expression, self.displacement))[0]
 
     def rate(self, expression: ca.SX) -> ca.SX:
         """Return d(expression)/dt along the motion at constant v."""

@@ -65,7 +65,7 @@ FREE: Freedom = (
 """The freedom of a free body: its centre of mass in world axes, then all rotations."""
 
 
-def reversed_freedom(freedom: Freedom) -> Freedom:
+def reverse_freedom(freedom: Freedom) -> Freedom:
     """Return the freedom from frame b to frame a at the same coordinates.
 
     A ball stays: its Euler parameters always lead from the parent to the child.

@@ -198,7 +198,7 @@ class Search:
         """Return how far a displacement moves the bodies: turns, or ways over the size."""
         return reach(self._on.poses, self._q, self._root @ y, self._p)
 
-    def _bound(self, move: Array) -> Array:
+    def _limit(self, move: Array) -> Array:
         return move * min(1.0, LONGEST / max(self._reach(move), 1e-300))
 
     def _close(self, place: _Place) -> _Place:
@@ -220,7 +220,7 @@ class Search:
         along = U.T @ place.error
         for damping in DAMPING:
             move = -(values / (values**2 + damping * largest**2) * along) @ V
-            moved = self._place(place.y + self._bound(move))
+            moved = self._place(place.y + self._limit(move))
             if moved.open < (1 - 1e-4) * place.open:
                 return moved
         return None
@@ -230,7 +230,7 @@ class Search:
         for _ in range(50):
             if not place.closed:
                 break
-            move = self._bound(self._shortening(place))
+            move = self._limit(self._shortening(place))
             if np.linalg.norm(move) <= NEAR_LEAST * np.linalg.norm(place.y):
                 return self._refine(place, move)
             shorter = self._shorter(place, move)
@@ -242,7 +242,7 @@ class Search:
     def _refine(self, place: _Place, move: Array) -> _Place:
         """Return where two last moves end, too short to be told from the displacement."""
         there = self._close(self._place(place.y + move))
-        there = self._close(self._place(there.y + self._bound(self._shortening(there))))
+        there = self._close(self._place(there.y + self._limit(self._shortening(there))))
         return there if there.closed else place
 
     def _shorter(self, place: _Place, move: Array) -> _Place | None:

@@ -56,8 +56,8 @@ def nearest_posture(d: Dynamics, t: float, start: State | None, p: Array) -> tup
     tree = _tree_of_closed(d, [name for name, size in opened.items() if size >= NEARLY])
     if tree is None or _same_tree(tree, d.mechanism):
         found = Search(own, t, q, p, stiffness).nearest()
-        return (found.q, v), _left_open(found, own.closure_names, opened)
-    placed = stated if given is None else _placed(d, stated, given, p)
+        return (found.q, v), _describe_opening(found, own.closure_names, opened)
+    placed = stated if given is None else _place(d, stated, given, p)
     return _by_tree(d, tree, placed, (t, q, p), opened)
 
 
@@ -82,7 +82,9 @@ def _by_tree(
     angles = [name in turning for name in d.q_names[: len(q)]]
     turns = np.round((near[: len(q)] - q) / (2 * np.pi))
     q = np.where(angles, q + 2 * np.pi * turns, q)
-    return (np.concatenate([q, near[len(q) :]]), v), _left_open(found, on.closure_names, opened)
+    return (np.concatenate([q, near[len(q) :]]), v), _describe_opening(
+        found, on.closure_names, opened
+    )
 
 
 def _turning(d: Dynamics) -> set[str]:
@@ -164,7 +166,7 @@ def _configurations(s: SymbolicMechanism) -> Configurations:
     return Configurations(**{x.name: functions[x.name] for x in fields(Configurations)})
 
 
-def _placed(d: Dynamics, stated: Mechanism, state: State, p: Array) -> Mechanism:
+def _place(d: Dynamics, stated: Mechanism, state: State, p: Array) -> Mechanism:
     """Return the mechanism as if its bodies stated a state."""
     return _move(stated, *(np.asarray(x) for x in d.poses(*state, p)))
 
@@ -182,7 +184,7 @@ def _move(mechanism: Mechanism, r: Array, turned: Array, u: Array, w: Array) -> 
     return result
 
 
-def _left_open(found: Closing, names: tuple[str, ...], opened: dict[str, float]) -> str:
+def _describe_opening(found: Closing, names: tuple[str, ...], opened: dict[str, float]) -> str:
     if found.closed:
         return ""
     k = int(np.argmax(np.abs(found.residual)))
