@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nsopt.mobility.cones import ConePiece
 from nsopt.mobility.reduction import Reduction
-from nsopt.mobility.tracing import Finding, Trace, traced
+from nsopt.mobility.tracing import Finding, Trace, trace
 
 Array = NDArray[np.float64]
 
@@ -126,9 +126,7 @@ def _trace(
     """Return the traces of directions of a piece and their opposites, up to one without motion."""
     pairs: list[tuple[Trace, Trace]] = []
     for ray in piece.rays.T:
-        pairs.append(
-            (traced(reduction, piece, ray, others), traced(reduction, piece, -ray, others))
-        )
+        pairs.append((trace(reduction, piece, ray, others), trace(reduction, piece, -ray, others)))
         if all(x.finding is Finding.REFUTED for x in pairs[-1]):
             break
     return pairs

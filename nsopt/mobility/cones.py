@@ -95,19 +95,19 @@ def cones(g: PolynomialMap, order: int) -> list[list[ConePiece]]:
     found = [[subspace(np.eye(g.variables))] if g.variables else []]
     for i in range(2, order + 1):
         rows = Prolongation(g, i)
-        pieces = [new for piece in found[-1] for new in _kept(rows, piece)]
+        pieces = [new for piece in found[-1] for new in _keep_pieces(rows, piece)]
         found.append(_maximal(pieces))
     return found
 
 
-def _kept(rows: Prolongation, piece: ConePiece) -> list[ConePiece]:
+def _keep_pieces(rows: Prolongation, piece: ConePiece) -> list[ConePiece]:
     """Return the pieces of the next cone in a piece of the one before."""
-    if all(rows.continued(ray) for ray in piece.rays.T):
+    if all(rows.has_motion(ray) for ray in piece.rays.T):
         return [piece]
     if piece.dimension == 1:
         return []
     if rows.g.variables == 2:
-        return [subspace(x[:, None]) for x in _lines(rows.g) if rows.continued(x)]
+        return [subspace(x[:, None]) for x in _lines(rows.g) if rows.has_motion(x)]
     return list(_sample(rows, piece.basis))
 
 
@@ -182,12 +182,12 @@ def _piece_at(rows: Prolongation, motion: Array, basis: Array) -> ConePiece:
     spans = np.linalg.svd(found)
     span = spans[0][:, : max(dimension, int(np.sum(spans[1] > SAME)))]
     flat = subspace(spans[0][:, :dimension])
-    if all(rows.continued(ray) for ray in flat.rays.T):
+    if all(rows.has_motion(ray) for ray in flat.rays.T):
         return flat
     return ConePiece(dimension, span, found[:, :DRAWN], rows)
 
 
-def spanned(pieces: list[ConePiece], variables: int) -> Array:
+def span_pieces(pieces: list[ConePiece], variables: int) -> Array:
     """Return an orthonormal basis of the span of pieces."""
     if not pieces:
         return np.zeros((variables, 0))

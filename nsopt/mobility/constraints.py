@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from nsopt.algebra import JetScalars, Scalars, TimeJet, evaluated
 from nsopt.mechanics import Constraint, Mechanism, Motion, State
-from nsopt.mobility.cut_bodies import cut_bodies, posed
-from nsopt.mobility.screws import ScrewTree, moved, poses, screw_tree, twists
+from nsopt.mobility.cut_bodies import cut_bodies, pose_bodies
+from nsopt.mobility.screws import ScrewTree, move_joints, poses, screw_tree, twists
 from nsopt.mobility.topology import Topology
 from nsopt.parameter import parameters_in, substitute
 
@@ -200,7 +200,7 @@ class LoopConstraints:
 
     def motions(self, u: ca.SX) -> dict[str, Motion]:
         """Return the poses of the bodies at u (n,), at rest."""
-        q = moved(self.mechanism, ca.SX(self.q), u)
+        q = move_joints(self.mechanism, ca.SX(self.q), u)
         return self.mechanism.tree.motions(q, ca.SX.zeros(self.n), self._state({}).value)
 
     @cached_property
@@ -212,7 +212,7 @@ class LoopConstraints:
             name: Motion(*(ca.substitute(x, self.symbols, p) for x in motion))
             for name, motion in motions.items()
         }
-        return LoopConstraints(cut_bodies(posed(self.mechanism, numbers)), t=self.t)
+        return LoopConstraints(cut_bodies(pose_bodies(self.mechanism, numbers)), t=self.t)
 
     def joint_screws(self) -> dict[str, Array]:
         """Return the screws of each joint at the posture, (number, 6) in world axes, cut ones too.

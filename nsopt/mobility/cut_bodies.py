@@ -13,7 +13,7 @@ from nsopt.mechanics import Constraint, Frame, Mechanism, Motion, Relative
 from nsopt.parameter import exchange
 
 
-def posed(mechanism: Mechanism, motions: dict[str, Motion]) -> Mechanism:
+def pose_bodies(mechanism: Mechanism, motions: dict[str, Motion]) -> Mechanism:
     """Return a mechanism whose bodies start at other poses, in the tree that it has.
 
     Parameters

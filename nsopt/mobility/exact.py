@@ -43,7 +43,7 @@ def sympy() -> Any:
     return sympy
 
 
-def recognised(x: float) -> Any:
+def recognise(x: float) -> Any:
     """Return the exact number that a float stands for.
 
     Raises
@@ -77,7 +77,7 @@ class ExpressionScalars(Scalars):
         return getattr(sympy(), "Abs" if name == "fabs" else name)(*x)
 
     def constant(self, value: float) -> Any:
-        return recognised(value)
+        return recognise(value)
 
     def positive(self, x: Any) -> bool:
         return bool(x > 0)
@@ -98,18 +98,18 @@ class PolynomialScalars(Scalars):
         self._ring = ring
 
     def function(self, name: str, *x: Any) -> Any:
-        return self.lifted(ExpressionScalars().function(name, *map(_expression, x)))
+        return self.lift(ExpressionScalars().function(name, *map(_expression, x)))
 
     def constant(self, value: float) -> Any:
-        return self.lifted(recognised(value))
+        return self.lift(recognise(value))
 
     def reciprocal(self, x: Any) -> Any:
-        return self.lifted(1 / _expression(x))
+        return self.lift(1 / _expression(x))
 
     def positive(self, x: Any) -> bool:
         return bool(_expression(np.ravel(x)[0]) > 0)
 
-    def lifted(self, expression: Any) -> Any:
+    def lift(self, expression: Any) -> Any:
         """Return a number as a constant polynomial."""
         s = sympy()
         simple = s.radsimp(expression)
@@ -127,7 +127,7 @@ def constraint_expressions(loops: LoopConstraints) -> dict[str, list[Any]]:
     Raises
     ------
     ImportError, ValueError
-        Without SymPy; if a number of the mechanism is not one that is `recognised`.
+        Without SymPy; if a number of the mechanism is not one that `recognise` knows.
     """
     s = sympy()
     u = ca.SX.sym("u", loops.n)
@@ -178,11 +178,11 @@ def _polynomials(
     screws: list[Any],
     places: list[Any],
 ) -> list[list[Any]]:
-    p = [of.lifted(x) for x in _parameters(loops)]
+    p = [of.lift(x) for x in _parameters(loops)]
     H = loops.derivatives_in(
         of,
-        _array(list(map(of.lifted, screws)), 6),
-        _array(list(map(of.lifted, places)), 12),
+        _array(list(map(of.lift, screws)), 6),
+        _array(list(map(of.lift, places)), 12),
         p,
         _array(list(unknowns), loops.n).T[:, :, None],
     )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mobility.branches import MotionBranch, rates_of
-from nsopt.mobility.motions import followed
+from nsopt.mobility.motions import follow_branch
 from nsopt.mobility.reduction import Reduction
 from nsopt.mobility.topology import Topology
 from nsopt.mobility.tracing import Finding
@@ -92,8 +92,8 @@ class Mobility:
         return self.reduction.constraints.q
 
     def motions(self, branch: MotionBranch, step: float = 0.1, count: int = 8) -> list[Array]:
-        """Return the finite motions along a branch, by `followed`."""
-        return followed(self.reduction, branch, step, count)
+        """Return the finite motions along a branch, by `follow_branch`."""
+        return follow_branch(self.reduction, branch, step, count)
 
     @property
     def gruebler(self) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from nsopt.interrupt import interruptible
 from nsopt.mechanics import Mechanism, implied_rows
 from nsopt.mobility.branches import MotionBranch, branches_of
-from nsopt.mobility.cones import cones, spanned
+from nsopt.mobility.cones import cones, span_pieces
 from nsopt.mobility.constraints import LoopConstraints
 from nsopt.mobility.findings import Mobility
 from nsopt.mobility.gimbals import gimbal_locks
@@ -68,7 +68,7 @@ def _find_mobility(constraints: LoopConstraints, order: int) -> Mobility:
     branches = branches_of(reduction, pieces)
     local = _local(reduction, branches)
     singular = _singular(reduction, branches, local)
-    tangent = spanned([b.piece for b in _confirm(branches)], reduction.freedom)
+    tangent = span_pieces([b.piece for b in _confirm(branches)], reduction.freedom)
     cut_freedoms = sum(6 - constraints.owners.count(joint.name) for joint in constraints.cut)
     rows = 6 * len(constraints.cut)
     freedoms = constraints.n + cut_freedoms
@@ -84,7 +84,7 @@ def _find_mobility(constraints: LoopConstraints, order: int) -> Mobility:
         shakiness=_shakiness(branches, len(pieces), local),
         singular=singular,
         constraint_singular=_rank_changes(reduction, branches, local),
-        overconstrained=_overconstrained(reduction, branches, local),
+        overconstrained=_is_overconstrained(reduction, branches, local),
         redundant_rows=implied_rows(reduction.jacobian, constraints.owners),
         gimbal_locks=gimbal_locks(constraints),
         tangent_space=reduction.rates(tangent),
@@ -143,7 +143,7 @@ def _rank_changes(
     return any(b.freedom != reduction.freedom for b in _confirm(branches))
 
 
-def _overconstrained(
+def _is_overconstrained(
     reduction: Reduction, branches: tuple[MotionBranch, ...], local: int | None
 ) -> bool | None:
     """Return whether rows depend on others along the motions, or here if there are none."""

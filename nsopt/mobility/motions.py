@@ -15,7 +15,9 @@ CLOSED = 1e-10
 """Residual, in scaled rows, at which loops are closed."""
 
 
-def followed(reduction: Reduction, branch: MotionBranch, step: float, count: int) -> list[Array]:
+def follow_branch(
+    reduction: Reduction, branch: MotionBranch, step: float, count: int
+) -> list[Array]:
     """Return the motions of a branch that tracing confirmed, from the posture.
 
     Each goes on in the direction that it comes from, as far as the loops close.
@@ -44,22 +46,22 @@ def _follow(reduction: Reduction, near: Array, step: float, count: int) -> Array
     """Return the motion through the posture and a point near it, scaled."""
     points = [np.zeros_like(near), near]
     while len(points) <= count:
-        _, J = reduction.scaled(points[-1])
+        _, J = reduction.evaluate(points[-1])
         free = null_space(J)
         ahead = points[-1] - points[-2]
         ahead = free @ (free.T @ ahead)
         size = float(np.linalg.norm(ahead))
-        new = None if size < 1e-9 else _closed(reduction, points[-1] + step / size * ahead)
+        new = None if size < 1e-9 else _close(reduction, points[-1] + step / size * ahead)
         if new is None:
             break
         points.append(new)
     return np.array([points[0], *points[2:]] if len(points) > 2 else points)
 
 
-def _closed(reduction: Reduction, u: Array) -> Array | None:
+def _close(reduction: Reduction, u: Array) -> Array | None:
     """Return the closed posture nearest to one, by Gauss-Newton; None where there is none."""
     for _ in range(20):
-        h, J = reduction.scaled(u)
+        h, J = reduction.evaluate(u)
         if np.max(np.abs(h), initial=0.0) < CLOSED:
             return u
         u = u - np.linalg.lstsq(J, h, rcond=1e-8)[0]

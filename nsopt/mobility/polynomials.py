@@ -29,7 +29,7 @@ def monomials(exponents: NDArray[np.int_], s: Array) -> Array:
     return np.asarray(np.prod(powers, axis=1), dtype=float)
 
 
-def fitted(exponents: NDArray[np.int_], s: Array, values: Array) -> Array:
+def fit_polynomials(exponents: NDArray[np.int_], s: Array, values: Array) -> Array:
     """Return the coefficients (size, terms) for values (size, count) at s (variables, count)."""
     found = np.linalg.lstsq(monomials(exponents, s).T, values.T, rcond=None)[0]
     return np.asarray(found.T, dtype=float)
@@ -58,7 +58,7 @@ class PolynomialMap:
         """The number of polynomials."""
         return len(self.coefficients)
 
-    def reduced(self, zero: float) -> PolynomialMap:
+    def reduce(self, zero: float) -> PolynomialMap:
         """Return independent combinations of the polynomials, coefficients up to ``zero`` left out.
 
         Each is of size one.
@@ -105,7 +105,7 @@ class PolynomialMap:
             points = np.random.default_rng(0).normal(size=(kept, 2 * len(new) + 1))
             part = self.of_degree(int(degree)).value(basis @ points)
             powers.append(new)
-            values.append(fitted(new, points, part))
+            values.append(fit_polynomials(new, points, part))
         return PolynomialMap(np.concatenate(powers), np.concatenate(values, axis=1))
 
     def value(self, s: Array) -> Array:

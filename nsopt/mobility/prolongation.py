@@ -44,7 +44,7 @@ class Prolongation:
     def _gradient(self) -> PolynomialMap:
         return self.g.gradient()
 
-    def continued(self, direction: Array) -> bool:
+    def has_motion(self, direction: Array) -> bool:
         """Return whether a direction s_1 (variables,) of length one has such a motion."""
         rng = np.random.default_rng(0)
         for k in range(STARTS):

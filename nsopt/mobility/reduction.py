@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mobility.constraints import LoopConstraints
-from nsopt.mobility.polynomials import PolynomialMap, exponents_of, fitted
+from nsopt.mobility.polynomials import PolynomialMap, exponents_of, fit_polynomials
 
 Array = NDArray[np.float64]
 
@@ -37,7 +37,7 @@ class UndecidedRankError(ValueError):
     """A rank that depends on which small singular values count as zero."""
 
 
-def decided_rank(matrix: Array, what: str) -> int:
+def decide_rank(matrix: Array, what: str) -> int:
     """Return the rank of a scaled matrix.
 
     Raises
@@ -95,8 +95,8 @@ class Reduction:
 
     @cached_property
     def rank(self) -> int:
-        """The rank of J; raises as `decided_rank`."""
-        return decided_rank(self.jacobian, "the constraint Jacobian")
+        """The rank of J; raises as `decide_rank`."""
+        return decide_rank(self.jacobian, "the constraint Jacobian")
 
     @property
     def freedom(self) -> int:
@@ -177,11 +177,11 @@ class Reduction:
         directions = _directions(free, count + count // 2 + 1)
         _, g, size = self.series(directions, degrees[-1])
         coefficients = [
-            fitted(powers, directions, g[k - 1])
+            fit_polynomials(powers, directions, g[k - 1])
             for k, powers in zip(degrees, exponents, strict=True)
         ]
         found = PolynomialMap(np.concatenate(exponents), np.concatenate(coefficients, axis=1))
-        return found.reduced(ZERO * size)
+        return found.reduce(ZERO * size)
 
     def _degrees(self, order: int) -> list[int]:
         """Return the degrees, up to an order, of which g has terms."""
@@ -225,7 +225,7 @@ class Reduction:
         w = np.zeros(M.shape[1]) if w is None else w
         for _ in range(30):
             u = N @ s + M @ w
-            h, J = self.scaled(u)
+            h, J = self.evaluate(u)
             error = V.T @ h
             across = V.T @ J @ M
             if np.max(np.abs(error), initial=0.0) < CLOSED:
@@ -235,7 +235,7 @@ class Reduction:
             w = w - move / max(1.0, float(np.linalg.norm(move)))
         return np.full(len(N), np.nan), np.full(U.shape[1], np.inf), np.zeros((U.shape[1], len(s)))
 
-    def scaled(self, u: Array) -> tuple[Array, Array]:
+    def evaluate(self, u: Array) -> tuple[Array, Array]:
         """Return h (m,) and J (m, n) at u (n,), all scaled."""
         h, J = self.constraints.closure(self.columns * u)
         return (

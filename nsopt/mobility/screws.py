@@ -97,7 +97,7 @@ def screw_tree(mechanism: Mechanism, value: Any = constant, p: ca.SX | None = No
     return ScrewTree(tuple(links), ends, coordinates.v_names, lengths, posture)
 
 
-def moved(mechanism: Mechanism, q: ca.SX, u: ca.SX) -> ca.SX:
+def move_joints(mechanism: Mechanism, q: ca.SX, u: ca.SX) -> ca.SX:
     """Return the joint coordinates (nq,) of the tree at u (n,) from q."""
     parts = [ca.SX(0, 1)]
     for block in mechanism.tree.blocks:

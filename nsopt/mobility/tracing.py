@@ -97,7 +97,7 @@ class Trace(NamedTuple):
     u: Array
 
 
-def traced(
+def trace(
     reduction: Reduction, piece: ConePiece, ray: Array, others: Sequence[ConePiece] = ()
 ) -> Trace:
     """Return what finite motions there are along a direction of a piece of a cone.

@@ -111,7 +111,7 @@ def fit_springs(
     for end in ends:  # numbers that an element refuses are refused before the fit
         d.values(dict(zip(bounds, end, strict=True)))
     fit = scipy.optimize.least_squares(
-        torque.stacked,
+        torque.stack,
         start,
         jac=torque.slope,
         bounds=(low, high),
@@ -169,7 +169,7 @@ class _StaticTorque:
         """Return the torques, (n, k)."""
         return np.array([value[:, 0] for value in self._at(x, 0)])
 
-    def stacked(self, x: Array) -> Array:
+    def stack(self, x: Array) -> Array:
         """Return the torques, posture by posture, (n k,)."""
         return self(x).ravel()
 

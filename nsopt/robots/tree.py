@@ -44,7 +44,7 @@ class LinkJoint:
     frame: Pose = IDENTITY  # of the joint in the child's frame; it turns about or slides along z
     coordinate: float = 0.0  # [rad] or [m] in the stated posture, of joints of one freedom
 
-    def stated_pose(self) -> Pose:
+    def find_stated_pose(self) -> Pose:
         """Return the pose of the child's frame in the parent's at the stated coordinate."""
         if not self.coordinate:
             return self.pose
@@ -71,13 +71,13 @@ def build(
     if len(known) < len(links):
         (name, _), *_ = Counter(link.name for link in links).most_common()
         raise ValueError(f"the name {name!r} is used twice: rename one of the two")
-    poses = placed(known, link_joints)
+    poses = place_links(known, link_joints)
     bodies = {name: _body(known[name], pose) for name, pose in poses.items()}
     joints = [_joint(h, h.kind, known, bodies) for h in link_joints if h.kind is not None]
     return list(bodies.values()), joints
 
 
-def placed(names: Iterable[str], link_joints: Sequence[LinkJoint]) -> dict[str, Pose]:
+def place_links(names: Iterable[str], link_joints: Sequence[LinkJoint]) -> dict[str, Pose]:
     """Return poses of link frames in the world at the stated coordinates, parents first."""
     by_child = _by_child(set(names), link_joints)
     poses: dict[str, Pose] = {}
@@ -90,7 +90,7 @@ def placed(names: Iterable[str], link_joints: Sequence[LinkJoint]) -> dict[str, 
                 "state a tree, and close loops by further joints of the Mechanism"
             )
         for h in ready:
-            pose = h.stated_pose()
+            pose = h.find_stated_pose()
             poses[h.child] = pose if h.parent is None else poses[h.parent].then(pose)
         waiting = [h for h in waiting if h.child not in poses]
     return poses

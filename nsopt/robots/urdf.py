@@ -11,7 +11,7 @@ from pathlib import Path
 from nsopt.elements import Fixed
 from nsopt.mechanics import Frame, Mechanism
 from nsopt.robots.pose import Array, Pose
-from nsopt.robots.tree import IDENTITY, Link, LinkJoint, build, placed
+from nsopt.robots.tree import IDENTITY, Link, LinkJoint, build, place_links
 from nsopt.robots.urdf_merge import homes_of, merge
 from nsopt.robots.urdf_model import (
     actuators_of,
@@ -21,7 +21,7 @@ from nsopt.robots.urdf_model import (
     mimics_of,
     warn_of_unphysical,
 )
-from nsopt.robots.urdf_xml import ignored, parse
+from nsopt.robots.urdf_xml import count_ignored, parse
 
 
 def load_urdf(
@@ -75,7 +75,9 @@ def load_urdf(
     try:
         robot = parse(path)
         links, link_joints = links_of(robot), link_joints_of(robot)
-        placed([link.name for link in links], _root(links, link_joints, floating_base))  # a tree?
+        place_links(
+            [link.name for link in links], _root(links, link_joints, floating_base)
+        )  # a tree?
         warn_of_unphysical(links, stacklevel=2)
         homes = homes_of(links, link_joints) if merge_fixed else {}
         if merge_fixed:
@@ -101,7 +103,7 @@ def load_urdf(
         )
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from None
-    if count := ignored(robot):
+    if count := count_ignored(robot):
         what = ", ".join(f"{n} {name}" for name, n in sorted(count.items()))
         warnings.warn(f"{path.name}: ignored {what}", UserWarning, stacklevel=2)
     return mechanism

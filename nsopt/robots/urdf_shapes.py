@@ -53,12 +53,12 @@ def link_vertices(path: str | os.PathLike[str], link: str, visual: bool = False)
         other = "" if visual else ": take visual=True, or another link"
         raise ValueError(f"{path.name}: link {link!r} has no <{tag}>{other}")
     try:
-        return np.concatenate([_placed(x, f"<{tag}> of link {link!r}", path) for x in shapes])
+        return np.concatenate([_place(x, f"<{tag}> of link {link!r}", path) for x in shapes])
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from None
 
 
-def _placed(shape: Element, what: str, path: Path) -> Array:
+def _place(shape: Element, what: str, path: Path) -> Array:
     """Return the points of a <visual> or <collision> in the axes of its link."""
     geometry = shape.find("geometry")
     solid = None if geometry is None else next(iter(geometry), None)

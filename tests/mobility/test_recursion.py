@@ -19,7 +19,7 @@ from nsopt import (
     Revolute,
 )
 from nsopt.mobility import LoopConstraints, constraint_function
-from nsopt.mobility.screws import moved
+from nsopt.mobility.screws import move_joints
 from tests.mobility.random_loops import mechanism
 
 
@@ -125,4 +125,4 @@ def test_functions_of_the_posture(seed):
 
 
 def moved_by(loops, u):
-    return np.asarray(ca.evalf(moved(loops.mechanism, ca.SX(loops.q), ca.SX(u)))).ravel()
+    return np.asarray(ca.evalf(move_joints(loops.mechanism, ca.SX(loops.q), ca.SX(u)))).ravel()
