@@ -219,13 +219,13 @@ class NlpsolCall:
             r = self._solve(start.x, p, lower, upper, *self._rows, start.lam_x, start.lam_g)
         except Exception as error:  # a solver may throw anything; a failed result is the contract
             status = f"{type(error).__name__}: {str(error).strip()[-300:]}"
-            return self._ended(start, status, False, 0, perf_counter() - begin)
+            return self._end(start, status, False, 0, perf_counter() - begin)
         stats = self._stats()
         status, success = str(stats.get("return_status", "no status")), stats.get("success", False)
         point, count = Point(r[0], r[3], r[4]), _iterations(stats)
-        return self._ended(point, status, bool(success), count, perf_counter() - begin)
+        return self._end(point, status, bool(success), count, perf_counter() - begin)
 
-    def _ended(self, point: Point, status: str, success: bool, count: int, time: float) -> Outcome:
+    def _end(self, point: Point, status: str, success: bool, count: int, time: float) -> Outcome:
         stopped = self._callback is not None and not success and is_interrupted()
         return Outcome(point, status, success, count, time, stopped, status == ACCEPTABLE)
 

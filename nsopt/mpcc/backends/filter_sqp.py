@@ -78,7 +78,7 @@ class FilterSqp:
     nlp : Nlp
         With derivatives.
     qp, elastic : Function
-        Of the quadratic programs, and of those with violations, from `structured_qp`.
+        Of the quadratic programs, and of those with violations, from `make_structured_qp`.
     options : FilterOptions
     """
 
@@ -301,7 +301,7 @@ class _Run:
         return better and beyond
 
 
-def structured_qp(
+def make_structured_qp(
     nlp: Nlp, derivatives: Derivatives, plugin: str, options: dict[str, Any]
 ) -> tuple[Any, Any]:
     """Return the solvers of the quadratic programs of ``nlp``: plain, and elastic."""

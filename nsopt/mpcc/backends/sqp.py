@@ -21,7 +21,7 @@ from nsopt.mpcc.backends.backend import (
     Vector,
 )
 from nsopt.mpcc.backends.evaluator import Evaluator
-from nsopt.mpcc.backends.filter_sqp import FilterOptions, FilterSqp, structured_qp
+from nsopt.mpcc.backends.filter_sqp import FilterOptions, FilterSqp, make_structured_qp
 from nsopt.mpcc.backends.ipopt import QUIET, Ipopt
 from nsopt.mpcc.backends.native_output import printing_to_stderr
 from nsopt.mpcc.backends.padding import PaddedCall, pad
@@ -268,7 +268,7 @@ class Sqp(Backend):
         call = FilterSqp(
             nlp,
             derivatives,
-            *structured_qp(nlp, derivatives, qp.plugin, options),
+            *make_structured_qp(nlp, derivatives, qp.plugin, options),
             FilterOptions(
                 1e-8 if self.tol_pr is None else self.tol_pr,
                 1e-6 if self.tol_du is None else self.tol_du,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import casadi as ca
 
 from nsopt.leaves import MappedLeaf
-from nsopt.mpcc.horizon.lifted_numbers import lifted_numbers
+from nsopt.mpcc.horizon.lifted_numbers import lift_numbers
 from nsopt.mpcc.horizon.mapped_callback import MappedCallback
 
 LONG = 5000
@@ -82,7 +82,7 @@ class BlockFunctions(NamedTuple):
     def of(cls, function: ca.Function) -> BlockFunctions:
         """Return those of (w, data, p) -> (rows, terms)."""
         long = function.n_instructions() >= LONG
-        general, numbers = lifted_numbers(function) if long else (function, ca.DM(0, 1))
+        general, numbers = lift_numbers(function) if long else (function, ca.DM(0, 1))
         leaves = map(MappedLeaf, _derive(general), OWN)
         return cls(*(InstanceFunction(leaf, numbers) for leaf in leaves))
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nsopt.mpcc.horizon.simple_bounds import unknown_of_rows
+from nsopt.mpcc.horizon.simple_bounds import find_unknown_of_rows
 from nsopt.mpcc.horizon.structured import Array, StructuredNlp
 
 NARROW = 1e-2
@@ -21,13 +21,13 @@ ROOM = 1.0
 """By how much such limits lie further out, in scaled units."""
 
 
-def given_values(nlp: StructuredNlp) -> Array:
+def find_given_values(nlp: StructuredNlp) -> Array:
     """Return the values of unknowns that are rows by themselves and are given, (n,); others NaN."""
     values = np.full(nlp.x.numel(), np.nan)
     for block in nlp.blocks:
         narrow = block.upper - block.lower <= NARROW
         middle = (block.lower + block.upper) / 2
-        for row, unknown in enumerate(unknown_of_rows(block)):
+        for row, unknown in enumerate(find_unknown_of_rows(block)):
             if unknown >= 0:
                 of = narrow[:, row]
                 values[block.columns[of, unknown]] = middle[of, row]
@@ -43,7 +43,7 @@ def with_room(nlp: StructuredNlp, g: Array) -> StructuredNlp:
     ----------
     nlp : StructuredNlp
     g : (m,)
-        Its rows at `given_values`; those that depend on others are not numbers.
+        Its rows at `find_given_values`; those that depend on others are not numbers.
     """
     at_limit = np.minimum(g - nlp.lower, nlp.upper - g) <= NARROW  # false of what is no number
     room = ROOM * (at_limit & (nlp.upper - nlp.lower > NARROW))

@@ -8,7 +8,7 @@ KEPT = (0.0, 1.0, -1.0, 2.0)
 """Numbers that are part of the structure of an expression."""
 
 
-def lifted_numbers(f: ca.Function) -> tuple[ca.Function, ca.DM]:
+def lift_numbers(f: ca.Function) -> tuple[ca.Function, ca.DM]:
     """Return an SX function with its numbers as a last input, and the numbers (k,).
 
     Numbers inside of functions that it calls stay there.

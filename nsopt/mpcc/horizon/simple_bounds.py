@@ -37,7 +37,7 @@ class SimpleBounds:
     def of(cls, nlp: StructuredNlp) -> SimpleBounds:
         """Return a program with the rows that can be bounds."""
         split = {block.function.__hash__(): block for block in nlp.blocks}
-        found = {key: unknown_of_rows(block) for key, block in split.items()}
+        found = {key: find_unknown_of_rows(block) for key, block in split.items()}
         functions: dict[tuple[int, bytes], ca.Function] = {}
         blocks, rows, unknowns, first = [], [], [], 0
         for block in nlp.blocks:
@@ -128,7 +128,7 @@ class SimplyBounded:
         return replace(outcome, point=replace(end, lam_x=lam_x, lam_g=lam_g))
 
 
-def unknown_of_rows(block: ConstraintBlock) -> Index:
+def find_unknown_of_rows(block: ConstraintBlock) -> Index:
     """Return which entry of w each row is, (m,); -1 of those that are none, or part of a pair."""
     f = block.function
     w, *others = (ca.SX.sym("x", f.numel_in(i)) for i in range(f.n_in()))

@@ -133,7 +133,7 @@ class StructuredBranches(BranchProgram):
         values, limits = (self._lifted.f(x, p), self._lifted.g(x, p)), (self._lower, self._upper)
         return Nlp("branch", x, p, *values, *limits, self._lifted, fixed=fixed, starts=NEAR)
 
-    def lifted(self, point: Point, case: Case) -> Point:
+    def lift(self, point: Point, case: Case) -> Point:
         """Return a point of the program (n,) with its halves, and their multipliers.
 
         Where a product is relaxed, its multiplier is shared out by what the other half is.
@@ -151,7 +151,7 @@ class StructuredBranches(BranchProgram):
         )
 
     def restore(self, point: Point) -> Point:
-        """Return what `lifted` was made of: multipliers of products are zero."""
+        """Return what `lift` was made of: multipliers of products are zero."""
         lam = np.zeros(self._nlp.lower.size)
         lam[self._order] = point.lam_g
         return Point(point.x[: self._n], point.lam_x[: self._n], lam, point.warm)

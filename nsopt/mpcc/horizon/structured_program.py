@@ -14,7 +14,7 @@ import numpy as np
 from nsopt.interrupt import is_interrupted
 from nsopt.mpcc.backends.backend import Backend, Call, Nlp, Outcome, Point
 from nsopt.mpcc.backends.warm_start import WarmStart
-from nsopt.mpcc.horizon.given_rows import given_values, with_room
+from nsopt.mpcc.horizon.given_rows import find_given_values, with_room
 from nsopt.mpcc.horizon.row_residuals import RowResiduals
 from nsopt.mpcc.horizon.simple_bounds import SimpleBounds, SimplyBounded
 from nsopt.mpcc.horizon.structured import StructuredNlp
@@ -86,7 +86,7 @@ class StructuredProgram:
         # Without complementarity solvers move limits outwards themselves.
         rest = split.rest
         if rest.complementary:
-            g = self._of_rest.g(given_values(split.whole), self._p)
+            g = self._of_rest.g(find_given_values(split.whole), self._p)
             rest = with_room(rest, np.asarray(g).ravel())
         stated = self._state(rest.nlp("horizon", self._of_rest), starts)
         self._call: Call = self._backend.build(stated)
@@ -191,7 +191,7 @@ class StructuredProgram:
         if self._settings.active_set is None or not self.nlp.halves.size:
             return failed
         branches = StructuredBranches(self.nlp, self._derivatives, self._backend, near.x, case.p)
-        start = branches.lifted(near, case)
+        start = branches.lift(near, case)
         G, H = branches.G, branches.H
         outcome = branches.solve(start, without_excess(start.x[G] <= start.x[H], G, H), case)
         point, first = branches.restore(outcome.point), failed.outcome
@@ -218,7 +218,7 @@ class StructuredProgram:
             ok = residuals.largest <= 1 and bool(np.isfinite(f))
             return Trial((), ok, point, outcome, residuals, f)
 
-        start = replace(origin, point=branches.lifted(origin.point, case))
+        start = replace(origin, point=branches.lift(origin.point, case))
         case = replace(case, guess=start.point.x)
         worse = SHIFT * _find_gain(nlp, origin) + CLOSE * abs(origin.objective)
         most = origin.objective + worse

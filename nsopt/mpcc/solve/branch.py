@@ -16,7 +16,7 @@ from nsopt.mpcc.solve.lpec import Index, Lpec, Mask
 from nsopt.mpcc.solve.stationarity import Stationarity, classify
 from nsopt.mpcc.statement.blocks import stack
 from nsopt.mpcc.statement.layout import Layout, Vector
-from nsopt.mpcc.statement.lifting import Halves, fixed_unknowns
+from nsopt.mpcc.statement.lifting import Halves, count_fixed_unknowns
 from nsopt.mpcc.statement.problem import Mpcc
 
 SMALL = 1e-8
@@ -145,7 +145,7 @@ class Branches(BranchProgram):
         # Tolerances of solvers are absolute: a small objective would be solved less exactly.
         weight = ca.SX.sym("weight")
         program = (x, ca.vertcat(p, weight), weight * f, g)
-        fixed = m + fixed_unknowns(mpcc)
+        fixed = m + count_fixed_unknowns(mpcc)
         self._nlp = Nlp(name, *program, *limits, complementary=False, fixed=fixed)
         self._backend = backend.exact
         self._call = self._backend.build(self._nlp)

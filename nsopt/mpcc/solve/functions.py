@@ -14,7 +14,7 @@ from nsopt.mpcc.solve.solution import Residuals
 from nsopt.mpcc.statement.blocks import stack
 from nsopt.mpcc.statement.disc import smooth_discs
 from nsopt.mpcc.statement.layout import Layout, Section, Tolerances, Vector, sections
-from nsopt.mpcc.statement.lifting import fixed_unknowns, own_unknowns
+from nsopt.mpcc.statement.lifting import count_fixed_unknowns, own_unknowns
 from nsopt.mpcc.statement.problem import Mpcc
 from nsopt.mpcc.statement.relaxation import Relaxation
 
@@ -88,9 +88,9 @@ class Functions:
         if e.x.shape[0] == 0:
             raise ValueError(f"program {mpcc.name!r} has no unknowns: state a variable")
         self.layout = Layout.of(mpcc)
-        self.nlp = _relaxed(mpcc.name, e, relaxation, fixed_unknowns(mpcc))
+        self.nlp = _relax(mpcc.name, e, relaxation, count_fixed_unknowns(mpcc))
         self._sections: tuple[Section, ...] = sections(mpcc, tolerances)
-        self._signed = _signed(e)
+        self._signed = _find_signed(e)
         self._limits = Evaluator(_limits(mpcc, e.p))
         self._report = Evaluator(_report(exact, self.nlp, tolerances))
         jacobian = ca.densify(ca.jacobian(exact.rows, e.x))
@@ -133,7 +133,7 @@ def _over(expr: ca.SX, scale: Vector) -> ca.SX:
     return expr / ca.SX(ca.DM(scale))
 
 
-def _relaxed(name: str, e: _Expressions, relaxation: Relaxation, fixed: int) -> Nlp:
+def _relax(name: str, e: _Expressions, relaxation: Relaxation, fixed: int) -> Nlp:
     rows, lower, upper = relaxation.constraints(e.G, e.H, e.sigma)
     c, d = e.c.shape[0], e.d.shape[0]
     return Nlp(
@@ -148,7 +148,7 @@ def _relaxed(name: str, e: _Expressions, relaxation: Relaxation, fixed: int) -> 
     )
 
 
-def _signed(e: _Expressions) -> NDArray[np.bool_]:
+def _find_signed(e: _Expressions) -> NDArray[np.bool_]:
     """Tell which unknowns (n,) are themselves half of a pair.
 
     The relaxation sees to their sign. A bound at zero besides would leave the linearised program

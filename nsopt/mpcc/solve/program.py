@@ -24,7 +24,7 @@ from nsopt.mpcc.solve.stationarity import Stationarity
 from nsopt.mpcc.solve.status import is_far, status_of
 from nsopt.mpcc.statement.disc import split_discs
 from nsopt.mpcc.statement.layout import Vector
-from nsopt.mpcc.statement.lifting import lifted
+from nsopt.mpcc.statement.lifting import lift_pairs
 from nsopt.mpcc.statement.min_map import split_into_pairs
 from nsopt.mpcc.statement.problem import Mpcc
 
@@ -81,7 +81,7 @@ class Program:
         mpcc, self._tolerances = split_into_pairs(mpcc), settings.tolerances
         schedules = settings.schedules
         if self._optimized:
-            mpcc = lifted(split_discs(mpcc))
+            mpcc = lift_pairs(split_discs(mpcc))
             self._tolerances = replace(self._tolerances, stationarity=np.inf)
             if not mpcc.pairs:  # nothing is relaxed
                 schedules = (schedules[0][-1:],)

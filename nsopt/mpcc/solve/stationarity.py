@@ -119,10 +119,10 @@ def classify(lpec: Lpec, descent: float, tolerance: float, layout: Layout) -> St
             continue
         if kind is StationarityKind.S and tolerance < descent < np.inf:
             continue
-        lam = system.solved(zero_G, zero_H, dict(zip(both.tolist(), signs, strict=True)), tolerance)
+        lam = system.solve(zero_G, zero_H, dict(zip(both.tolist(), signs, strict=True)), tolerance)
         if lam is not None:
             gradient = lpec.slope + system.columns @ lam
-            return Stationarity(kind, both.size, descent, gradient, system.named(lam, layout))
+            return Stationarity(kind, both.size, descent, gradient, system.name_rows(lam, layout))
     return Stationarity(StationarityKind.NONE, both.size, descent, lpec.slope, None)
 
 
@@ -181,7 +181,7 @@ class _System:
         ]
         return cls(lpec, scipy.sparse.hstack(parts, format="csc"), on_row, on_bound, side)
 
-    def solved(
+    def solve(
         self,
         zero_G: Mask,
         zero_H: Mask,
@@ -218,7 +218,7 @@ class _System:
             return None
         return steepness * end.x[:k]
 
-    def named(self, lam: Vector, layout: Layout) -> Multipliers:
+    def name_rows(self, lam: Vector, layout: Layout) -> Multipliers:
         """Return multipliers by name, of physical rows."""
         lpec, rows = self.lpec, layout.row_scale
         c, r, m = lpec.equations.shape[0], lpec.rows.size, lpec.G.size

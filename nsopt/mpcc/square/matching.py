@@ -112,7 +112,7 @@ def match_rows(mpcc: Mpcc, derivatives: RowDerivatives) -> list[int]:
         If the program is structurally singular, naming the rows and unknowns without a partner.
         Redundant equations are not, where each has a multiplier.
     """
-    rows, unknowns = _row_names(mpcc), _unknown_names(mpcc)
+    rows, unknowns = _row_names(mpcc), _name_unknowns(mpcc)
     n = len(unknowns)
     match = np.full(n, -1)
     last = [unknowns.index((event.of, 0)) for event in mpcc.first_events]
@@ -275,5 +275,5 @@ def _row_names(mpcc: Mpcc) -> list[tuple[str, int]]:
     return [(name, k) for name, size in sizes for k in range(size)]
 
 
-def _unknown_names(mpcc: Mpcc) -> list[tuple[str, int]]:
+def _name_unknowns(mpcc: Mpcc) -> list[tuple[str, int]]:
     return [(block.name, k) for block in mpcc.variables for k in range(block.scaled.numel())]

@@ -206,7 +206,7 @@ def labels_of(name: str, what: str, labels: Sequence[str] | None, size: int) -> 
     return names
 
 
-def limited(what: str, values: ca.SX, lower: ca.SX, upper: ca.SX) -> tuple[ca.SX, Sides]:
+def limit_rows(what: str, values: ca.SX, lower: ca.SX, upper: ca.SX) -> tuple[ca.SX, Sides]:
     """Return rows that are zero or less where values (k,) are within limits, and what they are of.
 
     Raises

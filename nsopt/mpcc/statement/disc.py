@@ -154,7 +154,7 @@ def smooth_discs(mpcc: Mpcc, sigma: ca.SX) -> Mpcc:
     other.discs = ()
     for block in _with_radius(mpcc):
         size = ca.SX(block.scales[0])
-        rows = [row for k in range(len(block.labels)) for row in _smoothed(_disc(block, k), sigma)]
+        rows = [row for k in range(len(block.labels)) for row in _smooth(_disc(block, k), sigma)]
         scale = np.repeat(np.asarray(block.scales[0]), 2)
         sizes = ca.vertcat(*(size[k // 2] for k in range(len(rows))))
         other.equalities += (Rows(block.name, ca.vertcat(*rows) * sizes, scale),)
@@ -198,7 +198,7 @@ def _with_radius(mpcc: Mpcc) -> Iterator[Discs]:
         yield replace(block, radius=ca.fmax(block.radius, 0)) if given else block
 
 
-def _smoothed(disc: Disc, sigma: ca.SX) -> list[ca.SX]:
+def _smooth(disc: Disc, sigma: ca.SX) -> list[ca.SX]:
     reach = ca.sqrt(ca.sumsqr(disc.reach) + BLUNT * sigma)
     gap = disc.radius - reach
     larger = (disc.radius + reach + ca.sqrt(gap**2 + 4 * sigma)) / 2

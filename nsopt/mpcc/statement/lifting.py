@@ -14,7 +14,7 @@ from nsopt.mpcc.statement.blocks import Pairs, stack
 from nsopt.mpcc.statement.problem import Mpcc
 
 
-def lifted(mpcc: Mpcc) -> Mpcc:
+def lift_pairs(mpcc: Mpcc) -> Mpcc:
     """Return the program with an unknown for each half of a pair that is none yet.
 
     An equation of the same name and scale says what it is. Products of pairs then have two unknowns
@@ -72,7 +72,7 @@ def own_unknowns(expr: ca.SX, x: ca.SX) -> NDArray[np.intp]:
     return own
 
 
-def fixed_unknowns(mpcc: Mpcc) -> int:
+def count_fixed_unknowns(mpcc: Mpcc) -> int:
     """Return how many unknowns bounds that are numbers fix."""
     bounds = [(v.lower, v.upper) for v in mpcc.variables]
     known = [b for b in bounds if b[0].is_constant() and b[1].is_constant()]

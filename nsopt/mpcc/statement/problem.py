@@ -19,7 +19,7 @@ from nsopt.mpcc.statement.blocks import (
     VariableBlock,
     column,
     labels_of,
-    limited,
+    limit_rows,
 )
 from nsopt.mpcc.statement.chained import ChainedProgram
 
@@ -140,10 +140,10 @@ class Mpcc(ChainedProgram):
         scale : float or (m,)
         """
         of = f"of inequality {name!r}"
-        values = self._known(f"inequality {name!r}", expr)
+        values = self._check_known(f"inequality {name!r}", expr)
         m, size = values.numel(), self._scale(f"scale {of}", scale, values.numel())
         low, up = (column(f"limits {of}", limit, m) for limit in (lower, upper))
-        rows, sides = limited(f"limits {of}", values, low, up)
+        rows, sides = limit_rows(f"limits {of}", values, low, up)
         stated = self._rows("inequality", name, rows, size[sides.of.tolist()])
         self.inequalities += (replace(stated, sides=sides),)
 
@@ -178,7 +178,7 @@ class Mpcc(ChainedProgram):
         """
         self._fresh_constraint("complementarity", name)
         of = f"of complementarity {name!r}"
-        first, second = self._known(f"G {of}", G), self._known(f"H {of}", H)
+        first, second = self._check_known(f"G {of}", G), self._check_known(f"H {of}", H)
         m = first.shape[0]
         if second.shape[0] != m:
             raise ValueError(f"G and H {of} must pair up, got {m} and {second.shape[0]} rows")
@@ -219,9 +219,9 @@ class Mpcc(ChainedProgram):
         """
         self._fresh_constraint("box", name)
         of = f"of box {name!r}"
-        z, F = self._known(f"z {of}", z), self._known(f"F {of}", F)
+        z, F = self._check_known(f"z {of}", z), self._check_known(f"F {of}", F)
         low, up = (column(f"bound {of}", bound, z.shape[0]) for bound in (lower, upper))
-        self._known(f"bounds {of}", ca.vertcat(low, up))
+        self._check_known(f"bounds {of}", ca.vertcat(low, up))
         if F.shape[0] != z.shape[0]:
             raise ValueError(f"z and F {of} must pair up, got {z.shape[0]} and {F.shape[0]} rows")
         m = z.shape[0]
@@ -261,8 +261,8 @@ class Mpcc(ChainedProgram):
         """
         self._fresh_constraint("disc", name)
         of = f"of disc {name!r}"
-        z, F = self._known(f"z {of}", z), self._known(f"F {of}", F)
-        edge = self._known(f"radius {of}", radius)
+        z, F = self._check_known(f"z {of}", z), self._check_known(f"F {of}", F)
+        edge = self._check_known(f"radius {of}", radius)
         m = edge.shape[0]
         if not z.shape[0] == F.shape[0] == 2 * m:
             got = f"{z.shape[0]} and {F.shape[0]}"
@@ -305,7 +305,7 @@ class Mpcc(ChainedProgram):
                 f"first event {name!r} is of no variable {of!r} of size 1: state it first"
             )
         unknown, of = of, f"of first event {name!r}"
-        rows = self._known(f"rows {of}", expr)
+        rows = self._check_known(f"rows {of}", expr)
         m = rows.shape[0]
         on = self._of_parameters(f"active {of}", active, m)
         scales, names = self._scale(f"scale {of}", scale, m), labels_of(name, of, labels, m)
@@ -318,7 +318,7 @@ class Mpcc(ChainedProgram):
 
     def minimize(self, expr: Any) -> None:
         """Add the scalar ``expr`` to the objective."""
-        term = self._known("objective", expr)
+        term = self._check_known("objective", expr)
         if term.shape != (1, 1):
             raise ValueError(f"objective must be one number, got {term.shape[0]}: sum its terms")
         self.objective = self.objective + term
