@@ -91,7 +91,7 @@ def strike(
     scheme = MoreauJean(impact=law)
     loose = Acceptance(contact_work=1e9, energy=1e9, growth=1e9, negligible=1e9)
     method = Method(scheme, Compiled(), LargestStep(contacts=None), loose)
-    run = Run.checked(dynamics, None, H, StepBounds(H, H), None)
+    run = Run.check(dynamics, None, H, StepBounds(H, H), None)
     batch = Batch(dynamics, count, run, method, 1, False, 1)
     contacts = len(dynamics.contact_names)
     W = np.asarray(dynamics.gap_matrix(0, run.start.q, run.p))

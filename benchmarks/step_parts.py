@@ -111,7 +111,7 @@ def measured(n: int, repeats: int) -> Parts:
     layout = kernel.layout
     now = layout.state(state)
     t, q, v, x = now.t, now.q, now.v, now.x
-    p, _, scales = layout.given(parameters)
+    p, _, scales = layout.split_parameters(parameters)
     numbers, space = np.concatenate([t, q, v, p, [STEP], scales, x]), np.zeros(tables.space)
     scratch = np.zeros(10 * state.size)
 

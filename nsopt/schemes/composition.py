@@ -60,10 +60,10 @@ class Composition(Scheme):
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
     ) -> Step:
         """State the parts as programs before this one, all alike."""
-        pattern = _Part.stated(Variational(), mpcc, dynamics, start, h, scales)
+        pattern = _Part.of(Variational(), mpcc, dynamics, start, h, scales)
         steps, now = list[Step](), start
         for k, weight in enumerate(self.weights):
-            steps.append(pattern.repeated(mpcc, k, now, weight * h))
+            steps.append(pattern.repeat(mpcc, k, now, weight * h))
             end = steps[-1].transition.end
             now = StepStart(end.t, end.q, end.v, start.p)
         balances = tuple(b for step in steps for b in step.transition.balances)
@@ -108,7 +108,7 @@ class _Part:
     end: Mpcc
 
     @classmethod
-    def stated(
+    def of(
         cls,
         scheme: Scheme,
         mpcc: Mpcc,
@@ -124,7 +124,7 @@ class _Part:
         scheme.add_projection(end, d, start, scales, step)
         return cls(scheme, d, scales, half, end)
 
-    def repeated(self, mpcc: Mpcc, k: int, start: StepStart, h: ca.SX) -> Step:
+    def repeat(self, mpcc: Mpcc, k: int, start: StepStart, h: ca.SX) -> Step:
         """State step k of h from a start, before a program."""
         d, scales = self.dynamics, self.scales
         given = {"t": start.t, "q": start.q, "v": start.v, "h": h}

@@ -14,7 +14,7 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance, Impulses
 from nsopt.schemes.contacts.impact import Impact, NewtonImpact
-from nsopt.schemes.contacts.walls import Approach, WallFigures, turned_directions
+from nsopt.schemes.contacts.walls import Approach, WallFigures, estimate_turned_directions
 from nsopt.schemes.node import Node, StepStart
 from nsopt.schemes.one_step import OneStep, SimulatedStep
 from nsopt.schemes.scales import Scales
@@ -139,7 +139,7 @@ class MoreauJean(UnifiedScheme):
         project = self._project if self._projects(d) else None
         moved = coordinates_after(d, start, h, mean)
         end = one.end(moved, v, project)
-        gap = h * rebound.judged(rate, more) * modes.closed
+        gap = h * rebound.complete_rate(rate, more) * modes.closed
         return Transition((balance,), end, gap, projection_work=_add(d, moved, end))
 
     def _restitution(self, d: Dynamics, start: Node, h: ca.SX) -> ca.SX:
@@ -158,7 +158,9 @@ class MoreauJean(UnifiedScheme):
         step = replace(step, contact_work=ca.dot(b.contact_impulse, met) - b.wall_work)
         if not self.project:
             return step
-        return replace(step, walls=WallFigures(unplaced=turned_directions(b, step.transition.end)))
+        return replace(
+            step, walls=WallFigures(unplaced=estimate_turned_directions(b, step.transition.end))
+        )
 
     def add_projection(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, scales: Scales, step: Step

@@ -118,7 +118,7 @@ class OneStep(ABC):
         """
 
     @abstractmethod
-    def trusted(self, linear: ca.SX, true: ca.SX, least: ca.SX) -> ca.SX:
+    def trust(self, linear: ca.SX, true: ca.SX, least: ca.SX) -> ca.SX:
         """Return the linearised gaps where the true ones are not below ``least``, (ng,) [m]."""
 
     @abstractmethod
@@ -185,7 +185,7 @@ class SimulatedStep(OneStep):
         closed = gap <= TOUCH * self.dynamics.gap_scale(self.start.p)
         return KnownModes(self.mpcc, self.dynamics, self.scales, closed)
 
-    def trusted(self, linear: ca.SX, true: ca.SX, least: ca.SX) -> ca.SX:
+    def trust(self, linear: ca.SX, true: ca.SX, least: ca.SX) -> ca.SX:
         return ca.if_else(true < least, true, linear)
 
     def projection_directions(self, at: At, end: Node) -> ca.SX:
@@ -229,7 +229,7 @@ class HorizonStep(OneStep):
         program = self.mpcc, self.dynamics, self.scales
         return ReachedGaps.at(*program, self.start, gap - less, guess)
 
-    def trusted(self, linear: ca.SX, true: ca.SX, least: ca.SX) -> ca.SX:
+    def trust(self, linear: ca.SX, true: ca.SX, least: ca.SX) -> ca.SX:
         """State what a switch to the true gap comes to: none ends further outside."""
         self.mpcc.less("trusted", least - true, scale=self.scales.gap)
         return linear

@@ -79,7 +79,7 @@ class LinearisedClosure(Closure):
     def gap(self, one: OneStep, end: Node) -> ca.SX:
         linear = one.start.gap + one.h * one.start.W.T @ end.v + one.h * one.start.drift
         least = -self.trust * one.dynamics.gap_scale(one.start.p)
-        return one.trusted(linear, end.gap, least)
+        return one.trust(linear, end.gap, least)
 
     def joints(self, one: OneStep, end: Node) -> ca.SX:
         d, at = one.dynamics, one.start.at
@@ -243,7 +243,9 @@ class PaperStep(UnifiedScheme):
         one.close("rebound_rate", ca.if_else(impact, whole.C @ v + d.closure_drift(*end.at), still))
         friction.state()
         rebound.press("rebound", modes, end.gap_rate(v), more)
-        judged = h * rebound.judged(end.gap_rate(v), more)  # an impact complements rates, not gaps
+        judged = h * rebound.complete_rate(
+            end.gap_rate(v), more
+        )  # an impact complements rates, not gaps
         gap = ca.if_else(closed * impact, judged, step.gap)
         one.least_norm("impulse", "joint_impulse")
         off = 1 - impact

@@ -44,7 +44,7 @@ class Scales:
     gap: Any
 
     @classmethod
-    def stated(cls, mpcc: Mpcc, contacts: int) -> Scales:
+    def as_parameters(cls, mpcc: Mpcc, contacts: int) -> Scales:
         """Return scales that are parameters of a program, block ``scales`` of `numbers`."""
         s = mpcc.parameter("scales", 4 + contacts)
         return cls(s[0], s[1], s[2], s[3], s[4:])

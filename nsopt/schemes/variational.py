@@ -26,7 +26,7 @@ from nsopt.schemes.contacts.slips import (
     turn_from_end,
     turn_from_start,
 )
-from nsopt.schemes.contacts.walls import Approach, WallFigures, depth, met_at, unplaced_impact
+from nsopt.schemes.contacts.walls import Approach, WallFigures, depth, find_approach, time_impacts
 from nsopt.schemes.errors import Errors, symmetric_errors
 from nsopt.schemes.moreau_jean import MoreauJean
 from nsopt.schemes.node import Node, StepStart
@@ -79,7 +79,7 @@ class Variational(Scheme):
     ==================  ==============================================================
 
     with the rate of the gaps dg(v) = W^T v + dg/dt and v- the velocity at the first impact, within
-    the step (`met_at`).
+    the step (`find_approach`).
 
     Of second order in free motion, with ideal joints and in lasting contact (e = 0), and
     time-reversible there, so energy does not drift. In a step in which a contact closes lam and mu
@@ -253,7 +253,7 @@ class Variational(Scheme):
         errors = symmetric_errors((first, second), h, u, joints, impact=impact)
         whole = Step.of(Transition((first, second), replace(end, v=v)), h, errors)
         new = impact * closed * (1 - contacts.lasting)
-        late, unplaced = unplaced_impact(half, second, push, new, h, contacts.closed)
+        late, unplaced = time_impacts(half, second, push, new, h, contacts.closed)
         opened = new * (1 - contacts.closed) * (late > 0)
         closing = ca.if_else(opened, late if met.late is None else met.late, 0)
         slid, ends = slip_over(d, node, h, step.v, step.q), (node, replace(end, v=v))
@@ -273,7 +273,7 @@ class Variational(Scheme):
         """Return the approach, at the velocity of the start where nothing rebounds."""
         if not _rebounds(half.dynamics, end.p):
             return Approach(replace(end, v=half.before), ca.SX.zeros(end.gap.numel()))
-        return met_at(half, step.v, placing, step.h, end, h)
+        return find_approach(half, step.v, placing, step.h, end, h)
 
     def _count(self, half: Balance, lasting: ca.SX, impact: ca.SX, moved: ca.SX) -> Balance:
         """Return what counts of the first half: in impacts the work of loads on ``moved`` (nv,)."""

@@ -77,7 +77,7 @@ class StepEnd(NamedTuple):
     event: Any  # (1,) a key of EVENTS, or 0
 
     @classmethod
-    def stated(cls, d: Dynamics, start: StepStart, step: Step) -> StepEnd:
+    def of(cls, d: Dynamics, start: StepStart, step: Step) -> StepEnd:
         """Return the end of a step as dense expressions."""
         h = step.h
         before = (start.t, start.q, start.v, start.p)

@@ -98,7 +98,7 @@ def batch_step(
             "batch_step takes a scheme whose h is given, by Compiled(), got "
             f"{method.scheme!r} by {method.solver!r}: use Variational()"
         )
-    run = Run.checked(dynamics, start, h * substeps, StepBounds(h, h), parameters)
+    run = Run.check(dynamics, start, h * substeps, StepBounds(h, h), parameters)
     method.scheme.check(dynamics, run.p)
     method.scheme.check_joint_friction(dynamics)
     return Batch(dynamics, int(n), run, method, int(substeps), fallbacks, int(threads))
@@ -147,7 +147,7 @@ class Batch:
         self._legal: set[bytes] = set()  # values of these that were tried
         self._z = np.zeros((n, self._layout.nz))
         self._scales = np.zeros((n, 4 + len(dynamics.contact_names)))
-        self._stated = self._begun(run.start)
+        self._stated = self._begin(run.start)
         self.reset(slice(None))
 
     def __len__(self) -> int:
@@ -191,11 +191,11 @@ class Batch:
             raise ValueError(
                 f"reset of {len(at)} states takes one Start, or one for each, got {len(starts)}"
             )
-        states = [self._stated if x is None else self._begun(x) for x in starts]
+        states = [self._stated if x is None else self._begin(x) for x in starts]
         for k, i in enumerate(at):
             self._z[i], self._scales[i] = states[k if len(states) > 1 else 0]
 
-    def _begun(self, start: Start) -> tuple[Array, Array]:
+    def _begin(self, start: Start) -> tuple[Array, Array]:
         """Return the state of a chain at a start, and the scales of its steps."""
         d, p, h = self._dynamics, self._run.p, self._run.steps.h_max
         check_start(d, start, p, repr(scheme) if (scheme := self._method.scheme).gains else "")

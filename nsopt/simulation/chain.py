@@ -97,7 +97,7 @@ class Chain:
         self._at_end = scheme.forces_at_end
         self._run, self._reason, self._force = run, control.description, scales.force
         self._scales = scales
-        self._parameters = self._bound(run.steps.h_min, run.steps.h_max, run.t_end)
+        self._parameters = self._set_bounds(run.steps.h_min, run.steps.h_max, run.t_end)
 
     @property
     def excess(self) -> float:
@@ -119,7 +119,7 @@ class Chain:
         run = [steps.h_min, steps.h_max, self._run.t_end, self._run.steps.part]
         return float(self._attempt.size(t, h, run))
 
-    def _bound(self, *bounds: float) -> Array:
+    def _set_bounds(self, *bounds: float) -> Array:
         """Return the parameters of a run with h_min, h_max, end [s]."""
         limits = (*bounds, self._run.steps.part)
         return ChainParameters(self._run.p, limits, self._scales.numbers).vector
@@ -128,15 +128,15 @@ class Chain:
         """Return a single step of ``h`` [s], or less at the end of the run, if it is accepted."""
         # The step is what is left to this end; bounds above that, so that no round-off matters.
         end, bound = min(start.t + h, self._run.t_end), 2 * h
-        run = self._run_attempts(self.resume(z, start, bound), self._bound(bound, bound, end))
+        run = self._run_attempts(self.resume(z, start, bound), self._set_bounds(bound, bound, end))
         # Where an event ended the step, more of them were taken.
         return replace(run, accepted=run.accepted.at(slice(1)))
 
-    def stuck(self, z: Array) -> bool:
+    def is_stuck(self, z: Array) -> bool:
         """Tell whether no step was accepted at any h down to h_min."""
         return bool(self._attempt.layout.state(z).status == ChainStatus.STUCK)
 
-    def ended(self, z: Array) -> bool:
+    def has_ended(self, z: Array) -> bool:
         """Tell whether the chain does not go on: it is stuck, or the end is reached."""
         return bool(self._attempt.layout.state(z).status != ChainStatus.RUNNING)
 
@@ -159,9 +159,9 @@ class Chain:
         begin = perf_counter()
         state, records = self._attempt(z, parameters, attempts or self._chunk)
         seconds = perf_counter() - begin
-        return self._recorded(state, records, seconds, waiting)
+        return self._record(state, records, seconds, waiting)
 
-    def _recorded(
+    def _record(
         self, state: Array, rows: Array, seconds: float, waiting: tuple[str, ...]
     ) -> ChainRun:
         end = self._attempt.fields(rows)

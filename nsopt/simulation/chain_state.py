@@ -101,7 +101,7 @@ class ChainLayout:
         """Return the parts of a column of symbols, or of an array (..., nz)."""
         return ChainState(*_parts(z, self._state))
 
-    def given(self, parameters: Any) -> ChainParameters:
+    def split_parameters(self, parameters: Any) -> ChainParameters:
         """Return the parts of the parameters, likewise."""
         return ChainParameters(*_parts(parameters, self._parameters))
 
@@ -121,7 +121,7 @@ class ChainLayout:
         running = [ChainStatus.RUNNING]
         return ChainState([start.t], start.q, start.v, [h], [0.0], [MOST], unknowns, running).vector
 
-    def restarted(self, z: Array) -> Array:
+    def restart(self, z: Array) -> Array:
         """Return the state as one that runs on."""
         return self.state(z)._replace(status=[ChainStatus.RUNNING]).vector
 

@@ -187,7 +187,7 @@ class Driver:
         """
         if self._chain is None:
             accepted = self._stepper.step(self.start, self.run.t_end)
-        elif self._chain.stuck(self._z):
+        elif self._chain.is_stuck(self._z):
             accepted = self._step_for(self._chain)
         else:
             steps = self._chain.run(self._z, self._refused)

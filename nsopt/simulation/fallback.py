@@ -9,7 +9,7 @@ from nsopt.schemes import Scheme
 from nsopt.simulation.acceptance import CONTACT_WORK
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 from nsopt.simulation.retry import RetryLevel
-from nsopt.simulation.step_error import StepError, named
+from nsopt.simulation.step_error import StepError, name_scheme
 from nsopt.simulation.stepper import Stepper
 
 
@@ -67,18 +67,18 @@ class FallbackStepper:
             except StepError as error:
                 tried += [self._label(attempt, taken) for attempt in error.tried]
                 if taken is scheme:
-                    own = error if own is None else own.joined(error)
+                    own = error if own is None else own.join(error)
                 continue
             if not tried and taken is scheme:
                 return accepted
-            return accepted.with_earlier(tuple(tried), named(self._steppers[0][0], taken))
+            return accepted.with_earlier(tuple(tried), name_scheme(self._steppers[0][0], taken))
         assert own is not None  # the scheme itself is always tried
         raise own.among(tried)
 
     def _label(self, attempt: str, taken: Scheme) -> str:
         """Return the text of an attempt, with the scheme that made it where it is another one."""
         label, separator, text = attempt.partition(": ")
-        return f"{label} {named(self._steppers[0][0], taken)}".strip() + separator + text
+        return f"{label} {name_scheme(self._steppers[0][0], taken)}".strip() + separator + text
 
     def _attempts(
         self, tried: list[str]

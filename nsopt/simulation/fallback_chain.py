@@ -14,7 +14,7 @@ from nsopt.schemes import Scheme
 from nsopt.simulation.bounds import StepBounds
 from nsopt.simulation.chain import Chain
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
-from nsopt.simulation.step_error import named
+from nsopt.simulation.step_error import name_scheme
 
 Array = NDArray[np.float64]
 
@@ -130,21 +130,21 @@ class FallbackChains:
             if size in sizes:
                 continue
             sizes.add(size)
-            more = self._taken(chain, z, count)
-            by = named(self._scheme, fallback.scheme)
+            more = self._take(chain, z, count)
+            by = name_scheme(self._scheme, fallback.scheme)
             refused = tuple(f"{by}: {text}" for text in more.refused)
             if len(more.accepted):
                 return FallbackSteps(more.accepted.with_earlier(taken.refused, by), refused)
             taken = FallbackSteps(more.accepted, (*taken.refused, *refused))
         return taken
 
-    def _taken(self, chain: Chain, z: Array, count: int) -> FallbackSteps:
+    def _take(self, chain: Chain, z: Array, count: int) -> FallbackSteps:
         taken = FallbackSteps(AcceptedSteps.none(self._dynamics), ())
         for _ in range(ATTEMPTS * count):
             run = chain.run(z, taken.refused, attempts=1)
             z = run.state
-            taken = FallbackSteps(AcceptedSteps.joined([taken.accepted, run.accepted]), run.refused)
-            if chain.ended(z) or len(taken.accepted) >= count:
+            taken = FallbackSteps(AcceptedSteps.join([taken.accepted, run.accepted]), run.refused)
+            if chain.has_ended(z) or len(taken.accepted) >= count:
                 break
         return taken
 

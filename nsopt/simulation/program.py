@@ -63,7 +63,7 @@ class StepProgram:
         self.parts = tuple(part for part in stated if part.variables)
         self.sizes = [part.x.numel() for part in self.parts]
         force = ca.SX.sym("force") if numbers else scales.force
-        ends = StepEnd.stated(d, start, step)
+        ends = StepEnd.of(d, start, step)
         self._checks = StackedChecks(acceptance.checks(ends, d, force))
         self.given, self.parameters = given, ca.vertcat(given, force) if numbers else given
         self.ends = (*ends, self._checks.value, self._checks.limit)
@@ -84,7 +84,7 @@ class StepProgram:
         h = {"h_min": low, "h_max": high} if self.scheme.chooses_h else {"h": high}
         return {"t": np.array([start.t]), "q": start.q, "v": start.v, "p": p, **h}
 
-    def judged(
+    def judge(
         self, x: Sequence[Array], numbers: dict[str, Array], force: float
     ) -> tuple[StepEnd, Fault | None]:
         """Return the end of a solved step, and what keeps it from being accepted."""
@@ -119,4 +119,4 @@ def _state_start(
     if scheme.chooses_h:
         m.parameter("h_min", 1)
     h = m.parameter("h_max" if scheme.chooses_h else "h", 1)
-    return start, h, numbers or Scales.stated(m, len(d.contact_names))
+    return start, h, numbers or Scales.as_parameters(m, len(d.contact_names))

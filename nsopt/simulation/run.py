@@ -38,7 +38,7 @@ class Run:
     steps: StepBounds
 
     @classmethod
-    def checked(
+    def check(
         cls,
         dynamics: Dynamics,
         start: Start | None,

@@ -181,7 +181,7 @@ def simulate(
         raise TypeError(f"check must be Check() or None, got {check!r}")
     method = Method.of(scheme, solver, control, acceptance)
     brought = repr(method.scheme) if method.scheme.gains else ""
-    run = Run.checked(dynamics, start, duration, steps, parameters, brought)
+    run = Run.check(dynamics, start, duration, steps, parameters, brought)
     method.scheme.check(dynamics, run.p)
     method.scheme.check_joint_friction(dynamics)
     warn_of_limits(dynamics, run, method)

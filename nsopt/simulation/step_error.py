@@ -49,7 +49,7 @@ class StepError(RuntimeError):
         )
         super().__init__("\n".join([head, *tried]))
 
-    def joined(self, other: StepError) -> StepError:
+    def join(self, other: StepError) -> StepError:
         """Return the error of all attempts of both."""
         return StepError(self._t, [*self.tried, *other.tried], self._remedy or other._remedy)
 
@@ -58,7 +58,7 @@ class StepError(RuntimeError):
         return StepError(self._t, tried, self._remedy, self._fault)
 
 
-def named(own: Scheme, taken: Scheme) -> str:
+def name_scheme(own: Scheme, taken: Scheme) -> str:
     """Return by which scheme, and with which law of impact, if by or with another one."""
     laws = [getattr(x, "impact", None) for x in (own, taken)]
     name = f"{BY}{type(taken).__name__}" if type(taken) is not type(own) else ""

@@ -194,7 +194,7 @@ class Stepper:
             x = solution.x[: program.sizes[k]]
             numbers[program.parts[k].name] = np.nan_to_num(x, posinf=0, neginf=0)
         unknowns = [s.x[:n] for s, n in zip(solutions, program.sizes, strict=True)]
-        end, fault = program.judged(unknowns, first, self._force)
+        end, fault = program.judge(unknowns, first, self._force)
         h = float(end.h[0])
         first_event = 0.0 if program.scheme.ends_early else bounds.h_min
         if not first_event - self._slack <= h <= bounds.h_max + self._slack:

@@ -46,7 +46,7 @@ def stepped(dynamics, start, scheme, values):
         assert residual < 1e-8
         unknowns.append(x)
         known = np.concatenate([known, x])
-    return program.judged(unknowns, numbers, scales.force)[0].v
+    return program.judge(unknowns, numbers, scales.force)[0].v
 
 
 @pytest.mark.slow

@@ -99,7 +99,7 @@ def test_a_spring_too_stiff_for_the_step(coordinates):
 @pytest.mark.parametrize(("stiffness", "mass"), [(1.0, 1.0), (3e7, 0.2), (1e12, 5.0)])
 def test_the_frequency_of_an_oscillator(stiffness, mass):
     dynamics = oscillator(stiffness, mass)
-    run = Run.checked(dynamics, None, 1.0, FINE, None)
+    run = Run.check(dynamics, None, 1.0, FINE, None)
     exact = np.sqrt(stiffness / mass)
     assert fastest_swing(dynamics, run)[0] == pytest.approx(exact, rel=1e-5)
 

@@ -64,7 +64,7 @@ class Rebound:
         sizes, labels = rate_sizes(modes.scales), modes.dynamics.contact_names
         modes.mpcc.complement("approaching", self.approach, more, scale=sizes, labels=labels)
 
-    def judged(self, rate: ca.SX, more: ca.SX) -> ca.SX:
+    def complete_rate(self, rate: ca.SX, more: ca.SX) -> ca.SX:
         """Return the rate (ng,) [m/s] that the whole impulse complements, not ``more`` alone."""
         if self.given.is_zero() and self.spent.lam.is_zero():
             return rate + self.rate

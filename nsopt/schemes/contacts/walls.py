@@ -52,7 +52,7 @@ class WallFigures:
         was open and closed, or its slip turned round. Forces are of other directions since.
     unplaced : SX scalar [J]
         By which the energy is off because that impact is placed at the end, or because directions
-        are those at the start (`turned_directions`).
+        are those at the start (`estimate_turned_directions`).
     """
 
     depth: ca.SX = field(default_factory=_zero)
@@ -82,7 +82,7 @@ def depth(first: Balance, lam: ca.SX, h: ca.SX) -> ca.SX:
     return ca.fmax(ca.mmax(beyond / d.clearance(first.node.p)[bores]), 0)
 
 
-def unplaced_impact(
+def time_impacts(
     first: Balance, second: Balance, placing: ca.SX, new: ca.SX, h: ca.SX, closed: ca.SX
 ) -> tuple[ca.SX, ca.SX]:
     """Return when impacts were (ng,) [s] before the end, and the error of their energy.
@@ -118,7 +118,7 @@ def unplaced_impact(
     return h * parts, late * ca.sqrt(given * 2 * kinetic(second.M, second.after))
 
 
-def turned_directions(first: Balance, end: Node) -> ca.SX:
+def estimate_turned_directions(first: Balance, end: Node) -> ca.SX:
     """Return by how much the energy is off that a step with all directions at its start has [J].
 
     An impact is somewhere in the step, where on average directions have turned by half of what they
@@ -180,7 +180,7 @@ class Approach:
         return ca.logic_and(approach > 0, e * approach <= self.gained)
 
 
-def met_at(
+def find_approach(
     first: Balance, moved: ca.SX, placing: ca.SX, h: ca.SX, end: Node, usual: ca.SX
 ) -> Approach:
     """Return the velocities before the first impact of a step.

@@ -85,7 +85,7 @@ def read(path: Path) -> tuple[Arrays, Facts, str]:
             raise ValueError(f"it is another file, whose name was {facts.get('name')!r:.60}")
     except (OSError, RuntimeError, ValueError, KeyError, TypeError) as error:
         reason = (error.strerror or error) if isinstance(error, OSError) else error
-        raise damaged(path, str(reason)) from error
+        raise make_damage_error(path, str(reason)) from error
     return arrays, facts, _hash(_bytes(hashes))
 
 
@@ -142,7 +142,7 @@ def _unpack(x: NDArray[Any] | None, what: str) -> Facts:
     return facts
 
 
-def damaged(path: Path, reason: str) -> ValueError:
+def make_damage_error(path: Path, reason: str) -> ValueError:
     """Return the error of a checkpoint with a file that cannot be used."""
     return ValueError(
         f"the checkpoint {str(path.parent)!r} is damaged, {path.name}: {reason}; it cannot be "

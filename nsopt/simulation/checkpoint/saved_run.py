@@ -13,7 +13,7 @@ from nsopt.mechanics import Dynamics, Start
 from nsopt.mpcc import Point
 from nsopt.simulation.checkpoint.fields import POINT, check_arrays, check_facts
 from nsopt.simulation.checkpoint.folder import HEAD
-from nsopt.simulation.checkpoint.hdf5 import Arrays, Facts, damaged, read
+from nsopt.simulation.checkpoint.hdf5 import Arrays, Facts, make_damage_error, read
 from nsopt.simulation.checkpoint.identity import Identity, check_same_run
 from nsopt.simulation.driver import Driver, DriverState, StepCounts
 from nsopt.simulation.fallback_chain import Backoff
@@ -77,25 +77,27 @@ class SavedRun:
             check_arrays(arrays, facts, dynamics)
             pending = AcceptedSteps.of_columns(arrays, none, PENDING)
         except FieldError as error:
-            raise damaged(place, str(error)) from None
+            raise make_damage_error(place, str(error)) from None
         blocks = [_block(folder / name, known, none) for name, known in facts["blocks"].items()]
-        kept = AcceptedSteps.joined([*blocks, pending.at(slice(0))])
+        kept = AcceptedSteps.join([*blocks, pending.at(slice(0))])
         every = int(run["store_every"])  # zero where rows are not steps
         if every:
-            steps = AcceptedSteps.joined([kept, pending])
+            steps = AcceptedSteps.join([kept, pending])
             _check_follows(place, steps, arrays, facts)
             _check_steps(place, steps, every, dynamics)
         _check_chain(place, arrays, facts)
         stored = len(kept) * every + len(pending)
         if every and stored != facts["count"]:
-            raise damaged(place, f"blocks have {stored} of its {facts['count']} steps (count)")
+            raise make_damage_error(
+                place, f"blocks have {stored} of its {facts['count']} steps (count)"
+            )
         return cls(_driver_state(arrays, facts), kept, pending, facts["count"], facts["blocks"])
 
 
 def _check_follows(place: Path, steps: AcceptedSteps, arrays: Arrays, facts: Facts) -> None:
     """Refuse a head that does not go on from the last of its steps, or steps that go back."""
     if np.any(np.diff(steps.t) < 0):
-        raise damaged(place, "t of its steps does not rise")
+        raise make_damage_error(place, "t of its steps does not rise")
     if not len(steps):
         return
     end = steps.end
@@ -105,7 +107,7 @@ def _check_follows(place: Path, steps: AcceptedSteps, arrays: Arrays, facts: Fac
         ("t", facts["t"], end.t),
     ):
         if not np.array_equal(found, last):
-            raise damaged(place, f"{name} is not that of the last of its steps")
+            raise make_damage_error(place, f"{name} is not that of the last of its steps")
 
 
 def _check_chain(place: Path, arrays: Arrays, facts: Facts) -> None:
@@ -115,9 +117,9 @@ def _check_chain(place: Path, arrays: Arrays, facts: Facts) -> None:
         return
     h, back, *others = z[len(state) :] if len(z) > len(state) + 2 else (np.nan, np.nan)
     if not np.array_equal(z[: len(state)], state) or not (h > 0 and back >= 0):
-        raise damaged(place, "z is not the state from which its steps go on")
+        raise make_damage_error(place, "z is not the state from which its steps go on")
     if not np.all(np.isfinite(others)):
-        raise damaged(place, "z has entries that are no finite numbers")
+        raise make_damage_error(place, "z has entries that are no finite numbers")
 
 
 def _check_steps(place: Path, steps: AcceptedSteps, every: int, dynamics: Dynamics) -> None:
@@ -125,22 +127,24 @@ def _check_steps(place: Path, steps: AcceptedSteps, every: int, dynamics: Dynami
     rises, h = np.diff(steps.t), steps.h[1:]
     most = h + EXACT * abs(steps.t[1:])
     if np.any(rises < h - EXACT * abs(steps.t[1:])) or (every == 1 and np.any(rises > most)):
-        raise damaged(place, "h is not what t of its steps rises by")
+        raise make_damage_error(place, "h is not what t of its steps rises by")
     # CasADi takes what is empty as zeros.
     norms = np.sqrt(np.array(dynamics.norms(steps.q.T))) if len(steps) else np.ones(1)
     if np.any(abs(norms - 1) > NORM_ERROR):
-        raise damaged(place, "q has Euler parameters whose norm is not one")
+        raise make_damage_error(place, "q has Euler parameters whose norm is not one")
 
 
 def _block(path: Path, known: str, none: AcceptedSteps) -> AcceptedSteps:
     """Return the steps of a block of which the head states the hash."""
     columns, _, found = read(path)
     if found != known:
-        raise damaged(path, "it is not the block that its head names under blocks, by its hash")
+        raise make_damage_error(
+            path, "it is not the block that its head names under blocks, by its hash"
+        )
     try:
         return AcceptedSteps.of_columns(columns, none)
     except FieldError as error:
-        raise damaged(path, str(error)) from None
+        raise make_damage_error(path, str(error)) from None
 
 
 class Head(NamedTuple):

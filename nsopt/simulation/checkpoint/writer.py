@@ -66,7 +66,7 @@ class CheckpointWriter:
         CheckpointError
             Naming the folder and the reason; the checkpoint before is left as it was.
         """
-        steps, blocks = history.kept_after(self._written), dict(self._blocks)
+        steps, blocks = history.keep_after(self._written), dict(self._blocks)
         new: Path | None = None
         try:
             self._folder.mkdir(parents=True, exist_ok=True)

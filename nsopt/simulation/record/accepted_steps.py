@@ -72,7 +72,7 @@ class AcceptedSteps:
         return len(self.t)
 
     @classmethod
-    def joined(cls, blocks: Iterable[Self]) -> Self:
+    def join(cls, blocks: Iterable[Self]) -> Self:
         """Return consecutive blocks as one."""
         blocks = list(blocks)
         return cls(*(np.concatenate([getattr(b, f.name) for b in blocks]) for f in fields(cls)))
@@ -172,7 +172,7 @@ class AcceptedSteps:
             reason=objects("; ".join(x for x in (str(text), how) if x) for text in self.reason),
         )
 
-    def thinned(self, every: int) -> Self:
+    def thin(self, every: int) -> Self:
         """Return the last of each ``every`` steps; columns that add up are sums over them."""
         n = len(self) // every
         last = self.at(slice(every - 1, None, every))

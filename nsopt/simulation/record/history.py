@@ -89,10 +89,10 @@ class History:
         if self.every == 1:
             self.kept.append(accepted)
             return
-        steps = accepted if self.pending is None else AcceptedSteps.joined([self.pending, accepted])
+        steps = accepted if self.pending is None else AcceptedSteps.join([self.pending, accepted])
         whole = len(steps) // self.every * self.every
         if whole:
-            self.kept.append(steps.at(slice(whole)).thinned(self.every))
+            self.kept.append(steps.at(slice(whole)).thin(self.every))
         self.pending = steps.at(slice(whole, None)) if whole < len(steps) else None
 
     def _keep_at(self, times: Array, begin: Start, accepted: AcceptedSteps) -> None:
@@ -101,12 +101,12 @@ class History:
         if len(rows):
             self.kept.append(rows)
 
-    def kept_after(self, blocks: int) -> AcceptedSteps:
+    def keep_after(self, blocks: int) -> AcceptedSteps:
         """Return the kept steps beyond the first ``blocks``; they are one block from then on."""
         new = self.kept[blocks:]
         if not new:
             return AcceptedSteps.none(self.dynamics)
-        self.kept[blocks:] = [AcceptedSteps.joined(new)]
+        self.kept[blocks:] = [AcceptedSteps.join(new)]
         return self.kept[-1]
 
     def restore(self, kept: AcceptedSteps, pending: AcceptedSteps, count: int) -> None:
@@ -119,11 +119,11 @@ class History:
     def steps(self) -> AcceptedSteps:
         """Return the steps that are kept."""
         pending = None if self.times is not None else self.pending
-        rest = [] if pending is None else [pending.thinned(len(pending))]
+        rest = [] if pending is None else [pending.thin(len(pending))]
         if not self.kept and not rest:
             return AcceptedSteps.none(self.dynamics)
-        self.kept = [AcceptedSteps.joined(self.kept)] if self.kept else []
-        return AcceptedSteps.joined([*self.kept, *rest])
+        self.kept = [AcceptedSteps.join(self.kept)] if self.kept else []
+        return AcceptedSteps.join([*self.kept, *rest])
 
     def result(
         self,

@@ -25,7 +25,7 @@ def limits_of_figures(d: Dynamics) -> dict[str, Any]:
     return {
         "dissipates": int(losing or bool(d.contact_names)),
         "forces_dissipate": int(losing),
-        "phase_bodies": json.dumps(_turned_by_joints(d)),
+        "phase_bodies": json.dumps(_list_turned_by_joints(d)),
     }
 
 
@@ -37,7 +37,7 @@ def forces_dissipate(d: Dynamics) -> bool:
     return bool(surfaces) or bool(ca.depends_on(d.applied(t, q, v, p), v))
 
 
-def _turned_by_joints(d: Dynamics) -> list[str]:
+def _list_turned_by_joints(d: Dynamics) -> list[str]:
     """Return bodies that ideal joints hold off their centres, unless nothing is free to move."""
     rows = len(d.closure_names) - d.redundant + len(d.nonholonomic_names)
     if d.mechanism.is_relative or rows >= d.nv:

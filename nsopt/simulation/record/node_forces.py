@@ -74,7 +74,7 @@ def node_forces(
         if d.contact_names:
             own = replace(at.nodes, slip=slip[rows], t_contact=at.nodes.t, q_contact=at.nodes.q)
             after = at._replace(nodes=own)
-            a, normal = solver.held(after, directions, pressing[rows], reaction)
+            a, normal = solver.hold(after, directions, pressing[rows], reaction)
         parts.append(NodeForces(a, normal, reaction))
     return NodeForces(*(np.concatenate(x) for x in zip(*parts, strict=True)))
 
@@ -113,7 +113,7 @@ class _Solver:
         found, wrench = self._solve_with_friction(x, load, None)
         return found[:, :nv], wrench
 
-    def held(
+    def hold(
         self, at: EquationsAt, directions: tuple[Array, Array], pressing: Mask, reaction: Array
     ) -> tuple[Array, Array]:
         """Return accelerations and normal forces (n, ng) with contacts that press held closed.

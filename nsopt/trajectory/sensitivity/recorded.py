@@ -126,7 +126,7 @@ class Recorder:
         first, rows, ends = z, [np.zeros((0, self._kernel.record))], [np.zeros(0)]
         stops, count = [], 0
         for stop in times:
-            z = layout.restarted(z)
+            z = layout.restart(z)
             bounds = (steps.h_min, steps.h_max, stop, 1)
             while layout.state(z).status == ChainStatus.RUNNING:
                 z, made = self._kernel(z, ChainParameters(p, bounds, scales).vector, CHUNK)

@@ -152,7 +152,7 @@ def _steps(
     for k in range(1, len(t)):
         size = (t[k] - t[k - 1]) / finer
         for stop in np.linspace(t[k - 1], t[k], finer + 1)[1:]:
-            z, bounds = layout.restarted(z), (h * SMALLEST, h, stop, 1)
+            z, bounds = layout.restart(z), (h * SMALLEST, h, stop, 1)
             while layout.state(z).status == ChainStatus.RUNNING:
                 known = ChainParameters(numbers(stop - size / 2), bounds, scales)
                 z, _ = kernel(z, known.vector, ATTEMPTS)
