@@ -21,7 +21,7 @@ def what_it_is(transcription: Transcription, settings: Settings, solution: Solut
         return "stationary while joints rest and slide when they do (friction_modes)"
     if not transcription.unilateral:
         return "stationary: no direction lowers the cost to first order"
-    if relaxed_in_space(transcription):
+    if is_relaxed_in_space(transcription):
         return "not found out: friction in space is relaxed"
     if not settings.relaxation.states_halves:
         name = type(settings.relaxation).__name__
@@ -31,7 +31,7 @@ def what_it_is(transcription: Transcription, settings: Settings, solution: Solut
     return "not found out: phase II is off"
 
 
-def relaxed_in_space(transcription: Transcription) -> bool:
+def is_relaxed_in_space(transcription: Transcription) -> bool:
     """Return whether friction in space is relaxed, so that branches of pairs do not tell it."""
     x = as_steps(transcription)
     return x is not None and x.inner.has_discs

@@ -15,9 +15,9 @@ from nsopt.sampled import PARTS, quadratic
 from nsopt.simulation import History
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
 from nsopt.trajectory.transcription.kinds import as_steps
-from nsopt.trajectory.verification.closed_contacts import closed_modes
-from nsopt.trajectory.verification.crossed_bores import crossed_bores
-from nsopt.trajectory.verification.held_slip import held_slip
+from nsopt.trajectory.verification.closed_contacts import find_closed_modes
+from nsopt.trajectory.verification.crossed_bores import count_crossed_bores
+from nsopt.trajectory.verification.held_slip import measure_held_slip
 from nsopt.trajectory.verification.reversals import reversals
 
 REFUSED = "refused after the solve"
@@ -99,7 +99,11 @@ def record(
         ),
         "drive_limit": (("v",), _limits(d), {"units": "N m, N"}),
         "input": (("time", "input_name"), nodes.inputs, {"units": ""}),
-        "contact_mode": (("time", "contact"), closed_modes(transcription, result, p), modes.attrs),
+        "contact_mode": (
+            ("time", "contact"),
+            find_closed_modes(transcription, result, p),
+            modes.attrs,
+        ),
         "unknown": (("unknown_index",), solution.x, {"units": ""}),
         "bound_multiplier": (("unknown_index",), solution.point.lam_x, {"units": ""}),
         "row_multiplier": (("row_index",), solution.point.lam_g, {"units": ""}),
@@ -147,7 +151,7 @@ def _over_steps(motion: TranscribedMotion, nv: int) -> dict[str, Variable]:
 
 def _friction(x: Transcription, motion: TranscribedMotion, p: Array) -> dict[str, Any]:
     """Return attributes of dry friction that turns round within a step, and that should hold."""
-    found, slid = reversals(x.dynamics, motion, p), held_slip(x.dynamics, motion, p)
+    found, slid = reversals(x.dynamics, motion, p), measure_held_slip(x.dynamics, motion, p)
     steps = as_steps(x)
     if steps is not None and steps.scheme.slip_creep:
         slid |= {"slip_creep": steps.scheme.slip_creep}
@@ -158,7 +162,7 @@ def _friction(x: Transcription, motion: TranscribedMotion, p: Array) -> dict[str
 def _find_crossings(x: Transcription, unknowns: Array, motion: TranscribedMotion) -> dict[str, Any]:
     """Return attributes of pins that cross their bores within a step."""
     steps = as_steps(x)
-    return {} if steps is None else crossed_bores(steps, unknowns, motion)
+    return {} if steps is None else count_crossed_bores(steps, unknowns, motion)
 
 
 def _with_inputs(transcription: Transcription, inputs: Array, p: Array) -> Array:

@@ -21,7 +21,7 @@ from nsopt.schemes import Variational
 from nsopt.trajectory.costs import Smoothness, flattened
 from nsopt.trajectory.diagnosis import check_costs, dependence
 from nsopt.trajectory.guesses import Earlier, Guess
-from nsopt.trajectory.optimality import relaxed_in_space
+from nsopt.trajectory.optimality import is_relaxed_in_space
 from nsopt.trajectory.smoothing.schedules import (
     DAMPED_START,
     FROM_AFAR,
@@ -131,7 +131,7 @@ def program_settings(transcription: Transcription, solver: Solver) -> Settings:
     last = transcription.last_stage
     if not transcription.unilateral:
         return replace(settings, schedules=((last,),), active_set=None)
-    if relaxed_in_space(transcription) or not settings.relaxation.states_halves:
+    if is_relaxed_in_space(transcription) or not settings.relaxation.states_halves:
         settings = replace(settings, active_set=None)
     if _opens_far(transcription.dynamics) and _by_default(solver):
         settings = replace(settings, schedules=(FROM_AFAR, *settings.schedules))

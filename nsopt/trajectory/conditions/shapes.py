@@ -19,7 +19,7 @@ from nsopt.parameter import number
 from nsopt.trajectory.checks import check_frame
 from nsopt.trajectory.distances.geometry import between_segments, from_segment, length, mean_depth
 from nsopt.trajectory.distances.polytope import Polytope, polytope_of
-from nsopt.trajectory.distances.polytope_distance import rounded_segment_distance
+from nsopt.trajectory.distances.polytope_distance import round_segment_distance
 from nsopt.trajectory.node_sample import NodeSample
 
 ROUND = 2e-4
@@ -212,7 +212,7 @@ class Box(Shape):
     def segment_distance(self, place: ca.SX, a: ca.SX, b: ca.SX) -> ca.SX:
         width = ROUND * float(np.prod(np.asarray(self.size, dtype=float)) ** (1 / 3))
         near, far = in_axes(place, a), in_axes(place, b)
-        return rounded_segment_distance(self._polytope, near, far, width)
+        return round_segment_distance(self._polytope, near, far, width)
 
     @property
     def _polytope(self) -> Polytope:

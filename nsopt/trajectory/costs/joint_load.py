@@ -130,7 +130,7 @@ class JointLoad(Cost):
 
 def _tell_left_out(dynamics: Dynamics, counted: Sequence[str]) -> None:
     """Warn of joints with play that have an input in place of an Actuator."""
-    for joint, inputs in _driven_with_play(dynamics):
+    for joint, inputs in _list_driven_with_play(dynamics):
         costs = " + ".join(f"InputEffort(input={name!r})" for name in inputs)
         warnings.warn(
             f"JointLoad leaves out {joint!r}, which has play and is driven without an Actuator; "
@@ -141,7 +141,7 @@ def _tell_left_out(dynamics: Dynamics, counted: Sequence[str]) -> None:
         )
 
 
-def _driven_with_play(dynamics: Dynamics) -> Iterator[tuple[str, list[str]]]:
+def _list_driven_with_play(dynamics: Dynamics) -> Iterator[tuple[str, list[str]]]:
     """Yield the name of each joint with play that `JointDrives` turn, and their parameters."""
     pairs = [x for x in (*dynamics.mechanism.joints, *dynamics.contacts) if isinstance(x, Pair)]
     for drives in (x for x in dynamics.elements if isinstance(x, JointDrives)):

@@ -134,7 +134,7 @@ class _Restricting(Cost):
                     f"{', '.join(known)}"
                 )
 
-    def _chosen(self, m: NodeSample) -> list[Range]:
+    def _choose(self, m: NodeSample) -> list[Range]:
         ranges = _ranges(m.dynamics)
         return [x for x in ranges if self.elements is None or x.name in self.elements]
 
@@ -156,7 +156,7 @@ class RestrictingEnergy(_Restricting):
         positive("size of RestrictingEnergy", self.size)
 
     def rate(self, m: NodeSample) -> ca.SX:
-        return sum((energy_of(x, m) for x in self._chosen(m)), ca.SX(0)) / self.size
+        return sum((energy_of(x, m) for x in self._choose(m)), ca.SX(0)) / self.size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,7 +182,7 @@ class RestrictingMoment(_Restricting):
         _check_sizes(self, "torque", "force")
 
     def rate(self, m: NodeSample) -> ca.SX:
-        wrenches = (wrench_of(x, m) for x in self._chosen(m))
+        wrenches = (wrench_of(x, m) for x in self._choose(m))
         return sum((_squares(x, self.force, self.torque) for x in wrenches), ca.SX(0))
 
 

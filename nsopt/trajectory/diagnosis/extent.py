@@ -66,7 +66,7 @@ def extent(
             lengths += _slides(dynamics, branch, limits, values)
             rotating = _rotating_length(branch, d, keep_axial)
             lengths.append((rotating, rotating))
-            d = d if rotating == 0 else _fixed_part(branch, d, keep_axial)
+            d = d if rotating == 0 else _find_fixed_part(branch, d, keep_axial)
             r = parent + np.asarray(branch.parent_frame.axes) @ d
         most = sum(high for _, high in lengths)
         least = [low - (most - high) for low, high in lengths if np.isfinite(most)]
@@ -89,7 +89,7 @@ def _rotations(branch: Branch) -> list[Axis | Ball]:
     return [step for step in branch.freedom if isinstance(step, Ball) or any(step.turn)]
 
 
-def _fixed_part(branch: Branch, d: Array, keep_axial: bool) -> Array:
+def _find_fixed_part(branch: Branch, d: Array, keep_axial: bool) -> Array:
     """Return the component of a vector that rotations of a joint do not change, in joint axes."""
     rotations = _rotations(branch)
     if not rotations:
@@ -103,7 +103,7 @@ def _fixed_part(branch: Branch, d: Array, keep_axial: bool) -> Array:
 
 def _rotating_length(branch: Branch, d: Array, keep_axial: bool) -> float:
     """Return the length of the component of a vector that rotates with a joint."""
-    return float(np.linalg.norm(d - _fixed_part(branch, d, keep_axial)))
+    return float(np.linalg.norm(d - _find_fixed_part(branch, d, keep_axial)))
 
 
 def _slides(

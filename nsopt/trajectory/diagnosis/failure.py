@@ -209,7 +209,7 @@ def _line(nlp: StructuredNlp, g: Array, off: Array, rows: list[int], ending: End
     location = _locate(nlp, k)
     times = [_locate(nlp, row).time(t) for row in rows]
     stated = find_row(location.block, location.row, ending.statement, ending.horizon.steps)
-    what, wanted = _named(location, ending.statement), ""
+    what, wanted = _name_row(location, ending.statement), ""
     if stated is not None:
         what = f"{stated.owner}: {stated.name}"
         wanted = f" ({g[k]:.4g}, must be {stated.wanted})"
@@ -224,7 +224,7 @@ def _line(nlp: StructuredNlp, g: Array, off: Array, rows: list[int], ending: End
     )
 
 
-def _named(location: _RowLocation, statement: Statement) -> str:
+def _name_row(location: _RowLocation, statement: Statement) -> str:
     """Return the name of a row; continuity of polynomials with the coordinate concerned."""
     if location.name != "link":
         return location.label

@@ -50,7 +50,7 @@ def segment_distance(solid: Polytope, a: ca.SX, b: ca.SX) -> ca.SX:
     return ca.if_else(first < last, -depth(solid, a + deepest * (b - a)), away)
 
 
-def rounded_segment_distance(solid: Polytope, a: ca.SX, b: ca.SX, width: float) -> ca.SX:
+def round_segment_distance(solid: Polytope, a: ca.SX, b: ca.SX, width: float) -> ca.SX:
     """Return `segment_distance` less a little: smooth where another edge or end becomes nearest.
 
     Beside a face along which it lies a segment is nearest at one end, or at the next: an optimum

@@ -111,12 +111,12 @@ class FromIdeal(Guess):
             # Columns of casadi are stacked, rows of NumPy.
             e = np.array([from_rotation(y.reshape(3, 3).T) for y in A])
             e[1:] *= np.cumprod(np.where(np.sum(e[1:] * e[:-1], axis=1) < 0, -1, 1))[:, None]
-            values[0].update(_named((f"{name}.{y}" for y in Q), np.hstack([r, e])))
-            values[1].update(_named((f"{name}.{y}" for y in V), np.hstack([rate, turning])))
-        values[0].update(_named(ideal.q_names, known.q))
-        values[1].update(_named(ideal.v_names, known.v))
+            values[0].update(_name_columns((f"{name}.{y}" for y in Q), np.hstack([r, e])))
+            values[1].update(_name_columns((f"{name}.{y}" for y in V), np.hstack([rate, turning])))
+        values[0].update(_name_columns(ideal.q_names, known.q))
+        values[1].update(_name_columns(ideal.v_names, known.v))
         return values
 
 
-def _named(names: Iterable[str], columns: Array) -> dict[str, Array]:
+def _name_columns(names: Iterable[str], columns: Array) -> dict[str, Array]:
     return dict(zip(names, columns.T, strict=True))

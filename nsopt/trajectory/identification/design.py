@@ -215,11 +215,11 @@ class _DesignProblem:
             optimum = self._optimum(cost, options)
             x = np.clip(optimum.x, 0, 1)
             if not optimum.success:
-                return self._failed(f"{optimum.message}; {self._worst(x)}")
+                return self._fail(f"{optimum.message}; {self._worst(x)}")
             if np.max(self._value(self._g, x), initial=0.0) > FEASIBLE:
-                return self._failed(f"no design satisfies all limits: {self._worst(x)}")
+                return self._fail(f"no design satisfies all limits: {self._worst(x)}")
         except _TrialError as error:
-            return self._failed(str(error))
+            return self._fail(str(error))
         return self._check(x, slack)
 
     def _optimum(self, cost: Callable[[Array], float], options: Mapping[str, Any]) -> Any:
@@ -260,12 +260,12 @@ class _DesignProblem:
         try:
             half_step = self._run(x, half).value
         except _TrialError as error:
-            return self._failed(f"with half the step {error}")
+            return self._fail(f"with half the step {error}")
         values = self._largest_values(x, self._at(x).value)
         resimulated = self._largest_values(x, half_step)
         for limit in self._limits:
             if resimulated[limit.name] - limit.most > slack * (abs(limit.most) or 1.0):
-                return self._failed(
+                return self._fail(
                     f"with half the step {limit.name!r} is {resimulated[limit.name]:.4g}, more "
                     f"than {limit.most:.4g}: take smaller steps"
                 )
@@ -283,7 +283,7 @@ class _DesignProblem:
             for limit, value in zip(self._limits, largest.ravel(), strict=True)
         }
 
-    def _failed(self, message: str) -> Design:
+    def _fail(self, message: str) -> Design:
         undefined = np.full(len(self._box.names), np.nan)
         return Design(self._box.names, undefined, np.nan, {}, {}, False, message, self._evaluations)
 

@@ -269,7 +269,7 @@ class _FitProblem:
             why = f"no start converged: {outcomes[0].message}"
             return Fit(names, nothing[0], nothing[0], nothing, np.inf, False, why, outcomes)
         best = min(solved, key=lambda outcome: outcome.residual)
-        J = self._jacobian(self._box.scaled(best.end), len(self._measured.times))
+        J = self._jacobian(self._box.scale(best.end), len(self._measured.times))
         values = np.linalg.svd(J, compute_uv=False)
         if values[-1] <= UNIDENTIFIABLE * values[0]:
             why = (
@@ -314,7 +314,7 @@ class _FitProblem:
 
         By what the fit would come to with other steps, to first order.
         """
-        x, count = self._box.scaled(values), len(self._measured.times)
+        x, count = self._box.scale(values), len(self._measured.times)
         own, stated = self._at(x, count), self._options["steps"]
         longest = float(np.diff(own.steps.t).max())  # steps end at the measured times
         shortest = min(stated.h_min, longest)

@@ -86,7 +86,7 @@ class ScaledUnknowns:
         self._fixed = dict(parameters or {})
         self._lower = np.array([x.lower for x in unknowns])
         self._width = np.array([x.upper - x.lower for x in unknowns])
-        self.guess = self.scaled(np.array([x.guess for x in unknowns]))
+        self.guess = self.scale(np.array([x.guess for x in unknowns]))
         for x in (np.zeros(len(unknowns)), np.ones(len(unknowns))):
             dynamics.values(self.numbers(x))  # elements may refuse a bound
 
@@ -95,7 +95,7 @@ class ScaledUnknowns:
         """Upper minus lower bounds, (k,)."""
         return self._width
 
-    def scaled(self, values: Array) -> Array:
+    def scale(self, values: Array) -> Array:
         """Return values of the unknowns scaled to 0 to 1."""
         scaled: Array = (values - self._lower) / self._width
         return scaled

@@ -219,7 +219,7 @@ class UnitAtStart(Condition):
         return [Bound("norm of Euler parameters", norms, one, one)]
 
     @classmethod
-    def left_free(cls, d: Dynamics, given: GivenState) -> tuple[UnitAtStart, ...]:
+    def of_free(cls, d: Dynamics, given: GivenState) -> tuple[UnitAtStart, ...]:
         """Return the condition on those that a given state leaves free; none if there are none."""
         of_norms = ca.DM(d.norms.jac_sparsity(0, 0)).full().astype(bool)
         free = tuple(k for k, x in enumerate(of_norms) if not np.isfinite(given.q[x]).all())

@@ -24,7 +24,7 @@ from nsopt.trajectory.optimality import what_it_is
 from nsopt.trajectory.optimum import load_xarray, record
 from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
 from nsopt.trajectory.phases.program import LinkedPhases
-from nsopt.trajectory.phases.recorded_modes import in_given_modes, recorded_modes, tell_slide
+from nsopt.trajectory.phases.recorded_modes import in_given_modes, record_modes, tell_slide
 from nsopt.trajectory.phases.result import PhasedResult
 from nsopt.trajectory.phases.search import PhasesProgram
 from nsopt.trajectory.programs import program_settings, suit_solver
@@ -208,7 +208,7 @@ def _record(
             "title": f"{attrs['title']}, {own.label}",
             **figures(x, own.nlp, own.costs, part, begun, p),
             **record_tie(own.tie),
-            **recorded_modes(own, part.x, solution.x[linked.impulses[k]]),
+            **record_modes(own, part.x, solution.x[linked.impulses[k]]),
             "stationarity": what_it_is(x, settings, solution),
             **({} if mine is None else mine.attrs),
             "stop_reason": why

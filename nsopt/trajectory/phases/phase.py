@@ -143,9 +143,9 @@ class PhaseProgram:
             raise ValueError(f"{fault}: phases are of motions by polynomials{_remedy(d)}")
         p, earlier = d.values(parameters), () if before is None else before.in_modes
         impact = before is not None and closes(earlier, forces)
-        known = _known(d, phase, before, impact)
+        known = _find_known(d, phase, before, impact)
         in_modes = contacts_in_modes(d, forces, horizon.steps, known, earlier, p)
-        unit = () if before is not None else UnitAtStart.left_free(d, known[0])
+        unit = () if before is not None else UnitAtStart.of_free(d, known[0])
         conditions = (*conditions, *unit, *in_modes)
         costs = tuple(flattened(phase.costs))
         transcription = Collocation(d, horizon, costs, conditions, tuple(inputs))
@@ -220,7 +220,7 @@ def _remedy(d: Dynamics) -> str:
     return f"; give it a mode, modes={{{names}}}" if names else ""
 
 
-def _known(
+def _find_known(
     d: Dynamics, phase: MotionPhase, before: PhaseProgram | None, impact: bool
 ) -> tuple[GivenState, GivenState]:
     """Return what is given at the start and at the end, also by the end of the phase before."""

@@ -18,7 +18,7 @@ SLID = 1e-3
 """By how much a contact that sticks may be elsewhere at the end [m]: steps leave far less."""
 
 
-def recorded_modes(phase: PhaseProgram, x: Array, impulses: Array) -> dict[str, Any]:
+def record_modes(phase: PhaseProgram, x: Array, impulses: Array) -> dict[str, Any]:
     """Return the modes of the contacts of a phase, what they leave, and impulses at its start.
 
     Parameters

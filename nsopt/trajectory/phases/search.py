@@ -41,7 +41,7 @@ class PhasesProgram(SearchedProgram):
     def limits(self) -> tuple[Array, Array]:
         return self.linked.limits()
 
-    def limited_parts(self) -> list[LimitedPart]:
+    def list_limited_parts(self) -> list[LimitedPart]:
         linked, phases = self.linked, self.linked.phases
         stated = [None, *(x.statement for x in phases), None]
         limits = [

@@ -26,7 +26,7 @@ class KeepLimits(Strategy[P]):
 
     def applies(self, search: MotionSearch[P], found: Found[P]) -> bool:
         del search
-        return found.is_solved and any(x.limits.rows for x in found.program.limited_parts())
+        return found.is_solved and any(x.limits.rows for x in found.program.list_limited_parts())
 
     def solve(self, search: MotionSearch[P], found: Found[P]) -> Found[P]:
         now = found.program
@@ -38,6 +38,6 @@ class KeepLimits(Strategy[P]):
             cold = Point.cold(last.point.x, len(nlp.lower))
             return search.solve(now, cold, by=now.program.restate(nlp))
 
-        tightening = Tightening(now.nlp, now.limited_parts(), self.rounds, solve_near)
+        tightening = Tightening(now.nlp, now.list_limited_parts(), self.rounds, solve_near)
         solution, kept = tightening.tighten(found.end)
         return replace(found, solution=solution, kept=kept)

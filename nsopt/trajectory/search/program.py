@@ -61,7 +61,7 @@ class SearchedProgram(ABC):
         """Return bounds of the unknowns, (n,) each."""
 
     @abstractmethod
-    def limited_parts(self) -> list[LimitedPart]:
+    def list_limited_parts(self) -> list[LimitedPart]:
         """Return the parts of which limits between nodes are known."""
 
     @abstractmethod
@@ -131,7 +131,7 @@ class StatedProgram(SearchedProgram):
     def limits(self) -> tuple[Array, Array]:
         return self.transcription.limits()
 
-    def limited_parts(self) -> list[LimitedPart]:
+    def list_limited_parts(self) -> list[LimitedPart]:
         x = as_polynomials(self.transcription)
         return [] if x is None else [LimitedPart(LimitsBetweenNodes(x, self.statement))]
 

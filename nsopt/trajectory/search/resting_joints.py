@@ -84,7 +84,7 @@ class RestingJoints(Strategy[StatedProgram]):
     def applies(self, search: Search, found: Motion) -> bool:
         del search
         smoothed = found.is_good and found.program.is_smoothed and not is_interrupted()
-        return smoothed and left_out(found) > self.notable
+        return smoothed and measure_left_out(found) > self.notable
 
     def solve(self, search: Search, found: Motion) -> Motion:
         best, x = found, as_polynomials(found.program.transcription)
@@ -99,7 +99,7 @@ class RestingJoints(Strategy[StatedProgram]):
         best, rough = found, best
         while rough is not found and not is_interrupted():
             before, best = best, _better(best, _solve_to_end(search, rough))
-            if best is before or not left_out(best) > self.some:
+            if best is before or not measure_left_out(best) > self.some:
                 break
             rests = halt(best)
             if rests.is_alike(best.program.transcription):
@@ -117,7 +117,7 @@ def exact_cost(found: Motion) -> tuple[float, float]:
     return sum(sharp.values()), float(terms.sum())
 
 
-def left_out(found: Motion) -> float:
+def measure_left_out(found: Motion) -> float:
     """Return how much a program leaves out of the cost by the exact sign, over that cost."""
     sharp, known = exact_cost(found)
     return (sharp - known) / max(abs(sharp), TINY)

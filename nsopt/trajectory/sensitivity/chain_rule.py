@@ -105,7 +105,7 @@ class Transitions:
             row = row @ self.A[k] + weights[k]
         return row, np.einsum("ki,kij->j", left, self.B)
 
-    def broken(self, S: Array) -> tuple[Tie, ...]:
+    def find_broken(self, S: Array) -> tuple[Tie, ...]:
         """Return the ties that would switch along the directions of ``S``, from `forward`."""
         nz = S.shape[1]
         direct = S.shape[2] - self.B.shape[2]
@@ -161,7 +161,7 @@ class ChainRule:
             known = [steps.x, steps.t[:-1], steps.q[:-1], steps.v[:-1]]
             columns = [*(a[rows] for a in known), p, steps.given[rows], steps.scales]
             *matrices, margins = self._linear(len(rows), columns)
-            X, W = self._blocks.solved(matrices)
+            X, W = self._blocks.solve(matrices)
             A[rows], B[rows] = self._split(W, steps.slope[rows])
             near = np.argwhere(margins[:, 0] < BIACTIVE)
             if near.size:
@@ -226,7 +226,7 @@ class Blocks:
         self.matrices = [ca.jacobian(y, every) for y in (*(rows[k] for k in self.used), end)]
         self._edges = np.cumsum([0, *(x[k].numel() for k in self.used)])
 
-    def solved(self, values: Sequence[Array]) -> tuple[Array, Array]:
+    def solve(self, values: Sequence[Array]) -> tuple[Array, Array]:
         """Return d(unknowns)/dw of the parts used (b, nx, nw), and d(end)/dw (b, nz, nw).
 
         Parameters

@@ -124,7 +124,7 @@ class Sensitivities:
         """
         if not self._transitions.ties:
             return
-        broken = self._transitions.broken(self._states)
+        broken = self._transitions.find_broken(self._states)
         if broken:
             tie = broken[0]
             also = ", ".join(sorted({x.label for x in broken if x.step == tie.step}))
@@ -208,7 +208,7 @@ def sensitivities(
         If a parameter opens a joint of the start, which is held, and drives leave a freedom.
     """
     scheme = scheme or Variational()
-    p, which, times = dynamics.values(parameters), _chosen(dynamics, by), _ascending(times)
+    p, which, times = dynamics.values(parameters), _choose(dynamics, by), _ascending(times)
     if start is None:
         _check_held(dynamics, which, p)
         start = Start.stated(dynamics, parameters)
@@ -297,7 +297,7 @@ def _warn_of_opening(dynamics: Dynamics, start: Start, by: Sequence[int], p: Arr
             )
 
 
-def _chosen(dynamics: Dynamics, by: Sequence[str] | None) -> tuple[int, ...]:
+def _choose(dynamics: Dynamics, by: Sequence[str] | None) -> tuple[int, ...]:
     known = [parameter.name for parameter in dynamics.parameters]
     if isinstance(by, str):
         raise TypeError(f"by must be a sequence of names, got {by!r}: write by=({by!r},)")

@@ -47,7 +47,7 @@ def tie_breaker(
     p : (np,)
         Parameters of the mechanism.
     """
-    free = transcription.undetermined(np.any(depends, axis=0))
+    free = transcription.find_undetermined(np.any(depends, axis=0))
     if not free:
         return None
     x = transcription.start_from(guess)

@@ -10,7 +10,7 @@ from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.transcription.base import Array
 
 
-def accepted_steps(
+def make_accepted_steps(
     trajectory: Trajectory, t: Array, power: Array, loss: Array, solution: Solution
 ) -> AcceptedSteps:
     """Return the steps between nodes.

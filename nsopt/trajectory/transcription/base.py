@@ -238,7 +238,7 @@ class Transcription(ABC):
         del x, p, part
         return True
 
-    def undetermined(self, counted: NDArray[np.bool_]) -> list[str]:
+    def find_undetermined(self, counted: NDArray[np.bool_]) -> list[str]:
         """Return the velocities whose motion costs nothing; none by default.
 
         Parameters

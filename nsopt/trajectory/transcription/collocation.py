@@ -31,7 +31,7 @@ from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.returned import bounds_of, call_cost, call_costs, spans_of
 from nsopt.trajectory.transcription.accelerations import no_accelerations
-from nsopt.trajectory.transcription.accepted_steps import accepted_steps
+from nsopt.trajectory.transcription.accepted_steps import make_accepted_steps
 from nsopt.trajectory.transcription.base import Array, Index, TranscribedMotion, Transcription
 from nsopt.trajectory.transcription.rotations import off, turns_of
 from nsopt.trajectory.verification.reintegration import Reintegration
@@ -129,7 +129,7 @@ class Collocation(Transcription):
         blocks += [self._coupling(), *self._during()]
         return StructuredNlp(blocks, self.size, len(self.dynamics.parameters) + len(self.creep))
 
-    def undetermined(self, counted: NDArray[np.bool_]) -> list[str]:
+    def find_undetermined(self, counted: NDArray[np.bool_]) -> list[str]:
         d = self.dynamics
         points = counted[:-1].reshape(-1, self.node)
         q, v, a, _ = (np.any(points[:, part], axis=0) for part in self._slices())
@@ -369,7 +369,7 @@ class Collocation(Transcription):
         drive, power = self._reintegration.driving_forces(fine, p)
         t: Array = np.linspace(0, nodes.duration, len(nodes.q))
         loss = losses_of_forces(self.dynamics, t, nodes.q, nodes.v, p)
-        accepted = accepted_steps(nodes, t, power, loss, solution)
+        accepted = make_accepted_steps(nodes, t, power, loss, solution)
         table, h = np.hstack([drive, fine.inputs]), nodes.duration / self.horizon.steps
 
         def controls(now: float) -> Array:

@@ -167,7 +167,7 @@ class NodeTemplate:
         given = [b.value for b in started if np.array_equal(b.lower, b.upper)]
         # Conditions see the velocity as an expression, which is that at the start there.
         of_v = ca.vertcat(coupled, *given)
-        q_left = _undetermined(ca.vertsplit(node.q), given)
+        q_left = _find_undetermined(ca.vertsplit(node.q), given)
         v_left = [e for e in ca.vertsplit(node.v) if not ca.depends_on(of_v, e)]
         q = ca.vertcat(ca.SX(0, 1), *(e for e in q_left if not ca.depends_on(coupled, e)))
         v = ca.vertcat(ca.SX(0, 1), *v_left)
@@ -326,10 +326,10 @@ class NodeTemplate:
         }
         bounds = []
         for rows in self.mpcc.equalities:
-            bounds += [zero(*row) for row in _named(rows, names)]
+            bounds += [zero(*row) for row in _name_rows(rows, names)]
         for rows in self.mpcc.inequalities:
             low, most = np.full(1, -np.inf), np.zeros(1)
-            bounds += [Bound(*row, low, most) for row in _named(rows, names)]
+            bounds += [Bound(*row, low, most) for row in _name_rows(rows, names)]
         for pair in self.mpcc.pairs:
             G, H = pair.G / ca.SX(ca.DM(pair.scales[0])), pair.H / ca.SX(ca.DM(pair.scales[1]))
             products, low, high = relaxation.constraints(G, H, self.p[len(d.parameters)])
@@ -350,7 +350,7 @@ def _part(relaxation: Relaxation, row: int) -> PairPart:
     return (PairPart.G, PairPart.H, PairPart.RELAXED)[min(row, 2)]
 
 
-def _named(rows: Rows, names: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ca.SX]]:
+def _name_rows(rows: Rows, names: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ca.SX]]:
     """Yield each row of a block, scaled, with its label."""
     scaled = rows.expr / ca.SX(ca.DM(rows.scale))
     components = names.get(rows.name, ("",) * scaled.numel())
@@ -358,7 +358,7 @@ def _named(rows: Rows, names: Mapping[str, Sequence[str]]) -> Iterator[tuple[str
         yield f"{rows.name} of {x}" if x else rows.name, scaled[i]
 
 
-def _undetermined(entries: list[ca.SX], given: Sequence[ca.SX]) -> list[ca.SX]:
+def _find_undetermined(entries: list[ca.SX], given: Sequence[ca.SX]) -> list[ca.SX]:
     """Return the entries of which none of the given values is a function alone."""
     rows = [x for value in given for x in ca.vertsplit(value)]
     found = [[e for e in entries if ca.depends_on(x, e)] for x in rows]

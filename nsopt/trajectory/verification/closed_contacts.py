@@ -23,7 +23,7 @@ LIGHT = 1e-12
 """Mobility [1/kg] of what nothing with a mass takes part in."""
 
 
-def closed_modes(x: Transcription, result: Result, p: Array) -> Array:
+def find_closed_modes(x: Transcription, result: Result, p: Array) -> Array:
     """Return the modes of contacts over steps, those free whose gap is open.
 
     Of a gap and its impulse, whose product a relaxation lets be a little above zero, the smaller

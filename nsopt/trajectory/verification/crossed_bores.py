@@ -14,7 +14,7 @@ CROSSED = -0.5
 one to the other crosses it: the mean of their normals is shorter than a half."""
 
 
-def crossed_bores(x: Stepped, unknowns: Array, motion: TranscribedMotion) -> dict[str, Any]:
+def count_crossed_bores(x: Stepped, unknowns: Array, motion: TranscribedMotion) -> dict[str, Any]:
     """Return as attributes how often a pin crosses its bore in a step in which it presses.
 
     With `Scheme.normal_implicitness` between 0 and 1 a contact in a bore presses along a mean of

@@ -15,7 +15,7 @@ BELOW = 0.95
 times the creep."""
 
 
-def held_slip(d: Dynamics, motion: TranscribedMotion, p: Array) -> dict[str, Any]:
+def measure_held_slip(d: Dynamics, motion: TranscribedMotion, p: Array) -> dict[str, Any]:
     """Return as attributes how far the contact slid that slid farthest where it should stick.
 
     In a step friction should hold a contact that presses where it neither reaches its limit, nor
