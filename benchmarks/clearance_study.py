@@ -43,7 +43,7 @@ from nsopt import (
 from nsopt.analysis import mode_statistics, orbit, quantity
 from nsopt.contact_modes import IMPACT
 from nsopt.elements import Hysteresis
-from nsopt.plots.style import COLOURS, axis_labels, shared_legend, title
+from nsopt.plots.style import COLOURS, axis_labels, share_legend, title
 from nsopt.schemes import Composition, MoreauJean, PaperStep, RungeKutta, Scheme
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "problems" / "slider_crank"))
@@ -239,7 +239,7 @@ def study(e: float, turns: int) -> None:
     rows.sort(key=lambda x: -x[0])
     print(table(HEAD, [x for _, x in rows]))
     print(f"all: {time.perf_counter() - begin:.0f} s")
-    shared_legend(
+    share_legend(
         figure, [Line2D([], [], color=c, label=x) for x, c in zip(SOFT, COLOURS, strict=False)]
     )
     keep(figure, "clearance_study")

@@ -22,7 +22,7 @@ from nsopt import (
 )
 from nsopt.algebra import rotate
 from nsopt.plots import Film, overview
-from nsopt.plots.scenes.magnified import magnified_clearances
+from nsopt.plots.scenes.magnified import magnify_clearances
 from nsopt.plots.scenes.scene import VIEWS, Scene, view_of
 from tests.plotted import CLEARANCE, loose, ran_clearance, ran_ideal, ran_stone, repeated, run
 
@@ -62,14 +62,14 @@ def test_scene_interpolates_poses_and_places_lines(clearance):
     assert np.allclose(scene.at(t).quaternion, scene.poses.quaternion, rtol=1e-14)
     # The stick ends at the bushing, which stays within the clearance of the pin.
     for k in range(len(t)):
-        ((stick,),) = scene.placed(scene.sticks, scene.poses, k)
+        ((stick,),) = scene.place(scene.sticks, scene.poses, k)
         assert np.allclose(stick[0], r[k, 0])
         assert np.hypot(*stick[1, :2]) <= CLEARANCE * (1 + 1e-9)
 
 
 def test_sticks_and_pins_meet_in_ideal_joints(ideal):
     scene = Scene(ideal)
-    ((stick,),) = scene.placed(scene.sticks, scene.poses, -1)
+    ((stick,),) = scene.place(scene.sticks, scene.poses, -1)
     assert np.allclose(stick[1], 0.0, atol=1e-9)
     assert np.allclose(scene.pins, 0.0)
 
@@ -103,7 +103,7 @@ def test_an_outline_stands_for_its_body():
     result = far_guide([*link_outline(*ends, 0.1), ends])
     scene = Scene(result)
     assert scene.sticks == [[]]
-    (own,) = scene.placed(scene.outlines, scene.poses, -1)
+    (own,) = scene.place(scene.outlines, scene.poses, -1)
     r, e = scene.poses.position[-1, 0], scene.poses.quaternion[-1, 0]
     angle = 2 * np.arctan2(e[3], e[0])
     along = np.array([np.cos(angle), np.sin(angle), 0.0])
@@ -146,10 +146,10 @@ def test_compliant_joints_are_drawn_like_rigid_ones():
         steps=(1e-3, 1e-3),
     )
     scene = Scene(soft)
-    ((stick,),) = scene.placed(scene.sticks, scene.poses, -1)
+    ((stick,),) = scene.place(scene.sticks, scene.poses, -1)
     fallen = 9.81 * 4e-3**2 / 2
     assert stick[1] == pytest.approx([0.0, -fallen, 0.0], abs=0.3 * fallen)
-    (clearance,) = magnified_clearances(soft, 10.0)
+    (clearance,) = magnify_clearances(soft, 10.0)
     assert clearance.radius == pytest.approx(10 * CLEARANCE)
     assert clearance.offset(scene.poses)[-1] == pytest.approx(10 * stick[1])
 

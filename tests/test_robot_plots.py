@@ -35,7 +35,7 @@ from nsopt.plots import (
     save,
     tracked_points,
 )
-from nsopt.plots.figures.robot import ground_wrench, tracked
+from nsopt.plots.figures.robot import ground_wrench, read_followed_paths
 from nsopt.plots.style import GREY
 
 GRAVITY = np.array([0.0, -9.81, 0.0])
@@ -132,12 +132,12 @@ def test_base_force_carries_the_wrench(result):
 
 
 def test_tracked_points_are_where_the_body_has_them(result):
-    (name,) = tracked(result)
+    (name,) = read_followed_paths(result)
     b = list(result["body"].values).index("fore")
     turn = Rotation.from_quat(result["body_quaternion"].values[:, b], scalar_first=True)
     path = result["body_position"].values[:, b] + turn.apply(TIP)
     assert name == "tip"
-    assert np.allclose(tracked(result)["tip"], path, atol=1e-12)
+    assert np.allclose(read_followed_paths(result)["tip"], path, atol=1e-12)
     figure = tracked_points(result)
     for a, ax in enumerate(figure.axes):
         factor = {"[m]": 1.0, "[mm]": 1e3}[ax.get_ylabel().split(" ", 1)[1]]

@@ -174,7 +174,7 @@ def draw_vectors(
             Line2D([], [], **style.look(k)._asdict(), label=one.label)
             for k, one in enumerate(recorded)
         ]
-        style.shared_legend(figure, lines)
+        style.share_legend(figure, lines)
     return figure
 
 

@@ -157,7 +157,7 @@ def step_bounds(result: Result) -> tuple[float, float]:
     return float(result.data.attrs["h_min"]), float(result.data.attrs["h_max"])
 
 
-def stored(result: Result, name: str) -> Any:
+def read_stored(result: Result, name: str) -> Any:
     """Return an attribute that a result holds as JSON."""
     return json.loads(result.data.attrs[name])
 
@@ -235,7 +235,7 @@ def results_legend(figure: Figure, results: Sequence[Result], dots: bool = False
         handles = [
             Line2D([], [], **drawn, label=label(r)) for drawn, r in zip(looks, results, strict=True)
         ]
-        shared_legend(figure, handles)
+        share_legend(figure, handles)
 
 
 def bar(k: int) -> dict[str, Any]:
@@ -245,7 +245,7 @@ def bar(k: int) -> dict[str, Any]:
     return look | {"edgecolor": "white", "linewidth": 0}
 
 
-def shared_legend(figure: Figure, handles: Sequence[Line2D | Container]) -> None:
+def share_legend(figure: Figure, handles: Sequence[Line2D | Container]) -> None:
     """Show one legend for all axes, below them."""
     width = figure.get_figwidth() / (0.5 + 0.075 * max(len(str(h.get_label())) for h in handles))
     figure.legend(

@@ -27,7 +27,7 @@ def energy(data: xr.Dataset) -> list[Row]:
     total, work = data["total_energy"].values, float(data["external_work"].values[-1])
     given = f", {work:.4g} J of it from outside" if work else ""
     rows = [("energy", f"{total[0]:.6g} J at the start, {total[-1]:.6g} J at the end{given}")]
-    loss, taken = data["dissipated_energy"].values, taken_by_contacts(data)
+    loss, taken = data["dissipated_energy"].values, sum_taken_by_contacts(data)
     if dissipates(data):
         lost = _tell(loss[-1], data)
         rows.append(("energy lost", f"{lost:.3g} J at the end{_where_lost(data, lost, taken)}"))
@@ -69,7 +69,7 @@ def _where_lost(data: xr.Dataset, loss: float, taken: float | None) -> str:
     return f", {taken:.3g} J of it in impacts and friction{more}"
 
 
-def taken_by_contacts(data: xr.Dataset) -> float | None:
+def sum_taken_by_contacts(data: xr.Dataset) -> float | None:
     """Return what rigid and compliant contacts took [J]; None if there are none on record."""
     if not data.sizes["contact"] or "contact_loss" not in data:
         return None

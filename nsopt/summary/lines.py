@@ -150,7 +150,7 @@ def optimum(data: xr.Dataset, short: bool = False) -> list[Row]:
         rows.append(("kind", attrs["stationarity"]))
     if np.isfinite(attrs["defect"]):
         rows.append(("reintegrated", f"{attrs['defect']:.1e} (m, rad) from a node at most"))
-    rows += given_modes(attrs)[: 1 if short else None]
+    rows += describe_given_modes(attrs)[: 1 if short else None]
     if (slid := tell_slip(data)) and not short:
         rows.append(("though held", slid))
     if "resimulated_defect" in attrs:
@@ -172,7 +172,7 @@ def grid_error(attrs: Mapping[str, Any]) -> str:
     return f", off by {attrs['objective_error']:.2g} (by half and twice the steps: {how})"
 
 
-def given_modes(attrs: Mapping[str, Any]) -> list[Row]:
+def describe_given_modes(attrs: Mapping[str, Any]) -> list[Row]:
     """Return the modes of contacts of a phase, what they leave, and impulses at its start."""
     if "modes" not in attrs:
         return []

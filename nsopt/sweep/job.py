@@ -13,7 +13,7 @@ from nsopt.result import Result
 from nsopt.simulation import simulate
 from nsopt.stored import NOTES
 from nsopt.sweep.errors import measure_errors
-from nsopt.sweep.measures import Measure, measured, notes
+from nsopt.sweep.measures import Measure, measure_run, notes
 from nsopt.sweep.points import DIMENSIONS, Row, bounds_at, settings
 from nsopt.sweep.store import program
 
@@ -114,7 +114,7 @@ class Job:
             result = self._simulate(row)
             stop_reason = result.stop_reason.partition("\n")[0]
             if result.completed:
-                measures = measured(result, self.measures, row)
+                measures = measure_run(result, self.measures, row)
                 measures |= measure_errors(result, measures)
         except Exception as error:  # one point must not end the others
             kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "

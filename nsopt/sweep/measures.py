@@ -101,7 +101,7 @@ def notes(result: Result | None, stop_reason: str, run_time: float) -> xr.Datase
     return xr.Dataset(noted, attrs={name: attrs[name] for name in PROVENANCE if name in attrs})
 
 
-def measured(
+def measure_run(
     result: Result, measures: Mapping[str, Measure], taken: Collection[str]
 ) -> dict[str, xr.DataArray]:
     """Return the measures of a run.

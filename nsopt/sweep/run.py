@@ -18,7 +18,7 @@ from nsopt.sweep.gather import gather
 from nsopt.sweep.job import Job, SweepPoint
 from nsopt.sweep.measures import MEASURES, Measure, notes
 from nsopt.sweep.points import Points, Row, settings
-from nsopt.sweep.store import Store, digest, made_with, program, write
+from nsopt.sweep.store import Store, digest, name_versions, program, write
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -207,5 +207,5 @@ def _provenance(job: Job, over: Points) -> dict[str, Any]:
         "parameters": json.dumps({name: x for name, x in values.items() if name not in swept}),
         **{name: x for name, x in bounds.items() if name not in swept},
         "duration": job.at({}).duration,
-        "made_with": made_with(),
+        "made_with": name_versions(),
     }

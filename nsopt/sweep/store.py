@@ -62,13 +62,13 @@ def digest(*parts: Any) -> str:
 
 
 @lru_cache
-def made_with() -> str:
+def name_versions() -> str:
     """Return the versions of the programs that make the numbers."""
     return ", ".join(f"{name} {version(name)}" for name in ("nsopt", "casadi", "numpy"))
 
 
 @lru_cache
-def made_by() -> str:
+def hash_sources() -> str:
     """Return a hash of the source code that makes the numbers, which changes between versions."""
     package = Path(__file__).parents[1]
     files = sorted(file for name in SOURCES for file in (package / name).rglob("*.py"))
@@ -77,7 +77,7 @@ def made_by() -> str:
 
 def program() -> str:
     """Return the versions and the source code that make the numbers, as a text."""
-    return f"{made_with()}, source code {made_by()}"
+    return f"{name_versions()}, source code {hash_sources()}"
 
 
 def write(data: xr.Dataset, path: Path, engine: Engine = "h5netcdf") -> None:

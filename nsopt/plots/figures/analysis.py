@@ -331,6 +331,6 @@ def _bars(ax: Axes, result: Result, contacts: list[int]) -> None:
 
 
 def _modes_legend(figure: Figure) -> None:
-    style.shared_legend(
+    style.share_legend(
         figure, [Line2D([], [], color=c, linewidth=4, label=name) for name, c in MODES.values()]
     )

@@ -144,7 +144,7 @@ def joint_forces(
     """
     style.require_steps(results, "joint_forces")
     known = [x for result in results for x in list_loaded_joints(result)]
-    chosen = _chosen("joint_forces", "joint", known, joints)
+    chosen = _choose("joint_forces", "joint", known, joints)
     forces, impulses = list[dict[str, Array]](), list[dict[str, Array]]()
     errors = list[dict[str, Array]]()
     for result in results:
@@ -196,7 +196,7 @@ def joint_rms(*results: Result, joints: Sequence[str] | None = None) -> Figure:
         style.axis_labels(ax, None, f"RMS [{unit.text}]")
     axes[-1, 0].set_xticks(range(len(names)), names, rotation=30, fontsize=style.SMALL)
     if len(results) > 1:
-        style.shared_legend(figure, axes[0, 0].containers)
+        style.share_legend(figure, axes[0, 0].containers)
     return figure
 
 
@@ -207,7 +207,7 @@ def _panels(
     unit: Callable[[str], str],
 ) -> list[_Panel]:
     """Return a panel for each name, of all results that have it."""
-    chosen = _chosen(figure, "coordinate", [name for own in columns for name in own], names)
+    chosen = _choose(figure, "coordinate", [name for own in columns for name in own], names)
     return [_Panel(name, "", unit(name), _of_results(columns, name)) for name in chosen]
 
 
@@ -216,7 +216,7 @@ def _of_results(columns: Sequence[dict[str, Array]], name: str) -> dict[int, Arr
     return {k: own[name] for k, own in enumerate(columns) if name in own}
 
 
-def _chosen(figure: str, what: str, known: Sequence[str], names: Sequence[str] | None) -> list[str]:
+def _choose(figure: str, what: str, known: Sequence[str], names: Sequence[str] | None) -> list[str]:
     known = list(dict.fromkeys(known))
     for name in names or ():
         if name not in known:

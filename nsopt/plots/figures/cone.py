@@ -61,7 +61,7 @@ def cones(*limits: RangeOfMotion) -> Figure:
     style.title(law, "Law")
     style.axis_labels(law, "excess [deg]", "moment [N m]")
     if not single:
-        style.shared_legend(figure, handles)
+        style.share_legend(figure, handles)
     return figure
 
 

@@ -211,7 +211,7 @@ def gaps(*results: Result, over: str | None = None) -> Figure:
         Line2D([], [], **style.look(i)._asdict(), label=f"contact [{i}]") for i in range(most)
     ]
     if handles:
-        style.shared_legend(figure, handles)
+        style.share_legend(figure, handles)
     return figure
 
 

@@ -126,7 +126,7 @@ def _components(
 ) -> Figure:
     """Draw components below each other, a column for each joint or body, results overlaid."""
     style.require_steps(results, quantity.title)
-    names = _named(results, quantity, only)
+    names = _list_names(results, quantity, only)
     parts, title = _parts(quantity, component), quantity.title
     if quantity.impulsive and component is None:
         parts, title = _draw_components(results, quantity, names)
@@ -170,7 +170,7 @@ def _roman(part: str) -> str:
     return part if part in AXES else rf"\mathrm{{{part}}}"
 
 
-def _named(results: Sequence[Result], quantity: _Quantity, only: str | None) -> list[str]:
+def _list_names(results: Sequence[Result], quantity: _Quantity, only: str | None) -> list[str]:
     """Return the joints or bodies to draw."""
     names, what = style.names(results, quantity.coordinate), quantity.coordinate
     if not names:

@@ -152,5 +152,5 @@ def _path(result: Result, name: str | None) -> Array:
 
 
 def _frames(result: Result) -> list[dict[str, Any]]:
-    frames: list[dict[str, Any]] = style.stored(result, "frames")
+    frames: list[dict[str, Any]] = style.read_stored(result, "frames")
     return frames

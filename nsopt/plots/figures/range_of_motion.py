@@ -61,7 +61,7 @@ def range_of_motion(*results: Result) -> Figure:
     if first is None:
         raise ValueError(f"range_of_motion: {results[0].name} has no RangeOfMotion to draw")
     paths = [
-        _recorded(result, own) if own else _free(result, first)
+        _read_path(result, own) if own else _free(result, first)
         for result, own in zip(results, portraits, strict=True)
     ]
     figure, axes = style.page(f"Range of motion, {first.name}", results, 2, 3, (12.0, 7.2))
@@ -101,7 +101,7 @@ def _portrait(result: Result) -> _Portrait | None:
     return None
 
 
-def _recorded(result: Result, portrait: _Portrait) -> _Path:
+def _read_path(result: Result, portrait: _Portrait) -> _Path:
     return _Path(*(result[f"{portrait.name}.{output}"].values for output in READ))
 
 
@@ -116,13 +116,13 @@ def _free(result: Result, portrait: _Portrait) -> _Path:
             )
     axes, pointer = portrait.numbers["axes"], portrait.numbers["pointer"]
     of_a, of_b = portrait.bodies
-    a, u = _turned(result, of_a, axes), _turned(result, of_b, pointer[None])
+    a, u = _turn(result, of_a, axes), _turn(result, of_b, pointer[None])
     x, y, z = np.sum(a * u, axis=-1).T
     none = np.zeros_like(x)
     return _Path(np.arctan2(y, x) % (2 * np.pi), np.arctan2(np.hypot(x, y), z), none, none)
 
 
-def _turned(result: Result, body: str, directions: Array) -> Array:
+def _turn(result: Result, body: str, directions: Array) -> Array:
     """Return directions (n, 3) on a body in world axes, (time, n, 3)."""
     if not body:
         return np.broadcast_to(directions, (result.data.sizes["time"], *directions.shape))

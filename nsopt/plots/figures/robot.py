@@ -99,7 +99,7 @@ def base_force(*results: Result, over: str | None = None) -> Figure:
     """
     style.require_steps(results, "base_force")
     results, text = across(results, over)
-    about = ", ".join(dict.fromkeys(grounded(result)[0].name for result in results))
+    about = ", ".join(dict.fromkeys(list_grounded(result)[0].name for result in results))
     vectors = (Vector("force", "F", "N"), Vector(f"torque about {about}", "M", "N m"))
     recorded = [
         Recorded(style.label(r), r["time"].values, *impulses_apart(r, ground_wrench(r)))
@@ -126,7 +126,7 @@ def tracked_points(*results: Result) -> Figure:
         If no result has such a point.
     """
     style.require_steps(results, "tracked_points")
-    paths = [tracked(result) for result in results]
+    paths = [read_followed_paths(result) for result in results]
     names = list(dict.fromkeys(name for known in paths for name in known))
     if not names:
         raise ValueError(
@@ -142,7 +142,7 @@ def tracked_points(*results: Result) -> Figure:
     return draw_vectors("Points of the mechanism", vectors, recorded)
 
 
-def tracked(result: Result) -> dict[str, Array]:
+def read_followed_paths(result: Result) -> dict[str, Array]:
     """Return the paths of followed points by name, (time, 3) [m] in world axes.
 
     Every element that records x, y and z in metres counts.
@@ -166,7 +166,7 @@ class Grounded(NamedTuple):
     at: tuple[int, Array]  # of its frame b
 
 
-def grounded(result: Result) -> list[Grounded]:
+def list_grounded(result: Result) -> list[Grounded]:
     """Return the joints to the ground.
 
     Raises
@@ -195,7 +195,7 @@ def ground_wrench(result: Result) -> Array:
         If no joint is on the ground.
     """
     names = [str(name) for name in result["joint"].values]
-    joints = grounded(result)
+    joints = list_grounded(result)
     about = path_of_point(result, *joints[0].held)
     total = np.zeros((result.data.sizes["time"], 2, 3))
     for joint in joints:
@@ -220,7 +220,7 @@ def _wrench(result: Result, joint: int) -> tuple[Array, Array]:
 def _joint_frames(result: Result) -> dict[str, tuple[tuple[int, Array], tuple[int, Array]]]:
     """Return body (-1: ground) and origin of the first and last frame of each element."""
     origins: dict[str, list[tuple[int, Array]]] = {}
-    for frame in style.stored(result, "frames"):
+    for frame in style.read_stored(result, "frames"):
         point = int(frame["body"]), np.asarray(frame["origin"], dtype=float)
         origins.setdefault(str(frame["element"]), []).append(point)
     return {name: (frames[0], frames[-1]) for name, frames in origins.items()}

@@ -160,7 +160,7 @@ def residuals(*results: Result) -> Figure:
 
 
 def _residual(ax: Axes, result: Result, kind: _Residual, k: int) -> None:
-    values = floored(worst(result, kind.variable))
+    values = floor(worst(result, kind.variable))
     ax.plot(result["time"], values, **style.dot(k))
     acceptance = json.loads(result.data.attrs.get("acceptance", "{}"))  # an optimum has none
     limit = float(acceptance.get(kind.limit, 0.0))
@@ -186,7 +186,7 @@ def worst(result: Result, name: str) -> Array:
     return flat
 
 
-def floored(values: Array) -> Array:
+def floor(values: Array) -> Array:
     """Return values with those that are zero, or smaller, at the floor; NaN stays."""
     return np.maximum(values, FLOOR)
 
@@ -244,7 +244,7 @@ def _largest_opening(results: Sequence[Result], joint: str) -> float:
 
 def closure_of(ax: Axes, result: Result, joint: int, k: int = 0) -> None:
     """Draw the closure of one joint of one result."""
-    values = floored(result["constraint_violation"].values[:, joint])
+    values = floor(result["constraint_violation"].values[:, joint])
     ax.plot(result["time"], values, **style.dot(k))
     decades(ax, values)
     style.axis_labels(ax, None, "violation [m]")
@@ -252,7 +252,7 @@ def closure_of(ax: Axes, result: Result, joint: int, k: int = 0) -> None:
 
 def residual_of(ax: Axes, result: Result, name: str, text: str) -> None:
     """Draw one residual of one result, labelled ``text``."""
-    values = floored(worst(result, name))
+    values = floor(worst(result, name))
     ax.plot(result["time"], values, **style.dot(0))
     decades(ax, values)
     style.axis_labels(ax, "time [s]", text)

@@ -52,8 +52,8 @@ def measures(*sweeps: xr.Dataset, of: str | None = None, over: str | None = None
     if len(sweeps) != 1:
         raise ValueError(f"measures shows one sweep at a time, got {len(sweeps)}")
     (data,) = sweeps
-    swept = _swept(data)
-    across = _chosen(data, over, swept)
+    swept = _list_swept(data)
+    across = _choose(data, over, swept)
     names = _show(data, swept) if of is None else [of]
     if of is not None and of not in data.data_vars:
         have = ", ".join(str(x) for x in data.data_vars if x != "stop_reason")
@@ -76,10 +76,10 @@ def measures(*sweeps: xr.Dataset, of: str | None = None, over: str | None = None
         ax.remove()
     for ax in axes.flat[max(0, len(names) - columns) : len(names)]:
         ax.tick_params(labelbottom=True)
-        style.axis_labels(ax, _named(data, across), None)
+        style.axis_labels(ax, _label(data, across), None)
     named = [line for line in handles if not str(line.get_label()).startswith("_")]
     if named:
-        style.shared_legend(figure, named)
+        style.share_legend(figure, named)
     return figure
 
 
@@ -118,23 +118,23 @@ def bifurcation_diagram(*sweeps: xr.Dataset, of: str = "points", over: str | Non
         look = {**style.dot(k, 1.6), "label": _title(sweeps[k])}
         axes[0, 0].plot(table.iloc[:, 0], table.iloc[:, 1], **look)
     text = str(first[of].attrs.get("long_name", of))
-    style.axis_labels(axes[0, 0], _named(first, across), text)
+    style.axis_labels(axes[0, 0], _label(first, across), text)
     if len(sweeps) > 1:
         handles = [
             Line2D([], [], **style.dot(k, 4.0), label=_title(data)) for k, data in enumerate(sweeps)
         ]
-        style.shared_legend(figure, handles)
+        style.share_legend(figure, handles)
     return figure
 
 
-def _swept(data: xr.Dataset) -> list[str]:
+def _list_swept(data: xr.Dataset) -> list[str]:
     """Return the dimensions of a sweep."""
     if "completed" not in data:
         raise ValueError("this is no sweep: give what nsopt.sweep returned, or its sweep.nc")
     return [str(d) for d in data["completed"].dims]
 
 
-def _chosen(data: xr.Dataset, over: str | None, swept: list[str]) -> str:
+def _choose(data: xr.Dataset, over: str | None, swept: list[str]) -> str:
     names = [str(name) for name, x in data.coords.items() if x.dims and {*x.dims} <= {*swept}]
     if over is not None and over not in names:
         raise ValueError(f"{over!r} was not swept; there are {', '.join(names)}")
@@ -207,7 +207,7 @@ def _even_in_logarithm(x: Array) -> bool:
     return bool(np.ptp(steps) / steps.mean() > np.ptp(ratios) / ratios.mean() + 1e-9)
 
 
-def _named(data: xr.Dataset, name: str) -> str:
+def _label(data: xr.Dataset, name: str) -> str:
     unit = str(data[name].attrs.get("units", "")) if name in data.coords else ""
     return f"{name} [{unit}]" if unit else name
 

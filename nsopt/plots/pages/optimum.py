@@ -26,14 +26,14 @@ NOTABLE = 0.01
 """Of its clearance, by which a gap at least changes that is worth drawing."""
 
 
-def chosen(result: Result) -> list[Panel]:
+def choose_panels(result: Result) -> list[Panel]:
     """Return the panels after that of the mechanism: the most informative ones, none twice."""
     contacts = result.data.sizes["contact"] > 0
     bores = bool(contact.in_bores(result))
     panels_in_order: list[tuple[bool, Panel]] = [
         (bores, panels.bore_contacts),
         (not contacts and _any_drawn(_coordinates(result)), coordinates),
-        (_any_drawn(_driven(result)), drives),
+        (_any_drawn(_measure_drives(result)), drives),
         (_any_drawn(_steer(result)), inputs),
         (_any_drawn(_open(result)), gaps),
         (not contacts and _any_drawn(_moving(result)), velocities),
@@ -62,8 +62,8 @@ def velocities(ax: Axes, result: Result) -> None:
 
 def drives(ax: Axes, result: Result) -> None:
     """Draw the forces of the drives, as shares of their limits where all have one."""
-    more = draw_lines(ax, result["time"].values, _driven(result))
-    bounded = np.isfinite(_limits(result)[_used(result)]).all()
+    more = draw_lines(ax, result["time"].values, _measure_drives(result))
+    bounded = np.isfinite(_limits(result)[_find_used(result)]).all()
     if bounded:
         for limit in (-100.0, 100.0):
             ax.axhline(limit, color="black", linewidth=0.8, linestyle="--", zorder=1)
@@ -151,8 +151,8 @@ def _moving(result: Result) -> list[Quantity]:
     )
 
 
-def _driven(result: Result) -> list[Quantity]:
-    force, most, used = result["drive"].values, _limits(result), _used(result)
+def _measure_drives(result: Result) -> list[Quantity]:
+    force, most, used = result["drive"].values, _limits(result), _find_used(result)
     if not np.isfinite(most[used]).all():
         return _kinds(result, force, _noise(result), (("torque", "N m"), ("force", "N")))
     # Drives that are not used may have no limit; they are not drawn.
@@ -219,7 +219,7 @@ def _columns(result: Result, values: Array) -> dict[str, Array]:
     return dict(zip(map(str, result["v_name"].values), values.T, strict=True))
 
 
-def _used(result: Result) -> Array:
+def _find_used(result: Result) -> Array:
     """Return a mask of the velocities that drives act on with more than round-off, (nv,)."""
     used: Array = np.abs(result["drive"].values).max(axis=0) > _noise(result)
     return used

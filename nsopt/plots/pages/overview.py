@@ -41,7 +41,7 @@ def overview(*results: Result) -> Figure:
     result = results[0]
     figure, axes = style.page("", (), 2, 3, (12.5, 7.6))
     figure.suptitle(style.label(result), fontsize=style.TITLE + 2, fontweight="bold")
-    chosen = optimum.chosen(result) if result.is_optimum else _of_run(result)
+    chosen = optimum.choose_panels(result) if result.is_optimum else _of_run(result)
     for ax, panel in zip(axes.flat, (mechanism, *chosen), strict=True):
         panel(ax, result)
     figure.supxlabel(_footer(result), fontsize=style.SMALL, color="#555555")

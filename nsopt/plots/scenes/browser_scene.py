@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgb
 
 from nsopt.algebra import rotate
 from nsopt.plots import style
-from nsopt.plots.figures.robot import tracked
+from nsopt.plots.figures.robot import read_followed_paths
 from nsopt.plots.scenes.scene import Poses, Scene, view_of
 from nsopt.plots.style import Array
 from nsopt.result import Result
@@ -50,7 +50,9 @@ class BrowserScene:
         # A mechanism that goes far stays in the picture, and the ground moves instead.
         middle = self.poses.position.mean(axis=1)
         self.shift = (middle[0] - middle) * self.far
-        self.size = scene.size() or float(np.linalg.norm(np.ptp(scene.swept(), axis=0))) or 1.0
+        self.size = (
+            scene.size() or float(np.linalg.norm(np.ptp(scene.find_swept_points(), axis=0))) or 1.0
+        )
         self.radius = _radius(scene, self.size)
         self.up = _up(scene.gravity)
         self.nodes.set_up_direction(self.up)
@@ -97,7 +99,7 @@ class BrowserScene:
         self._lines("/world/ground/guides", scene.guides() if self.far else [], (185,) * 3, 1.5)
         for k, pin in enumerate(scene.pins):
             self._sphere(f"/world/ground/joint {k}", pin, BLACK, 1.0)
-        swept = scene.swept()
+        swept = scene.find_swept_points()
         low = swept[np.argmin(swept @ self.up)] @ self.up
         middle = scene.poses.position[0].mean(axis=0)
         cell = _round_length(0.15 * self.size)
@@ -130,7 +132,7 @@ class BrowserScene:
         known, times = result["time"].values, self.playback.times
         return [
             (name, np.column_stack([np.interp(times, known, column) for column in path.T]))
-            for name, path in tracked(result).items()
+            for name, path in read_followed_paths(result).items()
         ]
 
     def _point(self, k: int, name: str, path: Array) -> tuple[Any, Array]:
@@ -146,7 +148,7 @@ class BrowserScene:
 
     def _camera(self, server: viser.ViserServer) -> Any:
         """Look at all that is swept, nearly as pictures do; return the node of the clock."""
-        camera, swept, up = server.initial_camera, self._seen(), self.up
+        camera, swept, up = server.initial_camera, self._find_bounding_points(), self.up
         middle = (swept.min(axis=0) + swept.max(axis=0)) / 2
         view = view_of(self.scene).matrix
         toward = np.cross(*view)
@@ -171,9 +173,9 @@ class BrowserScene:
             "/time", self._time(0), position=position, anchor="bottom-center", font_screen_scale=1.2
         )
 
-    def _seen(self) -> Array:
+    def _find_bounding_points(self) -> Array:
         if not self.far:
-            return self.scene.swept()
+            return self.scene.find_swept_points()
         return _all_points(self.scene, self.scene.poses)
 
 

@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from nsopt.plots import style
-from nsopt.plots.scenes.magnified import magnified_clearances
+from nsopt.plots.scenes.magnified import magnify_clearances
 from nsopt.plots.scenes.scene import AXES, Poses, Scene, view_of
 from nsopt.plots.style import Array
 from nsopt.result import Result
@@ -45,7 +45,7 @@ class Film:
 
     def __init__(self, result: Result, view: str | None = None, magnify: float | None = None):
         self.scene = Scene(result)
-        self.magnified = [] if magnify is None else magnified_clearances(result, magnify)
+        self.magnified = [] if magnify is None else magnify_clearances(result, magnify)
         self.ways = [clearance.offset(self.scene.poses) for clearance in self.magnified]
         self.view = view_of(self.scene, view)
         self.name = result.name
@@ -54,7 +54,7 @@ class Film:
         self.half = (high - low) / 2
         self.figure, self.ax, strip = self._figure()
         self.ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-        self._fixed()
+        self._draw_fixed()
         self.outlines = [self._collection(b, 1.0) for b in range(len(self.scene.bodies))]
         self.sticks = [self._collection(b, 2.6) for b in range(len(self.scene.bodies))]
         looks = [style.look(b).color for b in range(len(self.scene.bodies))]
@@ -103,7 +103,7 @@ class Film:
         axes[0].set_aspect("equal")
         return figure, axes[0], axes[1] if self.far else None
 
-    def _fixed(self) -> None:
+    def _draw_fixed(self) -> None:
         """Draw the parts that do not move."""
         scene, ax, view = self.scene, self.ax, self.view
         guides = scene.guides() if self.far else []
@@ -154,7 +154,7 @@ class Film:
             The title.
         """
         scene, view, poses = self.scene, self.view, self.scene.at(time)
-        outlines, sticks = (scene.placed(x, poses, 0) for x in (scene.outlines, scene.sticks))
+        outlines, sticks = (scene.place(x, poses, 0) for x in (scene.outlines, scene.sticks))
         past = scene.poses.time <= time
         for b in range(len(scene.bodies)):
             self.outlines[b].set_segments([view(x) for x in outlines[b]])

@@ -71,7 +71,7 @@ class MagnifiedClearance(NamedTuple):
         return axis[1] - axis[0]
 
 
-def magnified_clearances(result: Result, factor: float) -> list[MagnifiedClearance]:
+def magnify_clearances(result: Result, factor: float) -> list[MagnifiedClearance]:
     """Return the magnified clearance of each joint with a bore.
 
     Raises
@@ -80,7 +80,10 @@ def magnified_clearances(result: Result, factor: float) -> list[MagnifiedClearan
         If there is none.
     """
     frames: dict[str, list[dict[str, Any]]] = {}
-    for frame in (*style.stored(result, "frames"), *style.stored(result, "pressed_frames")):
+    for frame in (
+        *style.read_stored(result, "frames"),
+        *style.read_stored(result, "pressed_frames"),
+    ):
         frames.setdefault(frame["element"], []).append(frame)
     found = []
     for joint, contacts in in_bores(result).items():

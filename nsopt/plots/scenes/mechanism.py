@@ -62,7 +62,7 @@ def _ground(ax: Axes, scene: Scene, view: View) -> None:
 
 
 def _bodies(ax: Axes, scene: Scene, view: View, poses: Poses, k: int, strength: float) -> None:
-    outlines, sticks = (scene.placed(lines, poses, k) for lines in (scene.outlines, scene.sticks))
+    outlines, sticks = (scene.place(lines, poses, k) for lines in (scene.outlines, scene.sticks))
     for b in range(len(scene.bodies)):
         colour = style.tint(style.look(b).color, strength)
         ax.add_collection(
@@ -113,7 +113,7 @@ def _lines(scene: Scene, poses: Poses, k: int) -> list[tuple[str, float, list[Ar
     drawn += [(style.GREY, 0.5, scene.obstacles)]
     for lines, width in ((scene.outlines, 1.2), (scene.sticks, 1.8)):
         drawn += [
-            (style.look(b).color, width, own) for b, own in enumerate(scene.placed(lines, poses, k))
+            (style.look(b).color, width, own) for b, own in enumerate(scene.place(lines, poses, k))
         ]
     return drawn
 
@@ -123,7 +123,7 @@ def _window(scene: Scene, view: View) -> tuple[float, float]:
     own = [
         line
         for lines in (scene.outlines, scene.sticks)
-        for part in scene.placed(lines, scene.poses, 0)
+        for part in scene.place(lines, scene.poses, 0)
         for line in part
     ]
     extent = np.ptp(view(np.concatenate(own)), axis=0)

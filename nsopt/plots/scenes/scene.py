@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nsopt.algebra import rotate
-from nsopt.plots.style import stored
+from nsopt.plots.style import read_stored
 from nsopt.result import Result
 
 Array = NDArray[np.float64]
@@ -50,7 +50,7 @@ class Scene:
 
     def __init__(self, result: Result):
         self.bodies = tuple(str(name) for name in result["body"].values)
-        outline = stored(result, "outline")
+        outline = read_stored(result, "outline")
         lines = [(int(line["body"]), np.asarray(line["points"], dtype=float)) for line in outline]
         self.shaped = {int(line["body"]) for line in outline if line.get("shape")}
         known = [bool(line.get("obstacle")) for line in outline]
@@ -63,7 +63,7 @@ class Scene:
         ]
         anchors = [
             (int(frame["body"]), np.asarray(frame["origin"], dtype=float))
-            for frame in (*stored(result, "frames"), *stored(result, "pressed_frames"))
+            for frame in (*read_stored(result, "frames"), *read_stored(result, "pressed_frames"))
         ]
         self.pins = [point for body, point in anchors if body < 0]
         self.sticks = [
@@ -92,12 +92,12 @@ class Scene:
         e /= np.linalg.norm(e, axis=-1, keepdims=True)
         return Poses(times, _interpolate(times, self.poses.time, self.poses.position), e)
 
-    def placed(self, lines: Sequence[Sequence[Array]], poses: Poses, k: int) -> list[list[Array]]:
+    def place(self, lines: Sequence[Sequence[Array]], poses: Poses, k: int) -> list[list[Array]]:
         """Return lines of each body, in body axes, as they are in the world at the k-th time."""
         r, e = poses.position[k], poses.quaternion[k]
         return [[r[b] + rotate(e[b], line) for line in own] for b, own in enumerate(lines)]
 
-    def swept(self) -> Array:
+    def find_swept_points(self) -> Array:
         """Return points that bound the space the bodies pass through, (n, 3) [m]."""
         count = min(200, len(self.poses.time))
         chosen = np.unique(np.linspace(0, len(self.poses.time) - 1, count).astype(int))
@@ -107,7 +107,7 @@ class Scene:
             line
             for k in range(len(chosen))
             for lines in (self.outlines, self.sticks)
-            for own in self.placed(lines, poses, k)
+            for own in self.place(lines, poses, k)
             for line in own
         ]
         return np.concatenate(parts)
@@ -117,7 +117,7 @@ class Scene:
 
         Anchors of joints on the ground that are farther away than half of that do not count.
         """
-        swept = view(self.swept())
+        swept = view(self.find_swept_points())
         low, high = swept.min(axis=0), swept.max(axis=0)
         room = 0.5 * (high - low).max()
         still = (*self.ground, *self.obstacles)
@@ -132,7 +132,7 @@ class Scene:
         start = [
             line
             for lines in (self.outlines, self.sticks)
-            for own in self.placed(lines, self.poses, 0)
+            for own in self.place(lines, self.poses, 0)
             for line in own
         ]
         points = np.concatenate([self.poses.position[0], *start])
@@ -216,7 +216,7 @@ def view_of(scene: Scene, name: str | None = None) -> View:
 
 
 def _widest(scene: Scene) -> tuple[int, int]:
-    extent = np.ptp(scene.swept(), axis=0) + 1e-12 * np.array([3, 2, 1])
+    extent = np.ptp(scene.find_swept_points(), axis=0) + 1e-12 * np.array([3, 2, 1])
     if weight := np.linalg.norm(scene.gravity):
         # What weighs is seen from aside, what sweeps over a level and hardly rises from above.
         extent *= 1 + (UPRIGHT - 1) * np.abs(scene.gravity) / weight
