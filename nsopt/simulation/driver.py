@@ -223,7 +223,7 @@ class Driver:
         Where h is fixed, what keeps it and the scheme comes before other schemes.
         """
         h, others = self.run.steps.h_min, self._fallbacks.others
-        law = self._fallbacks.law if _gained(tried) else ()
+        law = self._fallbacks.law if _is_by_contacts(tried) else ()
         first, last = ((*others, *law), ()) if self._h_varies else (law, others)
         if self._backoff.lasts:
             first = tuple(sorted(first, key=lambda fallback: fallback not in law))
@@ -236,7 +236,7 @@ class Driver:
                 taken, h = FallbackSteps(step, ()), self._stepper.trial
             except StepError as error:
                 taken = self._steps_by(last, (*tried, *error.tried))
-                if not len(taken.accepted) and not law and _gained(taken.refused):
+                if not len(taken.accepted) and not law and _is_by_contacts(taken.refused):
                     taken = self._steps_by(self._fallbacks.law, taken.refused)
                 if not len(taken.accepted):
                     raise error.among(taken.refused) from None
@@ -290,6 +290,6 @@ class Driver:
         return stepper
 
 
-def _gained(tried: Iterable[str]) -> bool:
+def _is_by_contacts(tried: Iterable[str]) -> bool:
     """Tell whether attempts failed by energy that contacts gave."""
     return any(CONTACT_WORK in text for text in tried)
