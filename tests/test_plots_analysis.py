@@ -14,7 +14,7 @@ from nsopt.analysis import (
     spectrum,
 )
 from nsopt.cli import BAD_INPUT, app
-from nsopt.cli.plot import _between, _section
+from nsopt.cli.plot import _cut, _find_section
 from nsopt.plots import contact_modes, orbits, phase_portrait, poincare_map, spectra
 from tests.plotted import holds, ran_clearance, ran_ideal, ran_stone
 
@@ -54,11 +54,11 @@ def test_sections_of_the_command(loose, tmp_path):
         ("0.005", Strobe(5e-3)),
         (str(loose["contact"].values[0]), Impacts(str(loose["contact"].values[0]))),
     ]:
-        assert _section(section, loose) == known
+        assert _find_section(section, loose) == known
     assert CliRunner().invoke(app, [*words, "0.005"]).exit_code == 0
     ideal = ran_ideal()
     turn = Crossing("hinge.angle", every=2 * np.pi, rising=False)  # as the rod falls
-    assert _section("hinge", ideal) == _section("hinge.angle", ideal) == turn
+    assert _find_section("hinge", ideal) == _find_section("hinge.angle", ideal) == turn
     for section, told in (("door", "no section 'door': give a period [s], impacts"), ("0", "posi")):
         done = CliRunner().invoke(app, [*words, section])
         assert done.exit_code == BAD_INPUT
@@ -103,7 +103,7 @@ def test_a_joint_that_is_not_there_is_refused(loose):
 
 @pytest.mark.slow
 def test_a_part_of_a_run_is_drawn_by_the_command(loose, tmp_path):
-    part = _between(loose, 0.02, 0.04)
+    part = _cut(loose, 0.02, 0.04)
     t = loose["time"].values
     assert np.array_equal(part["time"].values, t[(t >= 0.02) & (t <= 0.04)])
     path = str(loose.save(tmp_path / "loose.nc"))

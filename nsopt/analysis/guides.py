@@ -35,6 +35,7 @@ class Corner(NamedTuple):
     share : (time,) [m]
         Of the clearance that is used up.
     mode : (time,)
+        As ``contact_mode``; of several contacts that of an impact before a lasting one before none.
     walls : (m, 2)
         Corners of what the guide leaves it, over the clearance.
     contact : int
@@ -67,6 +68,7 @@ def corners(result: Result, joint: str) -> list[Corner]:
     contacts = contacts_of_joints(result.data)[joint]
     a, b = (x for x in _frames(result) if x["element"] == joint)
     prism = a["kind"] == POLYGON
+    # A corner of a prism has two contacts, one for each wall that meets there; both at its point.
     shown = contacts[::2] if prism else contacts
     points = result["contact_point"].values[:, shown]
     centred = _express_in(result, b, points[:1])[0]  # corners do not move in the slider
@@ -100,7 +102,10 @@ def _of_prism(
 
 
 def _ends(joint: str, across: Array, modes: Array, contacts: Sequence[int]) -> Corner:
-    """Return both ends of a rectangle, of each the mean of its upper and its lower corner."""
+    """Return both ends of a rectangle, of each the mean of its upper and its lower corner.
+
+    ``across`` and ``modes``: of the upper corners at -x and +x, then of the lower ones.
+    """
     offset = (across[:, :2] + across[:, 2:]) / 2
     walls = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
     axes = ("y of the end at \u2212x", "y of the end at +x")

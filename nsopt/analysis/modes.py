@@ -17,5 +17,5 @@ def mode_statistics(result: Result) -> Mapping[str, ModeStatistics]:
         If modes or impulses were not recorded.
     """
     for name in ("contact_mode", "impact_impulse"):
-        result[name]
+        result[name]  # the error of a result says how to record it
     return statistics_of_modes(result.data)

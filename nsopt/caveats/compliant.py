@@ -32,16 +32,16 @@ twice this part of their height at the end of the flight that follows."""
 
 
 class _Pushes(NamedTuple):
-    """Stretches in which a compliant contact has a force, within the run, (n,) each."""
+    """The times that a compliant contact presses and lets go again, within the run, (n,) each."""
 
     begin: NDArray[np.int_]  # the first row with a force
     steps: NDArray[np.int_]  # that they take
 
 
 def _find_pushes(data: xr.Dataset, k: int) -> _Pushes:
-    """Return those of a contact that matter: of each time that it presses and lets go again.
+    """Return those pushes of contact k that matter, by the energy that they store or take.
 
-    A force that is zero in between, with the surfaces still inside each other, is of two of them.
+    A force that is zero in between, with the surfaces still inside each other, parts two pushes.
     """
     force = np.linalg.norm(np.nan_to_num(data["contact_force"].values[:, k]), axis=1)
     inside = np.maximum(-data["gap"].values[:, k], 0)
@@ -51,9 +51,11 @@ def _find_pushes(data: xr.Dataset, k: int) -> _Pushes:
     least = SHARE * measure_exchange(data)
     for begin, end in spans((force > 0) | (work > 0)):
         parts = [(begin + a, begin + b) for a, b in spans(force[begin:end] > 0)]
-        if len(parts) > 1:  # what takes energy without a force at the ends of steps is within one
+        if len(parts) > 1:
+            # What takes energy without a force at either end of its step begins and ends within it:
+            # as any other push it counts the step before its first row too.
             idle = begin + np.flatnonzero((force[begin:end] == 0) & (work[begin:end] > least))
-            found += [(k, 2) for k in idle.tolist()]
+            found += [(row, 2) for row in idle.tolist()]
         for a, b in parts if len(parts) > 1 else [(begin, end)]:
             if a > 0 and b < len(force) and work[a:b].max() > least:
                 found.append((a, b - a + 1))

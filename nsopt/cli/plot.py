@@ -125,9 +125,9 @@ def plot(
         if of_sweeps:
             if begin is not None or end is not None:
                 raise ValueError("--from and --to are of results, not of sweeps")
-            loaded = [_sweep(path) for path in results]
+            loaded = [_open_sweep(path) for path in results]
         else:
-            loaded = [_between(result, begin, end) for result in _tell_apart(results)]
+            loaded = [_cut(result, begin, end) for result in _tell_apart(results)]
         check_writable(target)
         if what == "animation":
             animate(loaded[0], target, **given)
@@ -146,7 +146,7 @@ def _tell_apart(paths: Sequence[Path]) -> list[Result]:
     ]
 
 
-def _between(result: Result, begin: float | None, end: float | None) -> Result:
+def _cut(result: Result, begin: float | None, end: float | None) -> Result:
     """Return the part of a result between two times, named after them."""
     if begin is None and end is None:
         return result
@@ -175,15 +175,15 @@ def _check_taken(
 def _draw(figure: Callable[..., Figure], loaded: list[Any], given: dict[str, Any]) -> Figure:
     """Return a figure of results or sweeps; an unknown quantity is an error like any other."""
     if "section" in given:
-        given = given | {"section": _section(given["section"], loaded[0])}
+        given = given | {"section": _find_section(given["section"], loaded[0])}
     try:
         return figure(*loaded, **given)
     except KeyError as error:
         raise ValueError(error.args[0]) from None
 
 
-def _section(text: str, result: Result) -> PoincareSection:
-    """Return the section that is meant."""
+def _find_section(text: str, result: Result) -> PoincareSection:
+    """Return the section that ``--section`` means."""
     from nsopt.analysis import Crossing, Impacts, Strobe, freedom_of, quantity, unit
 
     if text == "impacts":
@@ -217,7 +217,7 @@ def _is_sweep(path: Path) -> bool:
         return False
 
 
-def _sweep(path: Path) -> xr.Dataset:
+def _open_sweep(path: Path) -> xr.Dataset:
     """Return the table of a sweep.
 
     Raises
@@ -255,6 +255,7 @@ def _faults_of_sweep(data: xr.Dataset) -> Iterator[str]:
         if name in NOTES and x.dims != swept:
             yield f"variable {name!r} is over {x.dims}, not {swept}"
         elif name in data.data_vars and (x.dtype.kind in "iuf") is (name == "stop_reason"):
+            # All are numbers but that, which is text.
             yield f"variable {str(name)!r} is of type {x.dtype}"
         elif x.dtype.kind == "f" and np.any(np.isinf(x.values)):
             yield f"variable {str(name)!r} has entries that are infinite"

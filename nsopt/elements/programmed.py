@@ -84,16 +84,16 @@ class Programmed(Pair, Constraint):
         return ca.vertcat(*(off[(SLIDES + TURNS).index(axis)] for axis in self.axes))
 
     def alignment(self, s: State) -> ca.SX:
-        kept = [TURNS.index(axis) for axis in self.axes if axis in TURNS]
-        if not kept:
+        told = [TURNS.index(axis) for axis in self.axes if axis in TURNS]
+        if not told:
             return ca.SX(0, 1)
         diagonal = ca.diag(self._compare_turn(s))
         trace = ca.sum1(diagonal)
-        if len(kept) == 3:
+        if len(told) == 3:  # cos(theta), for a turn by theta about n
             return (trace - 1) / 2
-        if len(kept) == 2:
-            return diagonal[3 - sum(kept)]
-        return trace - 2 * diagonal[kept[0]]
+        if len(told) == 2:  # the cosine between where the third axis is told to be and where it is
+            return diagonal[3 - sum(told)]
+        return trace - 2 * diagonal[told[0]]  # 1 - 2 (1 - cos(theta)) n_k^2
 
     def outline(self) -> list[Outline]:
         return path_outline(self.a, self.path)

@@ -126,6 +126,8 @@ def make_square(
     row_of = {unknown: i for i, unknown in enumerate(match)}
     in_rows = [[row_of[j] for j in term] for term in columns]
     pattern = [{j for t in parts for j in in_rows[t]} for parts in terms]
+    # Eliminated last, for whether they have a pivot is known in the solve alone: rows of the min
+    # map, by which alternative holds, and equations without the unknown that they are matched with.
     late = [i for i, row in enumerate(pattern) if i >= sizes.equations or i not in row]
     plan, places, first_late = plan_elimination(pattern, late)
     entries = int(plan.place[-1])

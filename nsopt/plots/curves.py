@@ -96,7 +96,9 @@ def draw_panel(ax: Axes, time: Array, panel: Curves) -> None:
     order = sorted(panel.values, key=lambda name: -style.peak(panel.values[name]))
     unit = style.unit_of(panel.unit, *panel.values.values())
     for name in order[MOST_NAMED:]:
-        ax.plot(time, unit.factor * panel.values[name], color=style.GREY, lw=0.6, label="_other")
+        values = unit.factor * panel.values[name]
+        # Matplotlib leaves labels with an underscore out of the legend.
+        ax.plot(time, values, color=style.GREY, lw=0.6, label="_other")
     for k, name in enumerate(order[:MOST_NAMED]):
         values = unit.factor * panel.values[name]
         ax.plot(time, values, **style.look(k)._asdict(), label=name)
@@ -160,7 +162,7 @@ def draw_vectors(
     largest = max(style.peak(r.values) for r in recorded)
     for column, vector in enumerate(vectors):
         drawn = [(r.time, r.values[:, column]) for r in recorded]
-        _components(list(axes[:, column]), vector, drawn, largest)
+        _draw_components(list(axes[:, column]), vector, drawn, largest)
         struck = [(r.time, r.impulses[:, column]) for r in recorded if r.impulses is not None]
         if len(struck) == len(recorded):
             times, impulses = zip(*struck, strict=True)
@@ -178,12 +180,14 @@ def draw_vectors(
     return figure
 
 
-def _components(
+def _draw_components(
     axes: Sequence[Axes], vector: Vector, drawn: list[tuple[Array, Array]], largest: float
 ) -> None:
     values = [value for _, value in drawn]
     unit, scale = style.unit_of(vector.unit, *values), max(map(style.peak, values))
-    if scale <= style.MOST_ROUNDING * largest:  # of all vectors, about a metre from each other
+    # What is round-off beside the largest vector is drawn as zero; forces and torques are compared
+    # as they are, as if by arms of a metre.
+    if scale <= style.MOST_ROUNDING * largest:
         scale = largest
     for a, ax in enumerate(axes):
         for k, (time, value) in enumerate(drawn):

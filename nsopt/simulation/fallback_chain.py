@@ -1,4 +1,7 @@
-"""Steps by Newton with fallbacks, where a compiled chain is stuck."""
+"""Steps by Newton with fallbacks, where a compiled chain is stuck.
+
+A *jam* is a state from which the scheme itself has no step, at any h down to h_min.
+"""
 
 from __future__ import annotations
 
@@ -122,14 +125,14 @@ class FallbackChains:
 
     def steps(self, fallbacks: Iterable[Fallback], start: Start, count: int) -> FallbackSteps:
         """Return up to ``count`` steps, by the first of some fallbacks that takes any."""
-        taken, sizes = FallbackSteps(AcceptedSteps.none(self._dynamics), ()), set()
+        taken, tried = FallbackSteps(AcceptedSteps.none(self._dynamics), ()), set()
         for fallback in fallbacks:
             chain = self._chain(fallback.scheme)
             z = chain.begin(start, min(fallback.first * self._h_min, self._h_max))
-            size = fallback.scheme, chain.size(z)
-            if size in sizes:
+            attempt = fallback.scheme, chain.size(z)
+            if attempt in tried:  # a longer one that the time left, or h_max, has cut to the same
                 continue
-            sizes.add(size)
+            tried.add(attempt)
             more = self._take(chain, z, count)
             by = name_scheme(self._scheme, fallback.scheme)
             refused = tuple(f"{by}: {text}" for text in more.refused)
@@ -139,6 +142,7 @@ class FallbackChains:
         return taken
 
     def _take(self, chain: Chain, z: Array, count: int) -> FallbackSteps:
+        """Return up to ``count`` steps of a chain, within `ATTEMPTS` for each."""
         taken = FallbackSteps(AcceptedSteps.none(self._dynamics), ())
         for _ in range(ATTEMPTS * count):
             run = chain.run(z, taken.refused, attempts=1)

@@ -196,19 +196,19 @@ class Stepper:
         unknowns = [s.x[:n] for s, n in zip(solutions, program.sizes, strict=True)]
         end, fault = program.judge(unknowns, first, self._force)
         h = float(end.h[0])
-        first_event = 0.0 if program.scheme.ends_early else bounds.h_min
-        if not first_event - self._slack <= h <= bounds.h_max + self._slack:
+        shortest = 0.0 if program.scheme.ends_early else bounds.h_min
+        if not shortest - self._slack <= h <= bounds.h_max + self._slack:
             status = solutions[0].status.solver_status
             fault = Fault(f"h = {h:.3g} s outside its bounds ({status})")
         if not program.scheme.chooses_h:
             # The program judges positions and momentum only, the solver rates and friction too.
             bad = [s for s in solutions if not s.ok]
             fault = fault or (Fault(f"{bad[0].worst()}") if bad else None)
-        return solutions, end, fault or self._inexact(end)
+        return solutions, end, fault or self._check_control(end)
 
-    def _inexact(self, end: StepEnd) -> Fault | None:
+    def _check_control(self, end: StepEnd) -> Fault | None:
         """Return the fault of a step that the control refuses, if h can be smaller."""
-        keeps, factor = (float(x[0]) for x in self._judge(end))
+        keeps, factor = (float(x[0]) for x in self._ask_control(end))
         if keeps or self._program.scheme.chooses_h or end.h[0] <= self._steps.h_min + self._slack:
             return None
         self._shorter = min(factor, LEAST_CHANGE)
@@ -217,8 +217,9 @@ class Stepper:
         figures = (getattr(end, name) for name in ("local_error", *WALLS))
         return Fault(describe_refusal(*(float(x[0]) for x in figures)), unphysical=True)
 
-    def _judge(self, end: StepEnd) -> list[Array]:
+    def _ask_control(self, end: StepEnd) -> list[Array]:
         """Return whether the control keeps a step, and its factor on h."""
+        # The last three figures are of the run, the others of the step.
         smallest = end.h <= self._steps.h_min + self._slack
         figures = (getattr(end, name) for name in StepFigures._fields[:-3])
         memory = max(end.h[0], self.trial), self.state.credit
@@ -242,7 +243,7 @@ class Stepper:
 
     def _next_trial(self, end: StepEnd, bounds: StepBounds) -> float:
         """Return the h to try next [s]."""
-        factor = float(self._judge(end)[1][0])
+        factor = float(self._ask_control(end)[1][0])
         return min(max(bounds.h_max * factor, self._steps.h_min), self._steps.h_max)
 
     def _accept(
@@ -267,26 +268,26 @@ class Stepper:
         if tried:
             reason = f"{reason}; {label}"
         return AcceptedSteps(
-            np.array([t]),
-            np.array([h]),
-            end.q[None],
-            end.v[None],
-            significant_impulses(end.impulse, h * self._force)[None],
-            significant_impulses(end.impact_impulse, h * self._force)[None],
-            np.zeros_like(end.impulse)[None],
-            end.joint_impulse[None],
-            end.slip_impulse[None],
-            np.array([np.max(np.abs(end.motion))]),
-            np.concatenate([end.loss, end.pressed_loss])[None],
-            end.work,
-            end.projection_work,
-            np.array([float(iterations)]),
-            np.array([seconds]),
-            np.array([float(len(tried))]),
-            objects([reason]),
-            objects([tried]),
-            np.array([self._program.scheme.forces_at_end]),
-            end.depth * (end.late == 0),
-            end.unplaced,
-            end.overdue,
+            t=np.array([t]),
+            h=np.array([h]),
+            q=end.q[None],
+            v=end.v[None],
+            impulse=significant_impulses(end.impulse, h * self._force)[None],
+            impact_impulse=significant_impulses(end.impact_impulse, h * self._force)[None],
+            contact_mode=np.zeros_like(end.impulse)[None],
+            joint_impulse=end.joint_impulse[None],
+            slip_impulse=end.slip_impulse[None],
+            motion_residual=np.array([np.max(np.abs(end.motion))]),
+            loss=np.concatenate([end.loss, end.pressed_loss])[None],
+            work=end.work,
+            projection_work=end.projection_work,
+            iterations=np.array([float(iterations)]),
+            solve_time=np.array([seconds]),
+            retries=np.array([float(len(tried))]),
+            reason=objects([reason]),
+            tried=objects([tried]),
+            at_end=np.array([self._program.scheme.forces_at_end]),
+            depth=end.depth * (end.late == 0),
+            unplaced=end.unplaced,
+            overdue=end.overdue,
         )

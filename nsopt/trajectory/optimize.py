@@ -90,8 +90,8 @@ def optimize(
     node, it is solved again with a little cost of second differences of accelerations within steps,
     ``step_bend`` in ``attrs`` its weight; no part of the objective either.
 
-    Of such motions compliant contacts reach farther at first, by less and less until they are those
-    stated, so that the guess need not touch them.
+    Of motions by polynomials compliant contacts reach farther at first, by less and less until they
+    are those stated, so that the guess need not touch them.
 
     Returns
     -------
@@ -135,7 +135,7 @@ def optimize(
         scheme=scheme,
         solver=solver,
         plan=plan,
-        often=False,
+        often=False,  # solved once
     )
     if progress:
         with interruptible():

@@ -171,7 +171,7 @@ class RangeOfMotion(ResistingPair):
         if parameters_in(self.cone):
             search, p = _search(self.cone, s)
         else:
-            search, p = _build_bounded_search(self.cone), ca.SX(0, 1)
+            search, p = _build_constant_search(self.cone), ca.SX(0, 1)
         edge, b, n = ca.vertsplit(s.frozen(search(u, p)), [0, 2, 5, 8])
         return Nearest(u, edge, b, n)
 
@@ -186,7 +186,7 @@ def _search(cone: Cone, s: State) -> tuple[ca.Function, ca.SX]:
 
 
 @cache
-def _build_bounded_search(cone: Cone) -> ca.Function:
+def _build_constant_search(cone: Cone) -> ca.Function:
     """Return the search of a cone without parameters, built once for all that ask for it."""
     return _unless_inside(_search(cone, State(ca.SX(0), {}, {}))[0], cone)
 
@@ -194,15 +194,18 @@ def _build_bounded_search(cone: Cone) -> ca.Function:
 def _unless_inside(search: ca.Function, cone: Cone) -> ca.Function:
     """Return the search as a call evaluated only where the pointer may be outside.
 
-    Where it is inside for certain, the pointer itself stands for the edge.
+    Where it is inside for certain, the pointer itself stands for the edge. It is so nearer to the
+    axis than the edge is anywhere in its sector of longitude.
     """
-    first_event = _lowest(*cone.edge(SECTORS * 12 + 1)) - MARGIN
+    safe = _find_lowest(*cone.edge(SECTORS * 12 + 1)) - MARGIN
     u, p = ca.SX.sym("u", 3), ca.SX.sym("p", search.size1_in(1))
     inside = ca.Function("inside", [u, p], [ca.vertcat(ca.SX.zeros(2), u, ca.SX.zeros(3))])
     choice = ca.Function.if_else("unless", inside, search).wrap()
-    highest = _tabulate(np.cos(np.clip(first_event, 0, np.pi)))
+    height = _tabulate(np.cos(np.clip(safe, 0, np.pi)))  # z of the pointer at that latitude
     k = ca.fmin(ca.floor(_turn(u[0], u[1]) * SECTORS), SECTORS - 1)
-    found = choice.call([u[2] > highest(k), u, p], False, True)  # else both sides are evaluated
+    found = choice.call(
+        [u[2] > height(k), u, p], False, True
+    )  # never inlined, else both sides are evaluated
     return ca.Function("nearest", [u, p], found)
 
 
@@ -217,10 +220,10 @@ def _tabulate(values: Array) -> ca.Function:
             ca.if_else(upper, b, a) for a, b in zip(entries[:half], entries[half:], strict=True)
         ]
         left -= half * upper
-    return ca.Function("highest", [k], [entries[0]])
+    return ca.Function("entry", [k], [entries[0]])
 
 
-def _lowest(longitudes: Array, latitudes: Array) -> Array:
+def _find_lowest(longitudes: Array, latitudes: Array) -> Array:
     """Return the lowest latitude of the edge in each sector, its neighbours included."""
     turns = _turn(np.cos(longitudes[:-1]), np.sin(longitudes[:-1]))
     around = np.concatenate([turns - 1, turns, turns + 1])

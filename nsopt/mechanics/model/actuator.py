@@ -98,5 +98,6 @@ class Mimic:
 
     def range_within(self, lower: float, upper: float) -> tuple[float, float]:
         """Return the least and largest coordinate while that of the other is in a range."""
+        # Zero times a range without ends is not a number.
         ends = [self.ratio * x + self.offset if self.ratio else self.offset for x in (lower, upper)]
         return min(ends), max(ends)

@@ -55,8 +55,8 @@ class RowResiduals:
         """Return the residuals at parameters p with homotopy numbers, and the objective."""
         rows, entries = self._rows(end.x, p)
         f, slope = self._slope(end.x, p)  # a solver may report zero for what is not a number
-        pressed = np.bincount(self._column, entries * end.lam_g[self._row], end.x.size)
-        gradient = pressed + end.lam_x
+        by_rows = np.bincount(self._column, entries * end.lam_g[self._row], end.x.size)
+        gradient = by_rows + end.lam_x  # of the Lagrangian
         gradient[self._sloping] += slope
         outside = np.maximum(np.maximum(case.lower - end.x, end.x - case.upper), 0.0)
         ratio = np.concatenate([self._nlp.violations(rows), outside]) / self._limits
@@ -65,10 +65,22 @@ class RowResiduals:
 
 
 def _layout(nlp: StructuredNlp) -> Layout:
-    n, nothing = nlp.x.numel(), np.zeros(0)
-    named = ({"x": slice(0, n)}, {"p": slice(0, nlp.p.numel())})
-    least = np.zeros(0, dtype=np.intp)
-    return Layout(*named, np.ones(n), least, 0, 0, 0, nothing, (), {}, {}, {})
+    """Return a layout of unknowns and parameters alone, for rows have sections of their own."""
+    n = nlp.x.numel()
+    return Layout(
+        variables={"x": slice(0, n)},
+        parameters={"p": slice(0, nlp.p.numel())},
+        scale=np.ones(n),
+        least=np.zeros(0, dtype=np.intp),
+        equations=0,
+        inequalities=0,
+        pairs=0,
+        row_scale=np.zeros(0),
+        blocks_of_pairs=(),
+        equality_rows={},
+        inequality_rows={},
+        pair_rows={},
+    )
 
 
 def _sections(nlp: StructuredNlp, t: Tolerances) -> tuple[Section, ...]:

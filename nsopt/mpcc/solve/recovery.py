@@ -33,13 +33,16 @@ class Recovery:
             raise ValueError("schedules of a Recovery must be one or more, got none")
 
 
-def recoveries(backend: Backend, relaxation: Relaxation) -> tuple[Recovery, ...]:
-    """Return those of a general program: another search, a penalty, then equations.
+def list_recoveries(backend: Backend, relaxation: Relaxation) -> tuple[Recovery, ...]:
+    """Return what is tried, in order, for a solver that is given no recoveries of its own.
+
+    The same relaxation by the other backend; then, by the same backend, pairs as a penalty that is
+    exact, and as equations by the function of Fischer and Burmeister.
 
     Parameters
     ----------
     backend, relaxation
-        That ended without a solution.
+        Those that ended without a solution.
     """
     others = [Recovery(backend.other, relaxation)]
     others += [

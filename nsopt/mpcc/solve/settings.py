@@ -19,7 +19,7 @@ class Settings:
     relaxation, schedules, tolerances, retries, active_set
         As of `Solver`.
     recovers : bool
-        Whether `recoveries` are tried where those of a `Solver` are not given.
+        Whether `list_recoveries` are tried where those of a `Solver` are not given.
     """
 
     relaxation: Relaxation = field(default_factory=FischerBurmeister)

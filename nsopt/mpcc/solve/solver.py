@@ -10,7 +10,7 @@ from nsopt.mpcc.backends.ipopt import Ipopt
 from nsopt.mpcc.solve.active_set import ActiveSet
 from nsopt.mpcc.solve.multi_start import MultiStart
 from nsopt.mpcc.solve.program import Program
-from nsopt.mpcc.solve.recovery import Recovery, recoveries
+from nsopt.mpcc.solve.recovery import Recovery, list_recoveries
 from nsopt.mpcc.solve.schedule import Schedule, Stage, schedule
 from nsopt.mpcc.solve.settings import GENERAL, SQUARE, STEP, Settings
 from nsopt.mpcc.statement.layout import Tolerances
@@ -116,7 +116,7 @@ class Solver:
         suited = defaults or (SQUARE if mpcc.objective.is_zero() else GENERAL)
         settings, recovery = self.settings(suited), self.recovery
         if recovery is None:
-            recovery = recoveries(self.backend, settings.relaxation) if suited.recovers else ()
+            recovery = list_recoveries(self.backend, settings.relaxation) if suited.recovers else ()
         return Program(
             mpcc,
             self.backend,

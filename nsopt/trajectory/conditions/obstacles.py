@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
 
 import casadi as ca
@@ -141,10 +140,14 @@ class LinksApart(Condition):
         return bounds
 
     def _pairs(self, dynamics: Dynamics) -> list[tuple[Sphere | Capsule, Sphere | Capsule]]:
+        """Return the pairs of links on two bodies that no joint holds together."""
         joined = [{frame.body for frame in x.frames} for x in dynamics.mechanism.joints]
-        pairs = combinations(self.links, 2)
-        bodies = partial(map, lambda x: x.frames[0].body)
-        return [pair for pair in pairs if len(on := set(bodies(pair))) > 1 and on not in joined]
+        found = []
+        for a, b in combinations(self.links, 2):
+            bodies = {a.frames[0].body, b.frames[0].body}
+            if len(bodies) == 2 and bodies not in joined:
+                found.append((a, b))
+        return found
 
 
 def _apart(label: str, away: ca.SX, by: float) -> Bound:

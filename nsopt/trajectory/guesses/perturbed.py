@@ -64,6 +64,8 @@ class Perturbed(Guess):
         self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
     ) -> Trajectory:
         known = self.guess.trajectory(share, bounds, inputs)
+        # Coordinates beyond the velocities are internal states, or Euler parameters, to which an
+        # angle cannot be added.
         n, more = known.v.shape[1], known.q.shape[1] - known.v.shape[1]
         if more not in (0, self.internal):
             raise ValueError(
