@@ -31,7 +31,6 @@ RESIDUAL_ROUND_OFF = 1e-14
 """Of the terms of an equation of motion, the part that its residual cannot fall below."""
 
 
-CONTACT_WORK = "of work by contacts"
 """In the text of the check that contacts take energy."""
 
 EVENTS = {
@@ -139,6 +138,7 @@ class Fault(NamedTuple):
 
     text: str
     unphysical: bool = False  # the equations are met, but only a smaller step can help
+    by_contacts: bool = False  # contacts gave energy
 
 
 class Criterion(NamedTuple):
@@ -150,6 +150,7 @@ class Criterion(NamedTuple):
     limit: ca.SX
     unphysical: bool = False
     always: ca.SX | None = None  # a part of the limit that is soon computed; all of it by default
+    by_contacts: bool = False
 
 
 @dataclass(frozen=True)
@@ -264,12 +265,13 @@ class Acceptance:
         # A force within the tolerance of a gap does this much work either way.
         slack = ROUND_OFF * end.energy_size + self.gap * force + end.wall_change
         work = Criterion(
-            f"energy off by {{value:.2g}} J {CONTACT_WORK}, at most {{limit:.2g}} J",
+            "energy off by {value:.2g} J of work by contacts, at most {limit:.2g} J",
             ("",),
             end.contact_work,
             self.contact_work * end.contact_energy + slack,
             True,
             slack,
+            by_contacts=True,
         )
         gained = end.energy_gain - ca.fmax(-ca.sum1(end.loss), 0)
         always = self.negligible * end.kinetic_energy + slack
@@ -296,7 +298,7 @@ class StackedChecks:
     """
 
     def __init__(self, checks: Sequence[Criterion]) -> None:
-        self._texts: list[tuple[str, str, bool]] = []
+        self._rows: list[tuple[Criterion, str]] = []
         values, limits, always = list[ca.SX](), list[ca.SX](), list[ca.SX]()
         for check in checks:
             n = check.value.numel()
@@ -307,7 +309,7 @@ class StackedChecks:
             ):
                 rows.append(limit if limit.numel() == n else ca.repmat(limit, n, 1))
             names = list(check.names)
-            self._texts += [(check.text, names[k], check.unphysical) for k in range(n)]
+            self._rows += [(check, names[k]) for k in range(n)]
         columns = (ca.densify(ca.vertcat(*rows)) for rows in (values, limits, always))
         self.value, self.limit, self.always = columns
 
@@ -319,8 +321,8 @@ class StackedChecks:
         failed = np.flatnonzero(~(value <= limit))
         if failed.size == 0:
             return None
-        kind = self._texts[failed[0]][0]
-        same = [int(k) for k in failed if self._texts[k][0] == kind]
+        kind = self._rows[failed[0]][0]
+        same = [int(k) for k in failed if self._rows[k][0] is kind]
         with np.errstate(divide="ignore", invalid="ignore"):
             excess = [value[k] / limit[k] for k in same]
         k = same[int(np.argmax(excess))]
@@ -329,9 +331,10 @@ class StackedChecks:
     @property
     def of_equations(self) -> NDArray[np.bool_]:
         """Which rows are of equations, (k,): these fail because they are not solved."""
-        return np.array([not unphysical for *_, unphysical in self._texts], dtype=bool)
+        return np.array([not check.unphysical for check, _ in self._rows], dtype=bool)
 
     def describe(self, row: int, value: float, limit: float) -> Fault:
         """Return the fault of one row."""
-        text, name, unphysical = self._texts[row]
-        return Fault(text.format(name=name, value=value, limit=limit), unphysical)
+        check, name = self._rows[row]
+        text = check.text.format(name=name, value=value, limit=limit)
+        return Fault(text, check.unphysical, check.by_contacts)

@@ -81,6 +81,16 @@ def until_end(remaining: Any, h: Any, h_min: Any) -> Any:
     return even * share + (1 - even) * h
 
 
+def are_below(h: Any, remaining: Any, steps: StepBounds) -> NDArray[np.bool_]:
+    """Return which steps (n,) are below h_min, without the last one of a run; as for `reasons`."""
+    below = np.asarray(h) < steps.h_min * (1 - AT_BOUND)
+    return np.asarray(below & ~_reach_end(h, remaining))
+
+
+def _reach_end(h: Any, remaining: Any) -> NDArray[np.bool_]:
+    return np.asarray(np.asarray(h) > np.asarray(remaining) * (1 - AT_BOUND))
+
+
 def reasons(h: Any, remaining: Any, steps: StepBounds, otherwise: str) -> NDArray[np.object_]:
     """Return the reasons of the sizes h (n,) [s] of steps: end of the run, a bound, or else.
 
@@ -92,8 +102,8 @@ def reasons(h: Any, remaining: Any, steps: StepBounds, otherwise: str) -> NDArra
     h, remaining = np.asarray(h), np.asarray(remaining)
     longest = until_end(remaining, steps.h_max, steps.h_min)
     cases = {
-        "end": h > remaining * (1 - AT_BOUND),
-        "below h_min": h < steps.h_min * (1 - AT_BOUND),
+        "end": _reach_end(h, remaining),
+        "below h_min": are_below(h, remaining, steps),
         "h_max": h > longest * (1 - AT_BOUND),
         "h_min": h < steps.h_min * (1 + AT_BOUND),
     }

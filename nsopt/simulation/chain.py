@@ -13,12 +13,13 @@ from nsopt.mechanics import Dynamics, Start
 from nsopt.mpcc import Newton
 from nsopt.schemes import Scales, Scheme
 from nsopt.simulation.acceptance import EVENTS, Acceptance
-from nsopt.simulation.bounds import reasons
+from nsopt.simulation.bounds import are_below, reasons
 from nsopt.simulation.chain_state import ChainParameters, ChainStatus
 from nsopt.simulation.control import LATE, StepControl
 from nsopt.simulation.program import StepProgram
-from nsopt.simulation.record.accepted_steps import AcceptedSteps, objects, significant_impulses
+from nsopt.simulation.record.accepted_steps import AcceptedSteps, How, objects, significant_impulses
 from nsopt.simulation.run import Run
+from nsopt.simulation.step_error import Refused
 from nsopt.simulation.step_kernel import StepKernel
 
 Array = NDArray[np.float64]
@@ -140,48 +141,51 @@ class Chain:
         """Tell whether the chain does not go on: it is stuck, or the end is reached."""
         return bool(self._attempt.layout.state(z).status != ChainStatus.RUNNING)
 
-    def run(self, z: Array, waiting: tuple[str, ...] = (), attempts: int | None = None) -> ChainRun:
+    def run(
+        self, z: Array, waiting: Refused | None = None, attempts: int | None = None
+    ) -> ChainRun:
         """Return what the next attempts came to.
 
         Parameters
         ----------
         z : (nz,)
-        waiting : tuple of str
-            What attempts since the last accepted step failed by in the call before.
+        waiting : Refused, optional
+            Attempts since the last accepted step in the call before.
         attempts : int, optional
             At most; by default `Compiled.chunk`.
         """
         return self._run_attempts(z, self._parameters, waiting, attempts or self._chunk)
 
     def _run_attempts(
-        self, z: Array, parameters: Array, waiting: tuple[str, ...] = (), attempts: int = 0
+        self, z: Array, parameters: Array, waiting: Refused | None = None, attempts: int = 0
     ) -> ChainRun:
         begin = perf_counter()
         state, records = self._attempt(z, parameters, attempts or self._chunk)
         seconds = perf_counter() - begin
-        return self._record(state, records, seconds, waiting)
+        return self._record(state, records, seconds, waiting or Refused())
 
-    def _record(
-        self, state: Array, rows: Array, seconds: float, waiting: tuple[str, ...]
-    ) -> ChainRun:
+    def _record(self, state: Array, rows: Array, seconds: float, waiting: Refused) -> ChainRun:
         end = self._attempt.fields(rows)
         good = end["good"][:, 0] > 0
         n = int(good.sum())
-        tried = objects([()] * (n + 1))
-        tried[0] = waiting
+        refused = [waiting, *[Refused()] * n]
         which = np.cumsum(good)
         for k in np.flatnonzero(~good):
-            tried[which[k]] += (self._attempt.refusal(rows[k]),)
+            fault = self._attempt.refusal(rows[k])
+            refused[which[k]] = refused[which[k]].then(Refused((fault.text,), fault.by_contacts))
+        tried = objects(x.texts for x in refused[:n])
         of = {name: values[good] for name, values in end.items()}
         h, t = of["h"][:, 0], of["t"][:, 0]
-        why = reasons(h, self._run.t_end - (t - h), self._run.steps, self._reason)
+        remaining, event = self._run.t_end - (t - h), of["event"][:, 0]
+        why = reasons(h, remaining, self._run.steps, self._reason)
         for key, text in EVENTS.items():
-            why[of["event"][:, 0] == key] = text
-        retried = np.array([bool(texts) for texts in tried[:n]], dtype=bool)
+            why[event == key] = text
+        retried = np.array([bool(texts) for texts in tried], dtype=bool)
         late, overdue = of["late"][:, 0], of["overdue"][:, 0]
         shortened = retried & (overdue > 0) & (overdue <= LATE * h)
         why[shortened & (late > 0)], why[shortened & (late == 0)] = EVENTS[1], EVENTS[4]
         why[retried] = [f"{text}; smaller h" for text in why[retried]]
+        below = are_below(h, remaining, self._run.steps) & (event == 0) & ~shortened
         accepted = AcceptedSteps(
             t=t,
             h=h,
@@ -198,16 +202,17 @@ class Chain:
             projection_work=of["projection_work"][:, 0],
             iterations=of["iterations"][:, 0],
             solve_time=np.full(n, seconds / max(n, 1)),
-            retries=np.array([float(len(texts)) for texts in tried[:n]]),
+            retries=np.array([float(len(texts)) for texts in tried]),
             reason=why,
-            tried=tried[:n],
+            tried=tried,
             at_end=np.full(n, self._at_end),
             depth=of["depth"][:, 0] * (late == 0),
             unplaced=of["unplaced"][:, 0],
             overdue=overdue,
+            how=np.where(below, How.BELOW_H_MIN, How.AS_ASKED),
         )
         solved = bool(np.all(end["solved"][-1:] > 0))
-        return ChainRun(state, accepted, tried[n], solved)
+        return ChainRun(state, accepted, refused[n], solved)
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,13 +224,13 @@ class ChainRun:
     state : (nz,)
         From where the chain goes on.
     accepted : AcceptedSteps
-    refused : tuple of str
-        What the attempts since the last accepted step failed by.
+    refused : Refused
+        Attempts since the last accepted step.
     solved : bool
         Whether Newton converged in the last attempt.
     """
 
     state: Array
     accepted: AcceptedSteps
-    refused: tuple[str, ...]
+    refused: Refused
     solved: bool

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -13,18 +12,16 @@ from numpy.typing import NDArray
 from nsopt.mechanics import Dynamics, Start
 from nsopt.mpcc import Solver
 from nsopt.schemes import Scales, Scheme
-from nsopt.simulation.acceptance import CONTACT_WORK
-from nsopt.simulation.bounds import AT_BOUND
 from nsopt.simulation.chain import Chain, Compiled
 from nsopt.simulation.control import FOLLOWED, LATE
 from nsopt.simulation.fallback import FallbackStepper
 from nsopt.simulation.fallback_chain import Backoff, Fallback, FallbackChains, FallbackSteps
 from nsopt.simulation.method import Method
 from nsopt.simulation.program import StepProgram
-from nsopt.simulation.record.accepted_steps import AcceptedSteps
+from nsopt.simulation.record.accepted_steps import AcceptedSteps, How
 from nsopt.simulation.retry import RetryLevel, RetryPolicy
 from nsopt.simulation.run import Run
-from nsopt.simulation.step_error import BY, LAW, StepError
+from nsopt.simulation.step_error import Refused, StepError
 from nsopt.simulation.stepper import Stepper, StepperState
 
 Array = NDArray[np.float64]
@@ -64,17 +61,17 @@ class StepCounts(NamedTuple):
     time_past_changes: float = 0.0
     time_by_other_schemes: float = 0.0
 
-    def with_steps(self, accepted: AcceptedSteps, h_min: float) -> StepCounts:
+    def with_steps(self, accepted: AcceptedSteps) -> StepCounts:
         """Return the counts with more steps."""
-        small = accepted.reason[accepted.h < h_min * (1 - AT_BOUND)]
-        below = sum(text.startswith("below h_min") for text in small)
-        how = [text.rpartition("; ")[2] for text in accepted.reason]
+        below, by_others, by_laws = (
+            (accepted.how & flag) > 0
+            for flag in (How.BELOW_H_MIN, How.BY_OTHER_SCHEME, How.BY_OTHER_LAW)
+        )
         past = accepted.overdue > LATE * accepted.h
-        by_others = np.array([text.startswith(BY) for text in how], dtype=bool)
         return StepCounts(
-            self.below_h_min + below,
+            self.below_h_min + int(np.sum(below)),
             self.by_other_schemes + int(np.sum(by_others)),
-            self.by_other_laws + sum(LAW in text for text in how),
+            self.by_other_laws + int(np.sum(by_laws)),
             self.unfollowed + int(np.sum(accepted.depth > FOLLOWED)),
             self.unplaced + float(np.sum(accepted.unplaced)),
             self.time_past_changes + float(np.sum(accepted.h[past])),
@@ -93,8 +90,8 @@ class DriverState:
     counts : StepCounts
     chain : (nz,) or None
         State of the compiled chain.
-    refused : tuple of str
-        Why the chain refused its attempts since the last accepted step.
+    refused : Refused
+        Attempts of the chain since the last accepted step.
     backoff : Backoff
     steppers : tuple of StepperState
         Of each `Stepper` that was needed, in the order of need.
@@ -103,7 +100,7 @@ class DriverState:
     start: Start
     counts: StepCounts
     chain: Array | None = None
-    refused: tuple[str, ...] = ()
+    refused: Refused = field(default_factory=Refused)
     backoff: Backoff = field(default_factory=Backoff)
     steppers: tuple[StepperState, ...] = ()
 
@@ -123,7 +120,7 @@ class Driver:
         self.start, self.counts = run.start, StepCounts()
         duration = run.t_end - run.start.t
         self._scales = Scales.of(dynamics, run.start, run.p, run.steps.h_max, duration)
-        self._refused: tuple[str, ...] = ()
+        self._refused = Refused()
         self._steppers: list[Stepper] = []
         self._restored: tuple[StepperState, ...] = ()  # of steppers that are not made yet
         self._chain: Chain | None = None
@@ -195,7 +192,7 @@ class Driver:
             self._backoff = self._backoff._replace(own=self._backoff.own + len(accepted))
         if len(accepted):
             self.start = accepted.end
-            self.counts = self.counts.with_steps(accepted, self.run.steps.h_min)
+            self.counts = self.counts.with_steps(accepted)
         return accepted
 
     def _step_for(self, chain: Chain) -> AcceptedSteps:
@@ -209,21 +206,21 @@ class Driver:
         for h in (size for size in sizes if size < left):
             shorter = chain.step_of(h, z, self.start)
             if len(shorter.accepted):
-                steps, trial, z = shorter.accepted.with_earlier(tried), h_min, shorter.state
+                steps, trial, z = shorter.accepted.with_earlier(tried.texts), h_min, shorter.state
                 break
-            tried += shorter.refused
+            tried = tried.then(shorter.refused)
         else:
             return self._step_by_others(chain, tried)
-        self._z, self._refused = chain.resume(z, steps.end, trial), ()
+        self._z, self._refused = chain.resume(z, steps.end, trial), Refused()
         return steps
 
-    def _step_by_others(self, chain: Chain, tried: tuple[str, ...]) -> AcceptedSteps:
+    def _step_by_others(self, chain: Chain, tried: Refused) -> AcceptedSteps:
         """Return steps by Newton with other schemes or another law of impact, or by a stepper.
 
         Where h is fixed, what keeps it and the scheme comes before other schemes.
         """
         h, others = self.run.steps.h_min, self._fallbacks.others
-        law = self._fallbacks.law if _is_by_contacts(tried) else ()
+        law = self._fallbacks.law if tried.by_contacts else ()
         first, last = ((*others, *law), ()) if self._h_varies else (law, others)
         if self._backoff.lasts:
             first = tuple(sorted(first, key=lambda fallback: fallback not in law))
@@ -232,11 +229,11 @@ class Driver:
             tried = taken.refused
             self._stepper.trial = h
             try:
-                step = self._stepper.step(self.start, self.run.t_end).with_earlier(tried)
-                taken, h = FallbackSteps(step, ()), self._stepper.trial
+                step = self._stepper.step(self.start, self.run.t_end)
+                taken, h = FallbackSteps(step.with_earlier(tried.texts)), self._stepper.trial
             except StepError as error:
-                taken = self._steps_by(last, (*tried, *error.tried))
-                if not len(taken.accepted) and not law and _is_by_contacts(taken.refused):
+                taken = self._steps_by(last, tried.then(error.tried))
+                if not len(taken.accepted) and not law and taken.refused.by_contacts:
                     taken = self._steps_by(self._fallbacks.law, taken.refused)
                 if not len(taken.accepted):
                     raise error.among(taken.refused) from None
@@ -247,13 +244,13 @@ class Driver:
         self._z, self._refused = chain.resume(self._z, taken.accepted.end, h), taken.refused
         return taken.accepted
 
-    def _steps_by(self, fallbacks: tuple[Fallback, ...], tried: tuple[str, ...]) -> FallbackSteps:
+    def _steps_by(self, fallbacks: tuple[Fallback, ...], tried: Refused) -> FallbackSteps:
         backoff = self._backoff.after_jam
         taken = self._fallbacks.steps(fallbacks, self.start, backoff.steps)
         if not len(taken.accepted):
-            return FallbackSteps(taken.accepted, (*tried, *taken.refused))
+            return FallbackSteps(taken.accepted, tried.then(taken.refused))
         self._backoff = backoff
-        return FallbackSteps(taken.accepted.with_earlier(tried), taken.refused)
+        return FallbackSteps(taken.accepted.with_earlier(tried.texts), taken.refused)
 
     @cached_property
     def _fallbacks(self) -> FallbackChains:
@@ -288,8 +285,3 @@ class Driver:
             stepper.state = self._restored[k]
         self._steppers.append(stepper)
         return stepper
-
-
-def _is_by_contacts(tried: Iterable[str]) -> bool:
-    """Tell whether attempts failed by energy that contacts gave."""
-    return any(CONTACT_WORK in text for text in tried)

@@ -6,10 +6,9 @@ from collections.abc import Callable, Collection, Iterator
 
 from nsopt.mechanics import Start
 from nsopt.schemes import Scheme
-from nsopt.simulation.acceptance import CONTACT_WORK
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 from nsopt.simulation.retry import RetryLevel
-from nsopt.simulation.step_error import StepError, name_scheme
+from nsopt.simulation.step_error import Refused, StepError, compare_schemes, name_scheme
 from nsopt.simulation.stepper import Stepper
 
 
@@ -58,20 +57,24 @@ class FallbackStepper:
         """
         scheme = self._steppers[0][0]
         own: StepError | None = None
-        tried: list[str] = []
-        for taken, stepper, levels in self._attempts(tried):
-            if tried or taken is not scheme:
+        errors: list[StepError] = []
+        tried = Refused()
+        for taken, stepper, levels in self._attempts(errors):
+            if errors or taken is not scheme:
                 stepper.trial = self._h_min
             try:
                 accepted = stepper.step(start, t_end, levels)
             except StepError as error:
-                tried += [self._label(attempt, taken) for attempt in error.tried]
+                errors.append(error)
+                texts = tuple(self._label(attempt, taken) for attempt in error.tried.texts)
+                tried = tried.then(error.tried._replace(texts=texts))
                 if taken is scheme:
                     own = error if own is None else own.join(error)
                 continue
-            if not tried and taken is scheme:
+            if not errors and taken is scheme:
                 return accepted
-            return accepted.with_earlier(tuple(tried), name_scheme(self._steppers[0][0], taken))
+            by, how = name_scheme(scheme, taken), compare_schemes(scheme, taken)
+            return accepted.with_earlier(tried.texts, by, how)
         assert own is not None  # the scheme itself is always tried
         raise own.among(tried)
 
@@ -81,14 +84,14 @@ class FallbackStepper:
         return f"{label} {name_scheme(self._steppers[0][0], taken)}".strip() + separator + text
 
     def _attempts(
-        self, tried: list[str]
+        self, errors: list[StepError]
     ) -> Iterator[tuple[Scheme, Stepper, Collection[RetryLevel]]]:
         """Yield steppers in turn, and which attempts they are to make."""
         own, k = self._steppers[0], 1
         if self._first:
             yield *own, self._first
         while (fallback := self._steppers[k - 1][0].fallback) is not None:
-            gains = any(CONTACT_WORK in text for text in tried)
+            gains = any(error.tried.by_contacts for error in errors)
             if type(fallback) is type(self._steppers[k - 1][0]) and not gains:
                 break
             if k == len(self._steppers):

@@ -17,7 +17,7 @@ from nsopt.schemes import Scheme
 from nsopt.simulation.bounds import StepBounds
 from nsopt.simulation.chain import Chain
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
-from nsopt.simulation.step_error import name_scheme
+from nsopt.simulation.step_error import Refused, compare_schemes, name_scheme
 
 Array = NDArray[np.float64]
 
@@ -75,10 +75,10 @@ class Fallback(NamedTuple):
 
 
 class FallbackSteps(NamedTuple):
-    """Accepted steps, maybe none, and what the attempts after the last of them failed by."""
+    """Accepted steps, maybe none, and the attempts after the last of them."""
 
     accepted: AcceptedSteps
-    refused: tuple[str, ...]
+    refused: Refused = Refused()
 
 
 class FallbackChains:
@@ -125,7 +125,7 @@ class FallbackChains:
 
     def steps(self, fallbacks: Iterable[Fallback], start: Start, count: int) -> FallbackSteps:
         """Return up to ``count`` steps, by the first of some fallbacks that takes any."""
-        taken, tried = FallbackSteps(AcceptedSteps.none(self._dynamics), ()), set()
+        taken, tried = FallbackSteps(AcceptedSteps.none(self._dynamics)), set()
         for fallback in fallbacks:
             chain = self._chain(fallback.scheme)
             z = chain.begin(start, min(fallback.first * self._h_min, self._h_max))
@@ -135,15 +135,18 @@ class FallbackChains:
             tried.add(attempt)
             more = self._take(chain, z, count)
             by = name_scheme(self._scheme, fallback.scheme)
-            refused = tuple(f"{by}: {text}" for text in more.refused)
+            texts = tuple(f"{by}: {text}" for text in more.refused.texts)
+            refused = more.refused._replace(texts=texts)
             if len(more.accepted):
-                return FallbackSteps(more.accepted.with_earlier(taken.refused, by), refused)
-            taken = FallbackSteps(more.accepted, (*taken.refused, *refused))
+                how = compare_schemes(self._scheme, fallback.scheme)
+                steps = more.accepted.with_earlier(taken.refused.texts, by, how)
+                return FallbackSteps(steps, refused)
+            taken = FallbackSteps(more.accepted, taken.refused.then(refused))
         return taken
 
     def _take(self, chain: Chain, z: Array, count: int) -> FallbackSteps:
         """Return up to ``count`` steps of a chain, within `ATTEMPTS` for each."""
-        taken = FallbackSteps(AcceptedSteps.none(self._dynamics), ())
+        taken = FallbackSteps(AcceptedSteps.none(self._dynamics))
         for _ in range(ATTEMPTS * count):
             run = chain.run(z, taken.refused, attempts=1)
             z = run.state

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from nsopt.schemes import Scheme
+from nsopt.simulation.record.accepted_steps import How
 
 RESTARTED = "restarted after"
 """Begins the text of an attempt that says what the solver ended with, but not what was off."""
@@ -13,11 +15,27 @@ RESTARTED = "restarted after"
 BY = "by "
 """Before the name of the scheme, where another one took or tried a step."""
 
-LAW = "with "
-"""Before the name of the law of impact, where that is another one."""
-
 SIZE = "h = "
 """Begins the label of an attempt that was as the one before, but for its h."""
+
+
+class Refused(NamedTuple):
+    """Attempts at a step that failed.
+
+    Attributes
+    ----------
+    texts : tuple of str
+        What was tried, and what it failed by: "label: fault".
+    by_contacts : bool
+        Whether one failed by energy that contacts gave.
+    """
+
+    texts: tuple[str, ...] = ()
+    by_contacts: bool = False
+
+    def then(self, later: Refused) -> Refused:
+        """Return these attempts and later ones."""
+        return Refused((*self.texts, *later.texts), self.by_contacts or later.by_contacts)
 
 
 class StepError(RuntimeError):
@@ -29,40 +47,46 @@ class StepError(RuntimeError):
     Parameters
     ----------
     t : float [s]
-    tried : sequence of str
-        Attempts, as "label: what it failed by".
+    tried : Refused
     remedy : str
     fault : str
         What failed; by default what most of the attempts failed by.
 
     Attributes
     ----------
-    tried : tuple of str
+    tried : Refused
     """
 
-    def __init__(self, t: float, tried: Sequence[str], remedy: str = "", fault: str = "") -> None:
-        self.tried, self._t, self._remedy = tuple(tried), t, remedy
-        self._fault = fault or _commonest(tried)
+    def __init__(self, t: float, tried: Refused, remedy: str = "", fault: str = "") -> None:
+        self.tried, self._t, self._remedy = tried, t, remedy
+        self._fault = fault or _commonest(tried.texts)
         head = (
-            f"no step from t = {t:.9g} s: {self._fault}; tried {'; '.join(_labels(tried))}. "
+            f"no step from t = {t:.9g} s: {self._fault}; tried {'; '.join(_labels(tried.texts))}. "
             f"{remedy or 'Try smaller step bounds or another solver'}"
         )
-        super().__init__("\n".join([head, *tried]))
+        super().__init__("\n".join([head, *tried.texts]))
 
     def join(self, other: StepError) -> StepError:
         """Return the error of all attempts of both."""
-        return StepError(self._t, [*self.tried, *other.tried], self._remedy or other._remedy)
+        return StepError(self._t, self.tried.then(other.tried), self._remedy or other._remedy)
 
-    def among(self, tried: Sequence[str]) -> StepError:
+    def among(self, tried: Refused) -> StepError:
         """Return the same error with more attempts, its own among them."""
         return StepError(self._t, tried, self._remedy, self._fault)
 
 
+def compare_schemes(own: Scheme, taken: Scheme) -> How:
+    """Return whether a step is by another scheme than its own, or with another law of impact."""
+    how = How.BY_OTHER_SCHEME if type(taken) is not type(own) else How.AS_ASKED
+    laws = [getattr(x, "impact", None) for x in (own, taken)]
+    return how | How.BY_OTHER_LAW if None not in laws and laws[0] != laws[1] else how
+
+
 def name_scheme(own: Scheme, taken: Scheme) -> str:
     """Return by which scheme, and with which law of impact, if by or with another one."""
-    laws = [getattr(x, "impact", None) for x in (own, taken)]
-    name = f"{BY}{type(taken).__name__}" if type(taken) is not type(own) else ""
-    law = f"{LAW}{type(laws[1]).__name__}" if None not in laws and laws[0] != laws[1] else ""
+    how = compare_schemes(own, taken)
+    name = f"{BY}{type(taken).__name__}" if how & How.BY_OTHER_SCHEME else ""
+    law = f"with {type(getattr(taken, 'impact', None)).__name__}" if how & How.BY_OTHER_LAW else ""
     return f"{name} {law}".strip()
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mpcc import Mpcc, Newton
+from nsopt.simulation.acceptance import Fault
 from nsopt.simulation.bounds import LONGER, ROUND_OFF, until_end
 from nsopt.simulation.chain_state import ChainLayout, ChainStatus
 from nsopt.simulation.control import (
@@ -102,16 +103,16 @@ class StepRules:
             name: rows[:, a:b] for name, (a, b) in zip(self._columns, pairwise(edges), strict=True)
         }
 
-    def refusal(self, row: Array) -> str:
-        """Return in words why the attempt of a record was refused."""
+    def refusal(self, row: Array) -> Fault:
+        """Return why the attempt of a record was refused."""
         is_ = {name: float(x[0, 0]) for name, x in self.fields(row[None]).items() if x.size}
         if not is_["solved"]:
-            why = "Newton did not converge"
+            why = Fault("Newton did not converge")
         elif is_["failed"] >= 0:
-            why = self._program.fault(int(is_["failed"]), is_["value"], is_["limit"]).text
+            why = self._program.fault(int(is_["failed"]), is_["value"], is_["limit"])
         else:
-            why = describe_refusal(*(is_[name] for name in ("local_error", *WALLS)))
-        return f"h = {is_['h']:.3g} s: {why}"
+            why = Fault(describe_refusal(*(is_[name] for name in ("local_error", *WALLS))))
+        return why._replace(text=f"h = {is_['h']:.3g} s: {why.text}")
 
     @cached_property
     def size(self) -> ca.Function:

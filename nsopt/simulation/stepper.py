@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from nsopt.mechanics import Start
 from nsopt.mpcc import STEP, Evaluator, Point, Program, Solution
 from nsopt.schemes import Scales
-from nsopt.simulation.acceptance import CONTACT_WORK, EVENTS, Fault, StepEnd
-from nsopt.simulation.bounds import StepBounds, reasons
+from nsopt.simulation.acceptance import EVENTS, Fault, StepEnd
+from nsopt.simulation.bounds import StepBounds, are_below, reasons
 from nsopt.simulation.control import (
     EARNED,
     HALF,
@@ -25,10 +25,10 @@ from nsopt.simulation.control import (
     describe_refusal,
 )
 from nsopt.simulation.program import StepProgram
-from nsopt.simulation.record.accepted_steps import AcceptedSteps, objects, significant_impulses
+from nsopt.simulation.record.accepted_steps import AcceptedSteps, How, objects, significant_impulses
 from nsopt.simulation.retry import Retry, RetryLevel, RetryPolicy
 from nsopt.simulation.run import Run
-from nsopt.simulation.step_error import RESTARTED, StepError
+from nsopt.simulation.step_error import RESTARTED, Refused, StepError
 from nsopt.simulation.step_rules import WALLS
 
 Array = NDArray[np.float64]
@@ -120,7 +120,7 @@ class Stepper:
             If every attempt failed.
         """
         tried: list[str] = []
-        iterations, seconds, unphysical = 0, 0.0, False
+        iterations, seconds, unphysical, by_contacts = 0, 0.0, False, False
         for retry, bounds in self._attempts(t_end - start.t):
             if (retry.warm and not self.state.points) or (unphysical and retry.keeps_bounds):
                 continue
@@ -138,15 +138,11 @@ class Stepper:
                 self.state = StepperState(self._next_trial(end, bounds), points, credit)
                 return self._accept(start, end, tuple(tried), iterations, seconds, t_end, label)
             tried.append(f"{label}: {fault.text}")
-            unphysical = fault.unphysical
+            unphysical, by_contacts = fault.unphysical, by_contacts or fault.by_contacts
         self.state = replace(self.state, points=())
-        raise StepError(start.t, tried, self._remedy(tried))
-
-    def _remedy(self, tried: list[str]) -> str:
-        """Return what the scheme advises against energy from contacts, if that was the fault."""
-        if not any(CONTACT_WORK in line for line in tried):
-            return ""
-        return self._program.scheme.gain_remedy(self._program.dynamics, self._p)
+        scheme, d = self._program.scheme, self._program.dynamics
+        remedy = scheme.gain_remedy(d, self._p) if by_contacts else ""
+        raise StepError(start.t, Refused(tuple(tried), by_contacts), remedy)
 
     def _attempts(self, remaining: float) -> Iterator[tuple[Retry, StepBounds]]:
         """Yield retries and their bounds of h, which are equal where h is given."""
@@ -263,8 +259,9 @@ class Stepper:
             t = t_end
         finds_h = self._program.scheme.chooses_h
         otherwise = "found by the scheme" if finds_h else self._control.description
-        reason = reasons([h], [t_end - start.t], self._steps, otherwise)[0]
-        reason = EVENTS.get(int(end.event[0]), reason)
+        remaining, event = t_end - start.t, int(end.event[0])
+        reason = EVENTS.get(event, reasons([h], [remaining], self._steps, otherwise)[0])
+        below = event == 0 and bool(are_below(h, remaining, self._steps))
         if tried:
             reason = f"{reason}; {label}"
         return AcceptedSteps(
@@ -290,4 +287,5 @@ class Stepper:
             depth=end.depth * (end.late == 0),
             unplaced=end.unplaced,
             overdue=end.overdue,
+            how=np.array([How.BELOW_H_MIN if below else How.AS_ASKED]),
         )

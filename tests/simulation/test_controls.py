@@ -1,5 +1,6 @@
 """What every control of the step size must show."""
 
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -10,6 +11,7 @@ from nsopt import (
     Acceptance,
     Body,
     Compiled,
+    ErrorControl,
     Frame,
     LargestStep,
     Mechanism,
@@ -94,3 +96,16 @@ def test_local_errors_are_estimated_where_the_control_looks_at_them():
     program = StepProgram(level_rod(), Variational(), Acceptance())
     looks = [StepKernel(program, x, Newton()).looks_at_errors for x in CONTROLS]
     assert looks == [not isinstance(x, LargestStep) for x in CONTROLS]
+
+
+@dataclass(frozen=True)
+class ByHand(ErrorControl):
+    """Steps by their error, under words that are those of other things elsewhere."""
+
+    description = "by hand; by MoreauJean with care"
+
+
+def test_the_words_of_a_control_say_nothing_of_who_took_a_step():
+    data = pendulum(ByHand(1e-6))
+    assert ByHand.description in data["step_reason"].values
+    assert data.attrs["steps_by_other_schemes"] == data.attrs["steps_below_h_min"] == 0

@@ -94,6 +94,7 @@ FACTS: dict[str, Check] = {
     "t": _is_number,
     "step_counts": _all(_is_number, len(StepCounts._fields)),
     "refused": _all(_is_text),
+    "by_contacts": lambda x: isinstance(x, bool),
     "backoff": _all(_is_whole, len(Backoff._fields)),
     "trial": _all(_is_number),
     "warm": _all(_all(lambda x: isinstance(x, bool))),

@@ -21,7 +21,7 @@ from nsopt.versions import version
 Identity = Mapping[str, str]
 """Values as text by name, outer names before inner: "scheme", "scheme.closed"."""
 
-FORMAT = "10"
+FORMAT = "11"
 """Of the files of a checkpoint."""
 
 _PROGRAMS = ("nsopt", "casadi", "numpy", "scipy")

@@ -19,6 +19,7 @@ from nsopt.simulation.driver import Driver, DriverState, StepCounts
 from nsopt.simulation.fallback_chain import Backoff
 from nsopt.simulation.record.accepted_steps import AcceptedSteps, FieldError
 from nsopt.simulation.record.history import History
+from nsopt.simulation.step_error import Refused
 from nsopt.simulation.stepper import StepperState
 
 PENDING = "pending_"
@@ -171,7 +172,8 @@ def head(run: Identity, history: History, driver: Driver, blocks: Mapping[str, s
         "count": history.count,
         "t": state.start.t,
         "step_counts": list(state.counts),
-        "refused": list(state.refused),
+        "refused": list(state.refused.texts),
+        "by_contacts": state.refused.by_contacts,
         "backoff": list(state.backoff),
         "trial": [stepper.trial for stepper in state.steppers],
         "warm": [[point.warm for point in stepper.points] for stepper in state.steppers],
@@ -191,7 +193,7 @@ def _driver_state(arrays: Arrays, facts: Facts) -> DriverState:
         Start(arrays["q"], arrays["v"], facts["t"]),
         StepCounts(*facts["step_counts"]),
         arrays.get("z"),
-        tuple(facts["refused"]),
+        Refused(tuple(facts["refused"]), facts["by_contacts"]),
         Backoff(*facts["backoff"]),
         tuple(steppers),
     )

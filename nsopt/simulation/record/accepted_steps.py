@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from enum import IntFlag
 from typing import Any, Self
 
 import numpy as np
@@ -34,6 +35,15 @@ NOT_NEGATIVE = (
 """Columns that are sizes and counts."""
 
 MODES = (FREE, LASTING, IMPACT)
+
+
+class How(IntFlag):
+    """What a reader should know of how a step was taken."""
+
+    AS_ASKED = 0
+    BELOW_H_MIN = 1  # and neither the last one nor ended by an event
+    BY_OTHER_SCHEME = 2
+    BY_OTHER_LAW = 4  # of impact
 
 
 class FieldError(ValueError):
@@ -66,6 +76,7 @@ class AcceptedSteps:
     depth: Array  # (n,) beyond the walls of bores, `WallFigures`; 0 in impacts
     unplaced: Array  # (n,) [J] `WallFigures.unplaced`
     overdue: Array  # (n,) [s] `WallFigures.overdue`
+    how: NDArray[np.int64]  # (n,) of `How`
 
     def __len__(self) -> int:
         """Return the number of steps."""
@@ -90,7 +101,7 @@ class AcceptedSteps:
             "slip_impulse": len(d.slip_contacts),
             "loss": len(d.contact_names) + len(d.pressed_names),
         }
-        kinds = dict.fromkeys(TEXTS, object) | {"at_end": bool}
+        kinds = dict.fromkeys(TEXTS, object) | {"at_end": bool, "how": np.int64}
         return cls(
             *(
                 np.zeros((0, widths[f.name]) if f.name in widths else 0, kinds.get(f.name, float))
@@ -140,6 +151,8 @@ class AcceptedSteps:
                 raise FieldError(f"{prefix}{name} has negative entries")
             if name == "contact_mode" and not np.all(np.isin(x, MODES)):
                 raise FieldError(f"{prefix}{name} has others than 0, 1, 2")
+            if name == "how" and np.any((x < 0) | (x > sum(How))):
+                raise FieldError(f"{prefix}{name} has others than 0 to {sum(How)}")
         steps = cls(**values | {name: texts[values[name]] for name in TEXTS})
         for name, right in steps._relations(judged=not prefix).items():
             if not np.all(right):
@@ -162,14 +175,18 @@ class AcceptedSteps:
         """The state at the end of the last step, from which the next one starts."""
         return Start(self.q[-1], self.v[-1], float(self.t[-1]))
 
-    def with_earlier(self, tried: tuple[str, ...], how: str = "") -> Self:
-        """Return the steps with attempts that failed before the first, and how all were taken."""
+    def with_earlier(self, tried: tuple[str, ...], by: str = "", how: How = How.AS_ASKED) -> Self:
+        """Return the steps with attempts that failed before the first, and how all were taken.
+
+        ``by`` says the same as ``how``, in words.
+        """
         attempts = [(*tried, *self.tried[0]), *self.tried[1:]]
         return replace(
             self,
             tried=objects(attempts),
             retries=np.array([float(len(texts)) for texts in attempts]),
-            reason=objects("; ".join(x for x in (str(text), how) if x) for text in self.reason),
+            reason=objects("; ".join(x for x in (str(text), by) if x) for text in self.reason),
+            how=self.how | how,
         )
 
     def thin(self, every: int) -> Self:

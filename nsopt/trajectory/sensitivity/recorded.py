@@ -134,7 +134,7 @@ class Recorder:
                 ends.append(np.full(len(made), stop))
                 count += int(np.sum(self._good(made)))
             if layout.state(z).status == ChainStatus.STUCK:
-                refusal = self._kernel.refusal(rows[-1][-1])
+                refusal = self._kernel.refusal(rows[-1][-1]).text
                 raise SensitivityError(
                     z[0],
                     f"no step was solved by Newton ({refusal}): take a smaller h_min, or other "

@@ -50,4 +50,5 @@ def make_accepted_steps(
         depth=np.zeros(n),
         unplaced=np.zeros(n),
         overdue=np.zeros(n),
+        how=np.zeros(n, dtype=np.int64),
     )

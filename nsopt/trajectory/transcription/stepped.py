@@ -347,6 +347,7 @@ class Stepped(Transcription):
             tried=objects([()] * n),
             at_end=np.full(n, self.scheme.horizon_at_end),
             **dict.fromkeys(("depth", "unplaced", "overdue"), np.zeros(n)),
+            how=np.zeros(n, dtype=np.int64),
         )
         if self.scheme.holds_inputs:  # no step follows the last node
             drive[-1], u[-1] = drive[-2], u[-2]
