@@ -1,6 +1,10 @@
-"""Runs of case A that can be ended and resumed, and whether two of them are the same."""
+"""Runs of case A that can be ended and resumed, whether two are the same, and a full disk."""
+
+import errno
+import os
 
 from nsopt import StepBounds, load_problem, simulate
+from nsopt import files as whole_files
 from nsopt.schemes import Variational
 from nsopt.simulation import Compiled
 
@@ -31,3 +35,20 @@ def assert_same(result, expected, but=("solve_time",)):
         assert a.tolist() == b.tolist() if a.dtype.kind in "OUT" else a.tobytes() == b.tobytes(), (
             name
         )
+
+
+def files(keep):
+    return sorted(file.name for file in keep.folder.iterdir())
+
+
+class Full:
+    """A disk on which some of the next writes fail."""
+
+    def __init__(self, monkeypatch, bad):
+        self.sync, self.left = os.fsync, iter(bad)
+        monkeypatch.setattr(whole_files.os, "fsync", self)
+
+    def __call__(self, handle):
+        if next(self.left, False):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self.sync(handle)
