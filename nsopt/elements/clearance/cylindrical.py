@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from nsopt.checks import not_negative, positive
-from nsopt.elements.clearance.gaps import gap_in_bore
+from nsopt.checks import positive
+from nsopt.elements.clearance.gaps import check_bore, gap_in_bore
 from nsopt.elements.outlines import tube
 from nsopt.elements.tangents import on_cylinder
 from nsopt.mechanics import ContactPair, Frame, Gap, Outline, State
@@ -79,12 +79,7 @@ class CylindricalClearance(ContactPair):
         of_element = f"of {type(self).__name__} {self.name!r}"
         length = positive(f"length {of_element}", self.length)
         pin_length = positive(f"pin_length {of_element}", self.pin_length)
-        positive(
-            f"clearance {of_element}",
-            self.clearance,
-            "for a joint without clearance use Cylindrical",
-        )
-        not_negative(f"radius {of_element}", self.radius)
+        check_bore(of_element, self.clearance, self.radius, "Cylindrical")
         if length > pin_length:
             raise ValueError(
                 f"the bushing {of_element} is longer than its pin: length {length:g} > pin_length "

@@ -1,8 +1,19 @@
-"""The two gaps that clearance joints are made of: a point in a bore, a point behind a plane."""
+"""The gaps that clearance joints are made of: a point in a bore, a point behind a plane."""
 
 import casadi as ca
 
+from nsopt.checks import not_negative, positive
 from nsopt.mechanics import Bore, Gap
+from nsopt.parameter import Scalar
+
+
+def check_bore(of_element: str, clearance: Scalar, radius: Scalar, ideal: str) -> None:
+    """Refuse a clearance that is not positive, or a radius that is negative.
+
+    ``ideal`` is the joint without clearance, ``of_element`` names the element in messages.
+    """
+    positive(f"clearance {of_element}", clearance, f"for a joint without clearance use {ideal}")
+    not_negative(f"radius {of_element}", radius)
 
 
 def gap_in_bore(offset: ca.SX, clearance: ca.SX, point: ca.SX, radius: ca.SX, axes: ca.SX) -> Gap:

@@ -9,8 +9,8 @@ from typing import ClassVar
 import casadi as ca
 import numpy as np
 
-from nsopt.checks import not_negative, positive
-from nsopt.elements.clearance.gaps import gap_behind_plane, gap_in_bore
+from nsopt.checks import positive
+from nsopt.elements.clearance.gaps import check_bore, gap_behind_plane, gap_in_bore
 from nsopt.elements.outlines import circle
 from nsopt.elements.tangents import around
 from nsopt.mechanics import ContactPair, Gap, Outline, State
@@ -44,10 +44,7 @@ class PlanarRevoluteClearance(ContactPair):
     def __post_init__(self) -> None:
         super().__post_init__()
         of_element = f"of {type(self).__name__} {self.name!r}"
-        positive(
-            f"clearance {of_element}", self.clearance, "for a joint without clearance use Revolute"
-        )
-        not_negative(f"radius {of_element}", self.radius)
+        check_bore(of_element, self.clearance, self.radius, "Revolute")
 
     def gaps(self, s: State) -> list[Gap]:
         pin, bushing, c = s.motion(self.a), s.motion(self.b), s.value(self.clearance)

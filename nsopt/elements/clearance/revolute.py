@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from nsopt.checks import not_negative, positive
+from nsopt.checks import positive
 from nsopt.elements.clearance.cylindrical import bushing_ends, pin_and_bushing, radial_gaps
-from nsopt.elements.clearance.gaps import gap_behind_plane
+from nsopt.elements.clearance.gaps import check_bore, gap_behind_plane
 from nsopt.mechanics import ContactPair, Gap, Outline, State
 from nsopt.parameter import Scalar, number
 
@@ -47,10 +47,7 @@ class RevoluteClearance(ContactPair):
         super().__post_init__()
         of_element = f"of {type(self).__name__} {self.name!r}"
         length = positive(f"length {of_element}", self.length)
-        positive(
-            f"clearance {of_element}", self.clearance, "for a joint without clearance use Revolute"
-        )
-        not_negative(f"radius {of_element}", self.radius)
+        check_bore(of_element, self.clearance, self.radius, "Revolute")
         between = length + 2 * float(number(self.axial_clearance))
         positive(
             f"axial_clearance {of_element}",

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from nsopt.checks import not_negative, positive
-from nsopt.elements.clearance.gaps import gap_in_bore
+from nsopt.elements.clearance.gaps import check_bore, gap_in_bore
 from nsopt.elements.outlines import circle
 from nsopt.elements.tangents import on_sphere
 from nsopt.mechanics import ContactPair, Gap, Outline, State
@@ -36,10 +35,7 @@ class SphericalClearance(ContactPair):
     def __post_init__(self) -> None:
         super().__post_init__()
         of_element = f"of {type(self).__name__} {self.name!r}"
-        positive(
-            f"clearance {of_element}", self.clearance, "for a joint without clearance use Spherical"
-        )
-        not_negative(f"radius {of_element}", self.radius)
+        check_bore(of_element, self.clearance, self.radius, "Spherical")
 
     def gaps(self, s: State) -> list[Gap]:
         ball, socket, c = s.motion(self.a), s.motion(self.b), s.value(self.clearance)

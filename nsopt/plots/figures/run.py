@@ -160,10 +160,14 @@ def residuals(*results: Result) -> Figure:
 
 
 def _residual(ax: Axes, result: Result, kind: _Residual, k: int) -> None:
-    values = floor(worst(result, kind.variable))
-    ax.plot(result["time"], values, **style.dot(k))
     acceptance = json.loads(result.data.attrs.get("acceptance", "{}"))  # an optimum has none
-    limit = float(acceptance.get(kind.limit, 0.0))
+    _dots(ax, result, worst(result, kind.variable), k, float(acceptance.get(kind.limit, 0.0)))
+
+
+def _dots(ax: Axes, result: Result, values: Array, k: int, limit: float = 0.0) -> None:
+    """Draw values over time as dots of the k-th result, on a logarithmic scale; a limit dashed."""
+    values = floor(values)
+    ax.plot(result["time"], values, **style.dot(k))
     if limit:
         ax.axhline(limit, color="black", linewidth=0.8, linestyle="--")
     decades(ax, values, limit)
@@ -244,17 +248,13 @@ def _largest_opening(results: Sequence[Result], joint: str) -> float:
 
 def closure_of(ax: Axes, result: Result, joint: int, k: int = 0) -> None:
     """Draw the closure of one joint of one result."""
-    values = floor(result["constraint_violation"].values[:, joint])
-    ax.plot(result["time"], values, **style.dot(k))
-    decades(ax, values)
+    _dots(ax, result, result["constraint_violation"].values[:, joint], k)
     style.axis_labels(ax, None, "violation [m]")
 
 
 def residual_of(ax: Axes, result: Result, name: str, text: str) -> None:
     """Draw one residual of one result, labelled ``text``."""
-    values = floor(worst(result, name))
-    ax.plot(result["time"], values, **style.dot(0))
-    decades(ax, values)
+    _dots(ax, result, worst(result, name), 0)
     style.axis_labels(ax, "time [s]", text)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -30,6 +30,9 @@ def choose_panels(result: Result) -> list[Panel]:
     """Return the panels after that of the mechanism: the most informative ones, none twice."""
     contacts = result.data.sizes["contact"] > 0
     bores = bool(contact.in_bores(result))
+    coordinates, velocities = _lines("Coordinates", _coordinates), _lines("Velocities", _moving)
+    inputs, resistance = _lines("Inputs", _steer), _lines("Resistance of joints", _resisting)
+    contact_forces = _lines("Contact forces, means over a step", _pressing)
     panels_in_order: list[tuple[bool, Panel]] = [
         (bores, panels.bore_contacts),
         (not contacts and _any_drawn(_coordinates(result)), coordinates),
@@ -48,16 +51,14 @@ def choose_panels(result: Result) -> list[Panel]:
     return [*informative[:BETWEEN], costs]
 
 
-def coordinates(ax: Axes, result: Result) -> None:
-    """Draw the coordinates that change."""
-    more = draw_lines(ax, result["time"].values, _coordinates(result))
-    style.title(ax, f"Coordinates{more}")
+def _lines(title: str, find: Callable[[Result], list[Quantity]]) -> Panel:
+    """Return the panel of those quantities of a result that are worth drawing."""
 
+    def draw(ax: Axes, result: Result) -> None:
+        more = draw_lines(ax, result["time"].values, find(result))
+        style.title(ax, f"{title}{more}")
 
-def velocities(ax: Axes, result: Result) -> None:
-    """Draw the velocities that are not zero."""
-    more = draw_lines(ax, result["time"].values, _moving(result))
-    style.title(ax, f"Velocities{more}")
+    return draw
 
 
 def drives(ax: Axes, result: Result) -> None:
@@ -68,24 +69,6 @@ def drives(ax: Axes, result: Result) -> None:
         for limit in (-100.0, 100.0):
             ax.axhline(limit, color="black", linewidth=0.8, linestyle="--", zorder=1)
     style.title(ax, f"Drives{' against their limits' if bounded else ''}{more}")
-
-
-def inputs(ax: Axes, result: Result) -> None:
-    """Draw the inputs."""
-    more = draw_lines(ax, result["time"].values, _steer(result))
-    style.title(ax, f"Inputs{more}")
-
-
-def resistance(ax: Axes, result: Result) -> None:
-    """Draw the resisting moment or force of each joint, and of each cone across several joints."""
-    more = draw_lines(ax, result["time"].values, _resisting(result))
-    style.title(ax, f"Resistance of joints{more}")
-
-
-def contact_forces(ax: Axes, result: Result) -> None:
-    """Draw the forces of the contacts."""
-    more = draw_lines(ax, result["time"].values, _pressing(result))
-    style.title(ax, f"Contact forces, means over a step{more}")
 
 
 def gaps(ax: Axes, result: Result) -> None:
