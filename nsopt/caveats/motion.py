@@ -59,8 +59,8 @@ class _Defects(NamedTuple):
     dv: Array  # [m/s]
 
 
-def _defects(data: xr.Dataset) -> Iterator[_Defects]:
-    """Yield them of some steps after the other."""
+def _yield_defects(data: xr.Dataset) -> Iterator[_Defects]:
+    """Yield the defects of all steps, `ROWS` at a time."""
     for begin in range(0, data.sizes["time"] - 1, ROWS):
         yield _defects_of(data.isel(time=slice(begin, begin + ROWS + 1)))
 
@@ -71,7 +71,7 @@ def _defects_of(data: xr.Dataset) -> _Defects:
         data[f"body_{name}"].values.reshape(len(t), -1)
         for name in ("position", "velocity", "acceleration")
     )
-    counts = ~_changes(data, ~np.isfinite(a).all(axis=1))[:, None] & (len(t) > 2)
+    counts = ~_find_changes_beside(data, ~np.isfinite(a).all(axis=1))[:, None] & (len(t) > 2)
     a = np.nan_to_num(a)
     jerk = np.gradient(a, t, axis=0) if len(t) > 2 else a
     dx = np.diff(x, axis=0) - h * (v[1:] + v[:-1]) / 2 + h**2 * np.diff(a, axis=0) / 12
@@ -87,31 +87,31 @@ def shifts(data: xr.Dataset) -> Array:
     bodies turn at a steady rate within 2 %.
     """
     slowest = 1 / float(np.ptp(data["time"].values))  # what is slower is no frequency of the motion
-    return np.concatenate([_along_motion(x, slowest) for x in _defects(data)])
+    return np.concatenate([_along_motion(x, slowest) for x in _yield_defects(data)])
 
 
 def _along_motion(x: _Defects, slowest: float) -> Array:
-    w = float(np.sum(x.a**2)) / max(float(np.sum(x.v**2)), TINY)  # frequency squared
-    w = max(w, slowest**2)
-    size = w * np.sum(x.v**2, axis=1) + np.sum(x.a**2, axis=1)
+    """Return the part of defects along the motion, whose slowest frequency is given, as a time."""
+    square = float(np.sum(x.a**2)) / max(float(np.sum(x.v**2)), TINY)  # of its mean frequency
+    square = max(square, slowest**2)
+    size = square * np.sum(x.v**2, axis=1) + np.sum(x.a**2, axis=1)
     size = np.maximum(size, RESTS * size.mean())
-    along = w * np.sum(x.dx * x.v, axis=1) + np.sum(x.dv * x.a, axis=1)
+    along = square * np.sum(x.dx * x.v, axis=1) + np.sum(x.dv * x.a, axis=1)
     shift: Array = along / np.maximum(size, TINY)
     return shift
 
 
 def shifts_on_path(data: xr.Dataset) -> Array:
-    """Return the same of what stays on its path, as with one degree of freedom, (time - 1,) [s].
+    """Return by how much steps are ahead that stay on their path, (time - 1,) [s].
 
-    There the energy tells how much too fast it is at each place, which positions follow; the sum
-    agrees with the error within some 5 %. Of several degrees of freedom it leaves out errors across
-    the path.
+    With one degree of freedom the energy tells how much too fast the motion is at each place; the
+    sum agrees with the error within some 5 %. With several it leaves out errors across the path.
     """
-    dx = np.concatenate([_along_path(x) for x in _defects(data)])
+    by_place = np.concatenate([_along_path(x) for x in _yield_defects(data)])
     gain, kinetic = -steps_loss(data), data["kinetic_energy"].values
     gain, kinetic = (gain[1:] + gain[:-1]) / 2, (kinetic[1:] + kinetic[:-1]) / 2
     kinetic = np.maximum(kinetic, max(RESTS * float(kinetic.mean()), TINY))
-    shift: Array = dx + np.diff(data["time"].values) * gain / (2 * kinetic)
+    shift: Array = by_place + np.diff(data["time"].values) * gain / (2 * kinetic)
     return shift
 
 
@@ -121,7 +121,7 @@ def _along_path(x: _Defects) -> Array:
     return shift
 
 
-def _changes(data: xr.Dataset, unknown: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _find_changes_beside(data: xr.Dataset, unknown: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return the steps at or beside which contacts change, (time - 1,)."""
     changes = unknown[1:] | unknown[:-1] | find_changes(data)[1:]
     beside = changes.copy()
@@ -139,7 +139,7 @@ def _tell_shift(data: xr.Dataset) -> Iterator[str]:
             yield by_phase(data, phase)
         return
     way = measure_way(data)
-    ahead, off = _off(data)
+    ahead, off = _estimate_distances(data)
     k = int(np.argmax(np.minimum(off, way)))  # the first where nothing more is known
     if off[k] <= max(OFF * way, LEAST):
         return
@@ -154,19 +154,19 @@ def _tell_shift(data: xr.Dataset) -> Iterator[str]:
     )
 
 
-def _off(data: xr.Dataset) -> tuple[Array, Array]:
+def _estimate_distances(data: xr.Dataset) -> tuple[Array, Array]:
     """Return by how much the motion is ahead [s], and bodies along an axis [m], (time - 1,)."""
     ahead = np.cumsum(shifts(data))
     if _touches(data):
-        return _off_with_delays(data, ahead)
+        return _estimate_with_delays(data, ahead)
     speeds = (np.abs(v).max(axis=(1, 2)) for _, v in blocks(data["body_velocity"]))
     speed = np.concatenate([*speeds])[1:]
-    find = _off_on_one_way if _on_one_way(data) else _off_on_several_ways
+    find = _estimate_on_one_way if _on_one_way(data) else _estimate_on_several_ways
     off = find(data, np.abs(ahead) * speed, speed)
     return np.sign(ahead) * off / np.maximum(speed, TINY), off
 
 
-def _off_on_one_way(data: xr.Dataset, by_shift: Array, speed: Array) -> Array:
+def _estimate_on_one_way(data: xr.Dataset, by_shift: Array, speed: Array) -> Array:
     """Return by how much bodies with one way to move are off, from estimates that err apart.
 
     Each may be far too large or too small where the motion lingers: the median of three, and where
@@ -180,7 +180,7 @@ def _off_on_one_way(data: xr.Dataset, by_shift: Array, speed: Array) -> Array:
     return sorted((by_shift, by_path, carried), key=lambda x: float(x.max()))[1]
 
 
-def _off_on_several_ways(data: xr.Dataset, by_shift: Array, speed: Array) -> Array:
+def _estimate_on_several_ways(data: xr.Dataset, by_shift: Array, speed: Array) -> Array:
     """Return by how much bodies are off: by shifts, less where the path says less.
 
     The path leaves out errors across it, so that the mean of both is taken.
@@ -192,9 +192,12 @@ def _off_on_several_ways(data: xr.Dataset, by_shift: Array, speed: Array) -> Arr
     return by_shift * (1 + min(ratio, 1.0)) / 2
 
 
-def _off_with_delays(data: xr.Dataset, ahead: Array) -> tuple[Array, Array]:
-    """Return the same where contacts act: impacts delay what moves along axes that they change."""
-    v, delay = data["body_velocity"].values, _delays(data)
+def _estimate_with_delays(data: xr.Dataset, ahead: Array) -> tuple[Array, Array]:
+    """Return by how much the motion is ahead [s], and bodies [m], where contacts act.
+
+    An impact delays what moves along the axes in which it changes velocities.
+    """
+    v, delay = data["body_velocity"].values, _measure_delays(data)
     changes = np.abs(np.diff(v, axis=0))
     most = changes.max(axis=(1, 2), keepdims=True)
     late = np.cumsum(np.where(changes > STRUCK * most, delay[:, None, None], 0), axis=0)
@@ -221,7 +224,7 @@ def _on_one_way(data: xr.Dataset) -> bool:
 
 def _carry_defects(data: xr.Dataset, gain: Array | None) -> Array:
     """Return how far bodies are off by what steps add, as `carry_errors` does, (time - 1,) [m]."""
-    found = [(x.dx, x.dv) for x in _defects(data)]
+    found = [(x.dx, x.dv) for x in _yield_defects(data)]
     dx, dv = (
         np.concatenate(x).reshape(-1, data.sizes["body"], 3) for x in zip(*found, strict=True)
     )
@@ -235,10 +238,11 @@ def measure_way(data: xr.Dataset) -> float:
     return float((highest - lowest).max())
 
 
-def _delays(data: xr.Dataset) -> Array:
+def _measure_delays(data: xr.Dataset) -> Array:
     """Return by how much impacts at the end of steps delay the motion, (time - 1,) [s].
 
-    They add up; where something outside goes on at its own times, impacts take of them.
+    Delays add up. Where something outside goes on at its own times, the next impact takes off what
+    `carry_delays` tells.
     """
     delay, left = np.zeros(data.sizes["time"]), np.ones(data.sizes["time"])
     for j, x in find_late_impacts(data):

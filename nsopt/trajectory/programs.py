@@ -32,7 +32,7 @@ from nsopt.trajectory.smoothing.schedules import (
 from nsopt.trajectory.smoothing.step_bend import step_bend
 from nsopt.trajectory.smoothing.tie_breaker import M, tie_breaker, with_cost
 from nsopt.trajectory.task import Task
-from nsopt.trajectory.transcription.accelerations import not_by_default
+from nsopt.trajectory.transcription.accelerations import why_not_by_default
 from nsopt.trajectory.transcription.base import Array, Transcription
 from nsopt.trajectory.transcription.collocation import Collocation
 from nsopt.trajectory.transcription.stepped import Stepped
@@ -51,7 +51,7 @@ def transcribe(task: Task, p: Array) -> Transcription:
     """Return the motion of a task as a program, for parameters p (np,) of its mechanism."""
     stated = task.dynamics, task.horizon, tuple(flattened(task.costs)), tuple(task.conditions)
     inputs, scheme = tuple(task.inputs), task.scheme
-    if scheme is None and not not_by_default(task.dynamics):
+    if scheme is None and not why_not_by_default(task.dynamics):
         return Collocation(*stated, inputs)
     relaxation = horizon_settings(task.solver).relaxation
     return Stepped(*stated, inputs, scheme or Variational(), p, relaxation)

@@ -19,7 +19,7 @@ from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimization import Optimization
 from nsopt.trajectory.smoothing.dry_friction import cost_of
 from nsopt.trajectory.smoothing.schedules import horizon_settings
-from nsopt.trajectory.transcription.accelerations import not_by_default
+from nsopt.trajectory.transcription.accelerations import why_not_by_default
 
 
 class GridSolve(NamedTuple):
@@ -67,7 +67,7 @@ class StepDefect(ErrorEstimate):
     """
 
     def check(self, optimization: Optimization) -> None:
-        why = not_by_default(optimization.dynamics)
+        why = why_not_by_default(optimization.dynamics)
         if optimization.scheme is not None:
             why = f"it is stated in steps of {type(optimization.scheme).__name__}"
         if why:

@@ -147,7 +147,8 @@ class StructuredProgram:
             schedules = (schedules[0][-1:], *schedules)
         exact = replace(case, p=np.append(p, schedules[0][-1]))
         trials: list[Trial] = []
-        # Bounds are kept at the cost of all rows: that does not tell which limit cannot be.
+        # Solvers keep simple bounds whatever other rows that costs, which does not tell the limit
+        # that cannot be kept: without a solution all are rows.
         for whole in (False, True) if self._split.rows.size else (False,):
             call = self._whole if whole else self._call
             path = Homotopy(schedules, start, start, self._settings.retries)

@@ -32,7 +32,7 @@ from nsopt.trajectory.smoothing.dry_friction import grid_creep
 from nsopt.trajectory.smoothing.step_bend import with_bend
 from nsopt.trajectory.smoothing.tie_breaker import with_less_tie
 from nsopt.trajectory.task import Task
-from nsopt.trajectory.transcription.accelerations import no_accelerations
+from nsopt.trajectory.transcription.accelerations import why_no_accelerations
 from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.transcription.collocation import Collocation
 
@@ -139,7 +139,7 @@ class PhaseProgram:
             guess = guess.placed(d, [*conditions, StartAt(before.last_posture)], parameters)
         task = Task(d, horizon, phase.costs, conditions, guess, inputs, parameters, solver=solver)
         guess = check_arguments(task)
-        if fault := no_accelerations(d):
+        if fault := why_no_accelerations(d):
             raise ValueError(f"{fault}: phases are of motions by polynomials{_remedy(d)}")
         p, earlier = d.values(parameters), () if before is None else before.in_modes
         impact = before is not None and closes(earlier, forces)

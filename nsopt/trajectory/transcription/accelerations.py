@@ -5,7 +5,7 @@ from __future__ import annotations
 from nsopt.mechanics import Dynamics
 
 
-def no_accelerations(d: Dynamics) -> str:
+def why_no_accelerations(d: Dynamics) -> str:
     """Return the reason why a mechanism has no independent accelerations; empty if it has."""
     if d.contact_names:
         return f"contact {d.contact_names[0]!r} has no acceleration"
@@ -18,9 +18,9 @@ def no_accelerations(d: Dynamics) -> str:
     return ""
 
 
-def not_by_default(d: Dynamics) -> str:
+def why_not_by_default(d: Dynamics) -> str:
     """Return why a mechanism does not move by polynomials unless in phases; empty if it does."""
-    if reason := no_accelerations(d):
+    if reason := why_no_accelerations(d):
         return reason
     if d.nq != d.nv:
         return "free bodies that turn and ball joints have coordinates of another kind"

@@ -30,7 +30,7 @@ from nsopt.simulation import losses_of_forces
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.returned import bounds_of, call_cost, call_costs, spans_of
-from nsopt.trajectory.transcription.accelerations import no_accelerations
+from nsopt.trajectory.transcription.accelerations import why_no_accelerations
 from nsopt.trajectory.transcription.accepted_steps import make_accepted_steps
 from nsopt.trajectory.transcription.base import Array, Index, TranscribedMotion, Transcription
 from nsopt.trajectory.transcription.rotations import off, turns_of
@@ -70,7 +70,7 @@ class Collocation(Transcription):
         super().__post_init__()
         if not self.creep:
             object.__setattr__(self, "creep", (0.0,) * len(self.dynamics.friction_joints))
-        fault = no_accelerations(self.dynamics)
+        fault = why_no_accelerations(self.dynamics)
         if fault:
             raise ValueError(f"{fault}: give optimize a scheme, Variational()")
         if self.horizon.h is not None or self.horizon.breaks:
