@@ -26,7 +26,8 @@ def defined(file):
 
 def test_each_line_names_a_function():
     lines = re.split(r"\n(?=\d+\. )", PAGE)[1:]
-    assert len(lines) >= 15
+    assert len(lines) >= 40
+    assert len(re.findall(r"\n## From ", PAGE)) == 3
     assert [line for line in lines if not STATED.search(line)] == []
     assert len(re.findall(r"\.py\)", PAGE)) == len(STATED.findall(PAGE))
 
