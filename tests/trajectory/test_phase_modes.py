@@ -178,8 +178,8 @@ def test_friction_in_space_is_within_its_cone():
             "its slip is 0.3 m/s, not zero",
         ),
         (
-            lambda d: slide(block(ContactLaw(restitution=0.5, friction=MU)), Sliding()),
-            "'floor' has restitution, phases have impacts without it",
+            lambda d: slide(block(ContactLaw(viscous=0.5, friction=MU)), Sliding()),
+            "'floor' has viscous, phases have dry friction",
         ),
         (lambda d: slide(block(ContactLaw()), Sticking()), "'floor' has no friction, so it cannot"),
     ],

@@ -89,6 +89,11 @@ class InMode(Condition):
         parts = [ca.densify(x) for x in (distance, opening, slip, *rates)]
         return ca.Function("motion", [m.t, m.q, m.v, m.a, m.p], parts, {"cse": True})
 
+    @property
+    def slips(self) -> bool:
+        """Whether the contact has friction."""
+        return bool(self.motion.numel_out(SLIP))
+
     @cached_property
     def impulse(self) -> ca.Function:
         """(q, p, impulses (n,)) -> generalized impulse (nv,) [N s, N m s], and its cone.
@@ -107,6 +112,15 @@ class InMode(Condition):
         still = [ca.substitute(x, m.v, ca.SX.zeros(m.v.numel())) for x in (total, rows)]
         return ca.Function("impulse", [m.q, m.p, given], [ca.densify(x) for x in still])
 
+    @cached_property
+    def gap_forces(self) -> ca.Function:
+        """(q, p, inputs (n,)) -> normal forces (g,) and friction (k,) of its gaps [N]."""
+        m = sample(self.dynamics)
+        gaps, given = self.forces.contact.gaps(m.state), ca.SX.sym("given", len(self.forces.inputs))
+        parts = self.forces.of_unknowns(m.state, gaps, given)
+        values = [ca.vertcat(ca.SX(0, 1), *parts[i::2]) for i in (0, 1)]
+        return ca.Function("gap_forces", [m.q, m.p, given], [ca.densify(x) for x in values])
+
     def of(self, m: NodeSample) -> ContactMotion:
         """Return the motion of the contact."""
         return ContactMotion(*self.motion(m.t, m.q, m.v, m.a, m.p))
@@ -114,31 +128,31 @@ class InMode(Condition):
     def along(self, m: NodeSample) -> list[Bound]:
         name, mode, x = self.forces.name, self.forces.mode, self.of(m)
         if not mode.closed:
-            return [_not_negative(f"gap of {name}", x.distance)]
+            return [not_negative(f"gap of {name}", x.distance)]
         given = ca.vertcat(*(m.input(i) for i in self.forces.inputs))
         within, gaps = self.impulse(m.q, m.p, given)[1], x.distance.numel()
         bounds = [
-            _not_negative(f"force of {name}", within[:gaps]),
-            _not_negative(f"friction of {name} within its cone", within[gaps:]),
+            not_negative(f"force of {name}", within[:gaps]),
+            not_negative(f"friction of {name} within its cone", within[gaps:]),
         ]
         if isinstance(mode, Sliding):
-            bounds.append(_not_negative(f"slip of {name}", mode.sign * x.slip))
+            bounds.append(not_negative(f"slip of {name}", mode.sign * x.slip))
         return [b for b in bounds if b.value.numel()]
 
     def during(self, m: NodeSample) -> list[Span]:
         if not self.forces.mode.closed:
             return []
         x, name = self.of(m), self.forces.name
-        bounds = [_zero(f"{name} stays closed", x.opening_rate)]
+        bounds = [zero(f"{name} stays closed", x.opening_rate)]
         if self.forces.mode.sticks:
-            bounds.append(_zero(f"{name} sticks", x.slip_rate))
+            bounds.append(zero(f"{name} sticks", x.slip_rate))
         return [Span(0.0, 1 - 1 / self.steps, bounds)]
 
     def last_middle(self, m: NodeSample) -> list[Bound]:
         """Return the bounds in the middle of the last step."""
         if self.left or not self.forces.mode.sticks:
             return []
-        return [_zero(f"{self.forces.name} rests in its last step", self.of(m).slip)]
+        return [zero(f"{self.forces.name} rests in its last step", self.of(m).slip)]
 
     def start(self, m: NodeSample) -> list[Bound]:
         return self._keep_closed(m, self.start_with)
@@ -155,7 +169,7 @@ class InMode(Condition):
             (ends.opening, f"{name} does not open", x.opening),
             (ends.slip and self.forces.mode.sticks, f"{name} does not slip", x.slip),
         )
-        return [_zero(label, value) for holds, label, value in rows if holds]
+        return [zero(label, value) for holds, label, value in rows if holds]
 
 
 class GivenState(NamedTuple):
@@ -226,10 +240,10 @@ class UnitAtStart(Condition):
         return (cls(free),) if free else ()
 
 
-def closes(before: Sequence[InMode], forces: Sequence[ModeForces]) -> bool:
-    """Return whether contacts close that were open in the phase before."""
+def find_closing(before: Sequence[InMode], forces: Sequence[ModeForces]) -> list[str]:
+    """Return the names of contacts that close and were open in the phase before."""
     were = {x.forces.name for x in before if x.forces.mode.closed}
-    return any(x.mode.closed and x.name not in were for x in forces)
+    return [x.name for x in forces if x.mode.closed and x.name not in were]
 
 
 def contacts_in_modes(
@@ -239,6 +253,7 @@ def contacts_in_modes(
     known: tuple[GivenState, GivenState],
     before: Sequence[InMode],
     p: Array,
+    struck: bool,
 ) -> tuple[InMode, ...]:
     """Return the conditions on a phase that its contacts are.
 
@@ -254,8 +269,10 @@ def contacts_in_modes(
         Those of the phase before, which its end already meets; none of the first.
     p : (np,)
         Parameters.
+    struck : bool
+        Whether the phase begins with an impact.
     """
-    struck, were = bool(before) and closes(before, forces), {x.forces.name: x for x in before}
+    were = {x.forces.name: x for x in before}
     found = []
     for x in forces:
         mode = InMode(d, x, Ends(True, True, True), Ends(True, True, True), steps)
@@ -273,11 +290,13 @@ def contacts_in_modes(
     return tuple(found)
 
 
-def _zero(label: str, value: ca.SX) -> Bound:
+def zero(label: str, value: ca.SX) -> Bound:
+    """Return the bound of a value (n,) that is zero."""
     none = np.zeros(value.numel())
     return Bound(label, value, none, none)
 
 
-def _not_negative(label: str, value: ca.SX) -> Bound:
+def not_negative(label: str, value: ca.SX) -> Bound:
+    """Return the bound of a value (n,) that is not below zero."""
     n = value.numel()
     return Bound(label, value, np.zeros(n), np.full(n, np.inf))

@@ -6,6 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import casadi as ca
@@ -181,6 +182,17 @@ CONE = 1e-6
 """Rounding of the tip of the cone of friction in space [N, N s]."""
 
 
+def name_gaps(contact: str, gaps: int) -> list[str]:
+    """Return the names of the gaps of a contact, of which those of its inputs are made."""
+    word = re.sub(r"\W", "_", contact)
+    return [word if gaps == 1 else f"{word}_{k}" for k in range(gaps)]
+
+
+def name_normal(gap: str) -> str:
+    """Return the name of the input that is the normal force of a gap."""
+    return f"{gap}_normal"
+
+
 def sample(d: Dynamics) -> NodeSample:
     """Return a sample of symbols, of which p is that of a mechanism."""
     t, p = ca.SX.sym("t"), ca.SX.sym("p", len(d.parameters))
@@ -222,7 +234,15 @@ def with_modes(
     for name in known:
         if name not in modes:
             raise ValueError(f"modes leave out contact {name!r}: give it Open(), if it is open")
-    held = {name: _forces(d, contact, modes[name], inputs) for name, contact in known.items()}
+    return _with_modes(d, tuple(modes[name] for name in known), tuple(inputs))
+
+
+@lru_cache(maxsize=16)  # phases of one motion have few modes, a search for their order many phases
+def _with_modes(
+    d: Dynamics, modes: tuple[ContactMode, ...], inputs: tuple[str, ...]
+) -> tuple[Dynamics, tuple[ModeForces, ...]]:
+    pairs = zip(d.contacts, modes, strict=True)
+    held = {x.name: forces_of(d, x, mode, inputs) for x, mode in pairs}
     _check_names(d, held.values())
     elements = [held.get(x.name, x) for x in d.elements]
     return assemble(d.mechanism, elements, d.gravity), tuple(held.values())
@@ -241,7 +261,9 @@ def _check_names(d: Dynamics, forces: Iterable[ModeForces]) -> None:
             owners[name] = f"one of contact {x.name!r}"
 
 
-def _forces(d: Dynamics, contact: Contact, mode: ContactMode, inputs: Sequence[str]) -> ModeForces:
+def forces_of(
+    d: Dynamics, contact: Contact, mode: ContactMode, inputs: Sequence[str]
+) -> ModeForces:
     """Return the forces of a contact, which fits its mode."""
     if contact.name in {x.name for x in d.mechanism.joints}:
         raise ValueError(
@@ -262,13 +284,12 @@ def _forces(d: Dynamics, contact: Contact, mode: ContactMode, inputs: Sequence[s
                 f"contact {contact.name!r} moves with the input {parameter.name!r}, whose rate no "
                 "phase knows: give what moves a joint with an actuator, or give optimize a scheme"
             )
-    for law, what in (("restitution", "impacts without it"), ("viscous", "dry friction")):
-        for gap in gaps if mode.closed else []:
-            if float(number(getattr(gap.law, law))) != 0:
-                raise ValueError(
-                    f"contact {contact.name!r} has {law}, phases have {what}: give its ContactLaw "
-                    f"{law}=0, or give optimize a scheme"
-                )
+    for gap in gaps if mode.closed else []:
+        if float(number(gap.law.viscous)) != 0:
+            raise ValueError(
+                f"contact {contact.name!r} has viscous, phases have dry friction: give its "
+                "ContactLaw viscous=0, or give optimize a scheme"
+            )
     slips = [gap.slip.numel() for gap in gaps]
     if mode.sticks and not all(slips):
         raise ValueError(
@@ -280,9 +301,8 @@ def _forces(d: Dynamics, contact: Contact, mode: ContactMode, inputs: Sequence[s
             f"contact {contact.name!r} slips in two directions, Sliding() is for one: state it "
             "with planar=True, or give it Sticking()"
         )
-    word = re.sub(r"\W", "_", contact.name)
-    names = [word if len(gaps) == 1 else f"{word}_{k}" for k in range(len(gaps))]
-    normal = tuple(Parameter(f"{x}_normal", 0.0) for x in names) if mode.closed else ()
+    names = name_gaps(contact.name, len(gaps))
+    normal = tuple(Parameter(name_normal(x), 0.0) for x in names) if mode.closed else ()
     tangential = [
         Parameter(f"{x}_friction" + (f"_{'xy'[i]}" if n > 1 else ""), 0.0)
         for x, n in zip(names, slips, strict=True)

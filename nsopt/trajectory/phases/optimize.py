@@ -2,44 +2,38 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import replace
-from itertools import pairwise
-from time import perf_counter
 
 import numpy as np
 
-from nsopt.interrupt import interruptible, suspend_interrupts
-from nsopt.mpcc import (
-    Point,
-    Settings,
-    Solution,
-    Solver,
-)
+from nsopt.interrupt import suspend_interrupts
+from nsopt.mpcc import Point, Settings, Solution, Solver
 from nsopt.result import Result
 from nsopt.trajectory.assessment import add_simulation, fault, figures
-from nsopt.trajectory.conditions import EndAt, StartAt
 from nsopt.trajectory.diagnosis import LeastViolation
 from nsopt.trajectory.optimality import what_it_is
-from nsopt.trajectory.optimum import load_xarray, record
-from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
+from nsopt.trajectory.optimum import record
+from nsopt.trajectory.phases.phase import MotionPhase
 from nsopt.trajectory.phases.program import LinkedPhases
-from nsopt.trajectory.phases.recorded_modes import in_given_modes, record_modes, tell_slide
+from nsopt.trajectory.phases.recorded_modes import (
+    in_given_modes,
+    losses_of_impact,
+    record_modes,
+    tell_slide,
+)
 from nsopt.trajectory.phases.result import PhasedResult
-from nsopt.trajectory.phases.search import PhasesProgram
-from nsopt.trajectory.programs import program_settings, suit_solver
-from nsopt.trajectory.search import PLAN_OF_PHASES, KeptMotion, MotionSearch
+from nsopt.trajectory.phases.solve import SAME, SolvedPhases, solve_phases
+from nsopt.trajectory.search import KeptMotion
 from nsopt.trajectory.smoothing.tie_breaker import record_tie
-from nsopt.trajectory.transcription.base import Array
-
-SAME = 1e-9
-"""Difference of coordinates of one posture [rad, m]."""
+from nsopt.trajectory.transcription.base import Array, TranscribedMotion
 
 
 def optimize_phases(
     phases: Sequence[MotionPhase],
     *,
     duration: float | tuple[float, float] = (0.0, np.inf),
+    borders: Sequence[float | None] = (),
     solver: Solver | None = None,
     verify: bool = False,
     title: str = "optimum",
@@ -54,9 +48,12 @@ def optimize_phases(
     Parameters
     ----------
     phases : sequence of MotionPhase
-        Two or more, of mechanisms with the same coordinates.
+        Of mechanisms with the same coordinates.
     duration : float or (float, float) [s]
         Of all phases together, given or within bounds.
+    borders : sequence of float or None
+        Shares of that duration at which the first, the second phase, and so on end; None, as those
+        that are left out, where that is free.
     solver : Solver, optional
     verify : bool
         Whether each phase is simulated from its start by the compiled stepper, under its inputs and
@@ -75,32 +72,24 @@ def optimize_phases(
     KeyboardInterrupt
         After Ctrl-C before the solver has begun.
     """
-    begin, solver = perf_counter(), solver or Solver()
-    with interruptible():
-        linked = LinkedPhases(_programs(phases, solver), _bounds(phases, duration))
-        # Without a homotopy: phases have the speeds up to which friction is smoothed of their own.
-        settings = program_settings(linked.phases[0].transcription, solver)
-        settings = replace(settings, schedules=(((),),))
-        steps = sum(x.phase.horizon.steps for x in linked.phases)
-        suited, start = suit_solver(solver, steps, often=False), linked.start()
-        now = PhasesProgram.of(linked, suited, settings)
-        begun = Point.cold(start, len(now.nlp.lower))
-        search = MotionSearch[PhasesProgram](PLAN_OF_PHASES, begun, settings.schedules)
-        load_xarray()
+    solved = solve_phases(phases, duration, borders, solver or Solver())
+    return record_phases(solved, verify, title)
+
+
+def record_phases(solved: SolvedPhases, verify: bool, title: str) -> PhasedResult:
+    """Return the results of phases that are solved; arguments as of `optimize_phases`."""
+    linked, solution, kept, solver = solved.linked, solved.solution, solved.kept, solved.solver
     with suspend_interrupts("stopping after this iteration; the best motion so far is kept"):
-        built = perf_counter() - begin
-        found, _ = search.run(now)
-        linked, kept, solution = found.program.linked, found.kept, search.complete(found.end)
-        attrs = {"title": title, "solver": repr(solver), "compile_time": built}
+        attrs = {"title": title, "solver": repr(solver), "compile_time": solved.seconds}
         known = solution.ok or solution.interrupted
         least = None if known else linked.least_violation(solution.x)
         results = [
-            _record(linked, k, solution, kept, start, settings, solver, attrs, least)
-            for k in range(len(phases))
+            _record(linked, k, solution, kept, solved.start, solved.settings, solver, attrs, least)
+            for k in range(len(linked.phases))
         ]
         if verify and not solution.interrupted:
             results = [_simulate(linked, k, solution, x) for k, x in enumerate(results)]
-        worst_first = sorted(range(len(phases)), key=lambda k: -_violation(linked, k, solution))
+        worst_first = sorted(range(len(results)), key=lambda k: -_violation(linked, k, solution))
         labels = [x.label for x in linked.phases]
         why = [f"{labels[k]}: {x}" for k in worst_first if (x := results[k].stop_reason)]
         why += _apart(linked, solution)
@@ -112,65 +101,6 @@ def optimize_phases(
         if not (why or solution.ok):
             why = [solution.status.reason]
         return PhasedResult(results, labels, "\n".join(why))
-
-
-def _programs(phases: Sequence[MotionPhase], solver: Solver) -> list[PhaseProgram]:
-    """Return the programs of the phases, which fit each other."""
-    for phase in phases:
-        if not isinstance(phase, MotionPhase):
-            raise TypeError(f"phases of optimize_phases must be MotionPhase, got {phase!r}")
-    if len(phases) < 2:
-        raise ValueError(f"phases of optimize_phases must be two or more, got {len(phases)}")
-    programs: list[PhaseProgram] = []
-    for k, phase in enumerate(phases):
-        label = f"phase {k}" + (f" ({phase.name})" if phase.name else "")
-        before = programs[-1] if programs else None
-        if before is not None:
-            _check_coordinates(before, phase, label)
-        programs.append(PhaseProgram.of(phase, label, before, solver))
-    for before, after in pairwise(programs):
-        _check_border(before, after)
-    return programs
-
-
-def _check_coordinates(before: PhaseProgram, phase: MotionPhase, label: str) -> None:
-    """Refuse a phase whose coordinates are not those of the one before."""
-    names = before.phase.dynamics.q_names
-    if phase.dynamics.q_names != names:
-        raise ValueError(
-            f"{label} has the coordinates {', '.join(phase.dynamics.q_names)}, {before.label} has "
-            f"{', '.join(names)}: give mechanisms with the same ones"
-        )
-
-
-def _check_border(before: PhaseProgram, after: PhaseProgram) -> None:
-    """Refuse a phase that is to begin elsewhere than the one before ends."""
-    ends = [x for x in before.phase.conditions if isinstance(x, EndAt)]
-    starts = [x for x in after.phase.conditions if isinstance(x, StartAt)]
-    for end in ends:
-        for start in starts:
-            a, b = end.coordinates(before.phase.dynamics), start.coordinates(after.phase.dynamics)
-            off = np.abs(a - b)
-            if np.nanmax(off, initial=0.0) > SAME:
-                k = int(np.nanargmax(off))
-                raise ValueError(
-                    f"{before.label} ends with {before.phase.dynamics.q_names[k]} at {a[k]:.6g}, "
-                    f"{after.label} starts with {b[k]:.6g}: leave one of them out"
-                )
-
-
-def _bounds(
-    phases: Sequence[MotionPhase], duration: float | tuple[float, float]
-) -> tuple[float, float]:
-    """Return least and greatest duration of all phases, which those of each can add up to."""
-    low, high = duration if isinstance(duration, tuple) else (duration, duration)
-    least, most = (sum(x.horizon.bounds[k] for x in phases) for k in (0, 1))
-    if not low <= high or low > most or high < least:
-        raise ValueError(
-            f"duration of optimize_phases is {low:g} to {high:g} s, those of the phases add up to "
-            f"{least:g} to {most:g} s: change one of them"
-        )
-    return (float(low) if low > least else -np.inf), (float(high) if high < most else np.inf)
 
 
 def _record(
@@ -194,6 +124,7 @@ def _record(
     violated = _violation(linked, k, solution)
     limit = min(settings.tolerances.equality, settings.tolerances.inequality)
     mine_alone = None if least is None else least.of_part(linked.rows[k], k)
+    struck = solution.x[linked.impulses[k]]
     why = ""
     if violated > limit:
         why = fault(x, own.nlp, part, motion, p, settings.tolerances, mine_alone)
@@ -208,7 +139,8 @@ def _record(
             "title": f"{attrs['title']}, {own.label}",
             **figures(x, own.nlp, own.costs, part, begun, p),
             **record_tie(own.tie),
-            **record_modes(own, part.x, solution.x[linked.impulses[k]]),
+            **record_modes(own, part.x, struck),
+            **_losses(linked, k, solution, motion),
             "stationarity": what_it_is(x, settings, solution),
             **({} if mine is None else mine.attrs),
             "stop_reason": why
@@ -218,6 +150,18 @@ def _record(
         },
     )
     return in_given_modes(result, own.in_modes)
+
+
+def _losses(
+    linked: LinkedPhases, k: int, solution: Solution, motion: TranscribedMotion
+) -> dict[str, str]:
+    """Return as an attribute what contacts take in the impact at the start of a phase [J]."""
+    struck = solution.x[linked.impulses[k]]
+    if not struck.size:
+        return {}
+    before = linked.phases[k - 1].transcription.trajectory(solution.x[linked.unknowns[k - 1]])[0]
+    state = motion.nodes.q[0], before.v[-1], motion.nodes.v[0]
+    return {"impact_loss": json.dumps(losses_of_impact(linked.phases[k], *state, struck))}
 
 
 def _simulate(linked: LinkedPhases, k: int, solution: Solution, result: Result) -> Result:

@@ -23,10 +23,11 @@ from nsopt.trajectory.phases.mode_conditions import (
     GivenState,
     InMode,
     UnitAtStart,
-    closes,
     contacts_in_modes,
+    find_closing,
 )
 from nsopt.trajectory.phases.modes import ContactMode, with_modes
+from nsopt.trajectory.phases.strikes import Strike, check_rebounds, find_strikes
 from nsopt.trajectory.programs import add_small_costs
 from nsopt.trajectory.smoothing.dry_friction import grid_creep
 from nsopt.trajectory.smoothing.step_bend import with_bend
@@ -63,6 +64,9 @@ class MotionPhase:
         What each contact does throughout the phase: `Open`, `Sticking` or `Sliding`. Contacts that
         close where a phase begins close by an impact without restitution, in which friction
         impulses are within the cone too.
+    strikes : mapping of name to ContactMode
+        Contacts that strike where the phase begins and are open after it, by Newton's law of impact
+        with their restitution; `Sliding` or `Sticking` is what they do during the impact.
     """
 
     dynamics: Dynamics
@@ -74,6 +78,7 @@ class MotionPhase:
     parameters: Mapping[str, float] | None = None
     name: str = ""
     modes: Mapping[str, ContactMode] = field(default_factory=dict)
+    strikes: Mapping[str, ContactMode] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +98,10 @@ class PhaseProgram:
         The tie-breaker among its costs.
     in_modes : sequence of InMode
         Its contacts.
+    strikes : sequence of Strike
+        Contacts that strike where it begins, and are open after it.
     impact : bool
-        Whether contacts close where it begins.
+        Whether contacts close or strike where it begins.
     """
 
     phase: MotionPhase
@@ -106,6 +113,7 @@ class PhaseProgram:
     nlp: StructuredNlp
     tie: Smoothness | None
     in_modes: tuple[InMode, ...]
+    strikes: tuple[Strike, ...]
     impact: bool
 
     @classmethod
@@ -132,7 +140,7 @@ class PhaseProgram:
         d, horizon, inputs, parameters = (
             getattr(phase, x) for x in ("dynamics", "horizon", "inputs", "parameters")
         )
-        d, forces = with_modes(d, phase.modes, inputs)
+        stated, (d, forces) = d, with_modes(d, phase.modes, inputs)
         inputs = (*inputs, *(name for x in forces for name in x.inputs))
         conditions, guess = tuple(phase.conditions), phase.guess
         if before is not None and isinstance(guess, Guess):
@@ -142,9 +150,14 @@ class PhaseProgram:
         if fault := why_no_accelerations(d):
             raise ValueError(f"{fault}: phases are of motions by polynomials{_remedy(d)}")
         p, earlier = d.values(parameters), () if before is None else before.in_modes
-        impact = before is not None and closes(earlier, forces)
+        strikes = find_strikes(stated, d, phase.strikes, horizon.steps)
+        if strikes and before is None:
+            raise ValueError("no contact strikes where the first phase begins: state it at rest")
+        closing = find_closing(earlier, forces) if before is not None else []
+        impact = bool(closing or strikes)
         known = _find_known(d, phase, before, impact)
-        in_modes = contacts_in_modes(d, forces, horizon.steps, known, earlier, p)
+        in_modes = contacts_in_modes(d, forces, horizon.steps, known, earlier, p, impact)
+        check_rebounds([x for x in in_modes if x.forces.name in closing], p)
         unit = () if before is not None else UnitAtStart.of_free(d, known[0])
         conditions = (*conditions, *unit, *in_modes)
         costs = tuple(flattened(phase.costs))
@@ -155,12 +168,19 @@ class PhaseProgram:
         transcription, nlp, tie = add_small_costs(
             transcription, guess, p, lambda x: _program(x, in_modes)
         )
-        return cls(phase, label, p, guess, statement, transcription, nlp, tie, in_modes, impact)
+        made = phase, label, p, guess, statement, transcription, nlp, tie, in_modes
+        return cls(*made, strikes, impact)
 
     @property
     def closed(self) -> dict[str, InMode]:
         """The contacts that are closed, by name."""
         return {x.forces.name: x for x in self.in_modes if x.forces.mode.closed}
+
+    @property
+    def striking(self) -> dict[str, InMode]:
+        """The contacts with an impulse where it begins, by name."""
+        struck = {x.contact.forces.name: x.contact for x in self.strikes}
+        return {**self.closed, **struck} if self.impact else {}
 
     def with_less_tie(self, terms: Array) -> PhaseProgram:
         """Return the phase with a tie-breaker that decides between equals alone.

@@ -25,10 +25,14 @@ class LinkedPhases:
     phases : sequence of PhaseProgram
     duration : (float, float) [s]
         Least and greatest duration of all together.
+    borders : sequence of float or None
+        Shares of that duration at which phases end, None where that is free; of none that follows
+        those given.
     """
 
     phases: Sequence[PhaseProgram]
     duration: tuple[float, float]
+    borders: Sequence[float | None] = ()
 
     @cached_property
     def unknowns(self) -> list[slice]:
@@ -48,10 +52,7 @@ class LinkedPhases:
     @cached_property
     def impulses(self) -> list[slice]:
         """The unknown impulses at the start of each phase, after the unknowns of all phases."""
-        counts = [
-            sum(len(y.forces.inputs) for y in x.closed.values()) if x.impact else 0
-            for x in self.phases
-        ]
+        counts = [sum(len(y.forces.inputs) for y in x.striking.values()) for x in self.phases]
         end = self.unknowns[-1].stop
         return [slice(end + x.start, end + x.stop) for x in _slices(counts)]
 
@@ -97,6 +98,8 @@ class LinkedPhases:
         """The program; the rows that link phases come last."""
         blocks = [block for k in range(len(self.phases)) for block in self._blocks_of(k)]
         blocks += [self._link(k) for k in range(1, len(self.phases))]
+        given = [(k, share) for k, share in enumerate(self.borders) if share is not None]
+        blocks += [self._place_border(k, share) for k, share in given]
         if np.isfinite(self.duration).any():
             blocks.append(self._total())
         return StructuredNlp(blocks, self.impulses[-1].stop, len(self.parameters))
@@ -162,6 +165,10 @@ class LinkedPhases:
             bounds = [Bound("link of phases", ca.vertcat(off[: d.nq], balance), still, still)]
             m = impulse[1].numel()
             bounds += [Bound("impulse in its cone", impulse[1], np.zeros(m), np.full(m, np.inf))]
+            came, left = w[d.nq : n], w[n + d.nq : 2 * n]
+            given = own[: len(after.dynamics.parameters)]
+            for strike in self.phases[k].strikes:
+                bounds += strike.bounds(first, came, left, given)
         columns = np.concatenate([*(state + end for end in ends), struck])[None]
         return self._coupling("linked", w, bounds, columns, p)
 
@@ -170,7 +177,7 @@ class LinkedPhases:
         own = self.phases[k]
         numbers = p[_slices([len(x.numbers) for x in self.phases])[k]][: len(own.p)]
         total, rows, at = ca.SX.zeros(own.transcription.dynamics.nv), [ca.SX(0, 1)], 0
-        for x in own.closed.values():
+        for x in own.striking.values():
             n = len(x.forces.inputs)
             part, within = x.impulse(q, numbers, impulses[at : at + n])
             total, rows, at = total + part, [*rows, within], at + n
@@ -183,6 +190,15 @@ class LinkedPhases:
         total = Bound("duration of all phases", ca.sum1(w), np.array([low]), np.array([high]))
         p = ca.SX.sym("p", len(self.parameters))
         return self._coupling("total", w, [total], columns, p)
+
+    def _place_border(self, k: int, share: float) -> ConstraintBlock:
+        """Return the equation that phase k ends at a share of the duration of all."""
+        columns = np.array([[own.stop - 1 for own in self.unknowns]])
+        w, zero = ca.SX.sym("w", len(self.phases)), np.zeros(1)
+        off = ca.sum1(w[: k + 1]) - share * ca.sum1(w)
+        bounds = [Bound(f"end of {self.phases[k].label}", off, zero, zero)]
+        p = ca.SX.sym("p", len(self.parameters))
+        return self._coupling("border", w, bounds, columns, p)
 
     def _coupling(
         self, name: str, w: ca.SX, bounds: Sequence[Bound], columns: Array, p: ca.SX

@@ -27,7 +27,7 @@ def record_modes(phase: PhaseProgram, x: Array, impulses: Array) -> dict[str, An
     x : (n,)
         Its unknowns.
     impulses : (k,) [N s]
-        Of the contacts that are closed, one after another; none without an impact.
+        Of the contacts that strike, one after another; none without an impact.
     """
     if not phase.in_modes:
         return {}
@@ -39,10 +39,33 @@ def record_modes(phase: PhaseProgram, x: Array, impulses: Array) -> dict[str, An
         left = np.array([_find_left(phase, y, x) for y in closed.values()])
         attrs["modes_gap"], attrs["modes_slip"] = (float(z) for z in left.max(axis=0))
     if impulses.size:
-        ends = np.cumsum([len(y.forces.inputs) for y in closed.values()])[:-1]
-        parts = zip(closed, np.split(impulses, ends), strict=True)
+        struck = phase.striking
+        ends = np.cumsum([len(y.forces.inputs) for y in struck.values()])[:-1]
+        parts = zip(struck, np.split(impulses, ends), strict=True)
         attrs["impact"] = json.dumps({name: part.tolist() for name, part in parts})
     return attrs
+
+
+def losses_of_impact(
+    phase: PhaseProgram, q: Array, before: Array, after: Array, impulses: Array
+) -> dict[str, float]:
+    """Return the energy that each contact takes in the impact at the start of a phase [J].
+
+    Parameters
+    ----------
+    phase : PhaseProgram
+    q : (nq,)
+    before, after : (nv,)
+        Velocities.
+    impulses : (k,) [N s]
+        As of `recorded_modes`.
+    """
+    found, at = {}, 0
+    for name, x in phase.striking.items():
+        n = len(x.forces.inputs)
+        total = np.asarray(x.impulse(q, phase.p, impulses[at : at + n])[0]).ravel()
+        found[name], at = -float(total @ (before + after)) / 2, at + n
+    return found
 
 
 def in_given_modes(result: Result, in_modes: Sequence[InMode]) -> Result:

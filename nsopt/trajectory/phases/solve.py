@@ -1,0 +1,159 @@
+"""The program of phases stated and solved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from time import perf_counter
+
+import numpy as np
+
+from nsopt.interrupt import interruptible, suspend_interrupts
+from nsopt.mpcc import Point, Settings, Solution, Solver
+from nsopt.trajectory.conditions import EndAt, StartAt
+from nsopt.trajectory.optimum import load_xarray
+from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
+from nsopt.trajectory.phases.program import LinkedPhases
+from nsopt.trajectory.phases.search import PhasesProgram
+from nsopt.trajectory.programs import program_settings, suit_solver
+from nsopt.trajectory.search import PLAN_OF_PHASES, KeptMotion, MotionSearch, Plan
+from nsopt.trajectory.transcription.base import Array
+
+SAME = 1e-9
+"""Difference of coordinates of one posture [rad, m]."""
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedPhases:
+    """A solution of the program of phases.
+
+    Attributes
+    ----------
+    linked : LinkedPhases
+    solution : Solution
+    kept : KeptMotion or None
+        What is known of its limits between nodes.
+    start : (n,)
+        The unknowns of the guesses.
+    settings : Settings
+    solver : Solver
+    seconds : float
+        In which the program was stated.
+    """
+
+    linked: LinkedPhases
+    solution: Solution
+    kept: KeptMotion | None
+    start: Array
+    settings: Settings
+    solver: Solver
+    seconds: float
+
+    @property
+    def borders(self) -> Array:
+        """Times at which phases begin, and that at which the last ends, (phases + 1,) [s]."""
+        lengths = [self.solution.x[own.stop - 1] for own in self.linked.unknowns]
+        borders: Array = np.cumsum([0.0, *lengths])
+        return borders
+
+
+def solve_phases(
+    phases: Sequence[MotionPhase],
+    duration: float | tuple[float, float],
+    borders: Sequence[float | None],
+    solver: Solver,
+    plan: Plan[PhasesProgram] = PLAN_OF_PHASES,
+) -> SolvedPhases:
+    """Return what the plan comes to; arguments and errors as of `optimize_phases`."""
+    begin = perf_counter()
+    with interruptible():
+        programs = _programs(phases, solver)
+        given = _bounds(phases, duration), _check_borders(phases, borders)
+        linked = LinkedPhases(programs, *given)
+        # Without a homotopy: phases have the speeds up to which friction is smoothed of their own.
+        settings = program_settings(linked.phases[0].transcription, solver)
+        settings = replace(settings, schedules=(((),),))
+        steps = sum(x.phase.horizon.steps for x in linked.phases)
+        suited, start = suit_solver(solver, steps, often=False), linked.start()
+        now = PhasesProgram.of(linked, suited, settings)
+        begun = Point.cold(start, len(now.nlp.lower))
+        search = MotionSearch[PhasesProgram](plan, begun, settings.schedules)
+        load_xarray()
+    with suspend_interrupts("stopping after this iteration; the best motion so far is kept"):
+        seconds = perf_counter() - begin
+        found, _ = search.run(now)
+        solution, linked = search.complete(found.end), found.program.linked
+        return SolvedPhases(linked, solution, found.kept, start, settings, solver, seconds)
+
+
+def _programs(phases: Sequence[MotionPhase], solver: Solver) -> list[PhaseProgram]:
+    """Return the programs of the phases, which fit each other."""
+    for phase in phases:
+        if not isinstance(phase, MotionPhase):
+            raise TypeError(f"phases of optimize_phases must be MotionPhase, got {phase!r}")
+    if not phases:
+        raise ValueError("phases of optimize_phases must be one or more, got none")
+    programs: list[PhaseProgram] = []
+    for k, phase in enumerate(phases):
+        label = f"phase {k}" + (f" ({phase.name})" if phase.name else "")
+        before = programs[-1] if programs else None
+        if before is not None:
+            _check_coordinates(before, phase, label)
+        programs.append(PhaseProgram.of(phase, label, before, solver))
+    for before, after in pairwise(programs):
+        _check_border(before, after)
+    return programs
+
+
+def _check_coordinates(before: PhaseProgram, phase: MotionPhase, label: str) -> None:
+    """Refuse a phase whose coordinates are not those of the one before."""
+    names = before.phase.dynamics.q_names
+    if phase.dynamics.q_names != names:
+        raise ValueError(
+            f"{label} has the coordinates {', '.join(phase.dynamics.q_names)}, {before.label} has "
+            f"{', '.join(names)}: give mechanisms with the same ones"
+        )
+
+
+def _check_border(before: PhaseProgram, after: PhaseProgram) -> None:
+    """Refuse a phase that is to begin elsewhere than the one before ends."""
+    ends = [x for x in before.phase.conditions if isinstance(x, EndAt)]
+    starts = [x for x in after.phase.conditions if isinstance(x, StartAt)]
+    for end in ends:
+        for start in starts:
+            a, b = end.coordinates(before.phase.dynamics), start.coordinates(after.phase.dynamics)
+            off = np.abs(a - b)
+            if np.nanmax(off, initial=0.0) > SAME:
+                k = int(np.nanargmax(off))
+                raise ValueError(
+                    f"{before.label} ends with {before.phase.dynamics.q_names[k]} at {a[k]:.6g}, "
+                    f"{after.label} starts with {b[k]:.6g}: leave one of them out"
+                )
+
+
+def _bounds(
+    phases: Sequence[MotionPhase], duration: float | tuple[float, float]
+) -> tuple[float, float]:
+    """Return least and greatest duration of all phases, which those of each can add up to."""
+    low, high = duration if isinstance(duration, tuple) else (duration, duration)
+    least, most = (sum(x.horizon.bounds[k] for x in phases) for k in (0, 1))
+    if not low <= high or low > most or high < least:
+        raise ValueError(
+            f"duration of optimize_phases is {low:g} to {high:g} s, those of the phases add up to "
+            f"{least:g} to {most:g} s: change one of them"
+        )
+    return (float(low) if low > least else -np.inf), (float(high) if high < most else np.inf)
+
+
+def _check_borders(
+    phases: Sequence[MotionPhase], borders: Sequence[float | None]
+) -> Sequence[float | None]:
+    """Return shares of the duration at which phases end, which rise from zero to one."""
+    given = [0.0, *(x for x in borders if x is not None), 1.0]
+    if len(borders) >= len(phases) or not (np.diff(given) > 0).all():
+        raise ValueError(
+            f"borders of optimize_phases are {list(borders)}: give shares of the duration between "
+            f"0 and 1 that rise, or None, for at most {len(phases) - 1} ends of phases"
+        )
+    return borders
