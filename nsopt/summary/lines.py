@@ -174,6 +174,13 @@ def grid_error(attrs: Mapping[str, Any]) -> str:
 
 def describe_given_modes(attrs: Mapping[str, Any]) -> list[Row]:
     """Return the modes of contacts of a phase, what they leave, and impulses at its start."""
+    if "contact_sequence" in attrs:
+        changes = ", ".join(f"{t:.5g}" for t in np.atleast_1d(attrs["borders"])[1:-1])
+        when = f"change at {changes} s" if changes else "do not change"
+        in_steps = f"in steps the objective is {attrs['objective_in_steps']:.6g}"
+        return [("contacts", attrs["contact_sequence"]), ("", f"{when}; {in_steps}")]
+    if why := attrs.get("not_exact"):
+        return [("contacts", f"in steps alone: {why}")]
     if "modes" not in attrs:
         return []
     stated = json.loads(attrs["modes"])

@@ -57,6 +57,7 @@ from nsopt.trajectory.costs import (
     flattened,
 )
 from nsopt.trajectory.diagnosis import Scaling
+from nsopt.trajectory.exact import EXACT_CONTACTS, ContactPhase, ExactContacts
 from nsopt.trajectory.grid_error import measure_grid_error
 from nsopt.trajectory.guesses import (
     Earlier,
@@ -126,6 +127,7 @@ from nsopt.trajectory.smoothing.schedules import (
 __all__ = [
     "DAMPED",
     "DAMPED_START",
+    "EXACT_CONTACTS",
     "FINE",
     "FREE",
     "FROM_AFAR",
@@ -146,6 +148,7 @@ __all__ = [
     "Condition",
     "ContactForce",
     "ContactMode",
+    "ContactPhase",
     "ConvexHull",
     "Cost",
     "Derivatives",
@@ -158,6 +161,7 @@ __all__ = [
     "EndAt",
     "Energy",
     "EvenSteps",
+    "ExactContacts",
     "FinalPose",
     "FinalTask",
     "Fit",

@@ -182,8 +182,13 @@ class PreparedOptimization:
                 or (kept.fault if kept is not None else "")
                 or motion.unresolved,
             }
-            backend = type(task.solver.backend).__name__.lower()
-            result = record(now.transcription, solution, motion, p, backend, attrs)
+            if found.exact is not None:
+                motion = found.exact.motion
+                result = found.exact.record(motion, p, attrs)
+            else:
+                backend = type(task.solver.backend).__name__.lower()
+                told = {"not_exact": found.not_exact} if found.not_exact else {}
+                result = record(now.transcription, solution, motion, p, backend, attrs | told)
             if not verify or solution.interrupted:
                 return result
             try:

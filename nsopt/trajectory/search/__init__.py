@@ -3,7 +3,7 @@
 from nsopt.trajectory.search.coarser_grids import CoarserGrids
 from nsopt.trajectory.search.contacts_from_afar import ContactsFromAfar
 from nsopt.trajectory.search.finish import FinishAcceptable, LessenTie
-from nsopt.trajectory.search.found import Found
+from nsopt.trajectory.search.found import ExactMotion, Found
 from nsopt.trajectory.search.friction_in_stages import FrictionInStages
 from nsopt.trajectory.search.from_guess import FromGuess
 from nsopt.trajectory.search.keep_limits import KeepLimits
@@ -22,6 +22,7 @@ __all__ = [
     "PLAN_OF_PHASES",
     "CoarserGrids",
     "ContactsFromAfar",
+    "ExactMotion",
     "FinishAcceptable",
     "Found",
     "FrictionInStages",

@@ -2,14 +2,40 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from nsopt.mpcc import Solution
+from nsopt.result import Result
 from nsopt.trajectory.search.program import SearchedProgram, StatedProgram
 from nsopt.trajectory.search.tightening import KeptMotion
+from nsopt.trajectory.transcription.base import Array, TranscribedMotion
 
 P = TypeVar("P", bound=SearchedProgram)
+
+
+class ExactMotion(ABC):
+    """A motion through contact whose changes of contact are at no nodes of a grid."""
+
+    @property
+    @abstractmethod
+    def motion(self) -> TranscribedMotion:
+        """The motion."""
+
+    @abstractmethod
+    def record(self, motion: TranscribedMotion, p: Array, attrs: Mapping[str, Any]) -> Result:
+        """Return its result.
+
+        Parameters
+        ----------
+        motion : TranscribedMotion
+        p : (np,)
+            Parameters of the mechanism.
+        attrs : mapping
+            Attributes of the optimum in steps; its own replace them.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +53,10 @@ class Found(Generic[P]):
         Of the start that led here, if it is not the guess: see `Swinging`.
     remark : str
         What a failed search has found out, before the reason why it failed.
+    exact : ExactMotion or None
+        The motion in place of the solution.
+    not_exact : str
+        Why there is none, where it was tried.
     """
 
     program: P
@@ -34,6 +64,8 @@ class Found(Generic[P]):
     kept: KeptMotion | None = None
     swings: int | None = None
     remark: str = ""
+    exact: ExactMotion | None = None
+    not_exact: str = ""
 
     @property
     def end(self) -> Solution:

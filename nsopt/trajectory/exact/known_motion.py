@@ -1,0 +1,110 @@
+"""Motions that are known, as guesses of the phases of another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nsopt.result import Result
+from nsopt.trajectory.guesses import Guess, Trajectory
+from nsopt.trajectory.phases import SolvedPhases, name_gaps, name_normal
+from nsopt.trajectory.transcription.base import Array
+
+INSIDE = 1e-9
+"""Of its duration, how far within a part its ends are read: at a border velocities may jump."""
+
+
+@dataclass(frozen=True, eq=False)
+class KnownMotion:
+    """A known motion, contact forces among its inputs.
+
+    Attributes
+    ----------
+    t : (n,) [s]
+        Not falling; a time that is there twice is a border, at which the motion may jump.
+    q, v, a : (n, nq), (n, nv), (n, nv)
+    inputs : mapping of name to (n,)
+    """
+
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+    inputs: Mapping[str, Array]
+
+    @classmethod
+    def of_steps(cls, result: Result) -> KnownMotion:
+        """Return an optimum in steps; friction that holds is left at zero."""
+        data = result.data
+        h = np.where(np.isfinite(data["h"].values), data["h"].values, 1.0)
+        named = enumerate(data["input_name"].values)
+        inputs = {str(name): data["input"].values[:, k] for k, name in named}
+        pressed = np.nan_to_num(data["impulse"].values - data["impact_impulse"].values)
+        for k, contact in enumerate(data["contact"].values):
+            name, _, number = str(contact).removesuffix("]").partition("[")
+            gap = int(number) if number else 0
+            word = name_gaps(name, gap + 2 if number else 1)[gap]
+            inputs[name_normal(word)] = pressed[:, k] / h
+        a = np.nan_to_num(data["acceleration"].values)
+        return cls(data["time"].values, data["q"].values, data["v"].values, a, inputs)
+
+    @classmethod
+    def of_phases(cls, solved: SolvedPhases) -> KnownMotion:
+        """Return a motion in phases, at nodes and midpoints."""
+        parts = [
+            (x.transcription.trajectory(solved.solution.x[own])[1], x.transcription.inputs)
+            for x, own in zip(solved.linked.phases, solved.linked.unknowns, strict=True)
+        ]
+        times = zip(parts, solved.borders[:-1], strict=True)
+        t = [begin + np.linspace(0, fine.duration, len(fine.q)) for (fine, _), begin in times]
+        known = dict.fromkeys(name for _, names in parts for name in names)
+        inputs = {
+            name: np.concatenate(
+                [
+                    fine.inputs[:, names.index(name)] if name in names else np.zeros(len(fine.q))
+                    for fine, names in parts
+                ]
+            )
+            for name in known
+        }
+        q, v, a = (np.concatenate([x[k] for x, _ in parts]) for k in range(3))
+        return cls(np.concatenate(t), q, v, a, inputs)
+
+    @property
+    def duration(self) -> float:
+        """[s]."""
+        return float(self.t[-1] - self.t[0])
+
+
+@dataclass(frozen=True, eq=False)
+class PartOfMotion(Guess):
+    """A part of a known motion as the guess of a phase.
+
+    Parameters
+    ----------
+    whole : KnownMotion
+    begin, end : float [s]
+    """
+
+    whole: KnownMotion
+    begin: float
+    end: float
+
+    def trajectory(
+        self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
+    ) -> Trajectory:
+        del bounds
+        x, inside = self.whole, INSIDE * (self.end - self.begin)
+        times = np.clip(
+            self.begin + share * (self.end - self.begin), self.begin + inside, self.end - inside
+        )
+
+        def at(values: Array) -> Array:
+            columns = [np.interp(times, x.t, y) for y in values.T]
+            return np.column_stack([np.zeros((len(times), 0)), *columns])
+
+        zero = np.zeros(len(x.t))
+        u = np.column_stack([np.zeros((len(x.t), 0)), *(x.inputs.get(n, zero) for n in inputs)])
+        return Trajectory(at(x.q), at(x.v), at(x.a), at(u), self.end - self.begin)

@@ -1,0 +1,190 @@
+"""What of a motion belongs to each of its phases: conditions, costs, the guess."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+
+from nsopt.mechanics import Dynamics, Outline
+from nsopt.mpcc import Bound
+from nsopt.trajectory.conditions import (
+    Apart,
+    Condition,
+    During,
+    EndAt,
+    Span,
+    StartAt,
+    Touching,
+)
+from nsopt.trajectory.costs import Cost
+from nsopt.trajectory.exact.recognize import NotExactError
+from nsopt.trajectory.exact.sequence import ContactPhase
+from nsopt.trajectory.horizon import Horizon
+from nsopt.trajectory.node_sample import NodeSample
+from nsopt.trajectory.phases import Open, sample, with_modes
+
+
+@dataclass(frozen=True)
+class PartOf(Condition):
+    """A condition on a motion, as one on a phase of it.
+
+    Parameters
+    ----------
+    whole : Condition
+    first, last : bool
+        Whether the phase is the first, the last of the motion.
+    throughout, at_end : numbers
+        Of its spans, those that hold throughout the phase, and at its end alone.
+    """
+
+    whole: Condition
+    first: bool
+    last: bool
+    throughout: tuple[int, ...] = ()
+    at_end: tuple[int, ...] = ()
+
+    def check(self, dynamics: Dynamics) -> None:
+        self.whole.check(dynamics)
+
+    def start(self, m: NodeSample) -> list[Bound]:
+        return self.whole.start(m) if self.first else []
+
+    def along(self, m: NodeSample) -> list[Bound]:
+        return [*self.whole.along(m), *self._of_spans(self.throughout, m)]
+
+    def over_step(self, dynamics: Dynamics, a: tuple[ca.SX, ca.SX, ca.SX], h: ca.SX) -> list[Bound]:
+        return self.whole.over_step(dynamics, a, h)
+
+    def end(self, m: NodeSample) -> list[Bound]:
+        of_end = self.whole.end(m) if self.last else []
+        return [*of_end, *self._of_spans(self.at_end, m)]
+
+    def _of_spans(self, numbers: tuple[int, ...], m: NodeSample) -> list[Bound]:
+        return [b for k in numbers for b in self.whole.during(m)[k].bounds]
+
+    def at_rest(self, dynamics: Dynamics) -> bool:
+        return self.last and self.whole.at_rest(dynamics)
+
+    def outline(self) -> list[Outline]:
+        return self.whole.outline()
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithoutEnd(Cost):
+    """A cost without its part of the end of the motion, for all phases but the last."""
+
+    whole: Cost
+
+    def check(self, dynamics: Dynamics) -> None:
+        self.whole.check(dynamics)
+
+    def rate(self, m: NodeSample) -> ca.SX:
+        return self.whole.rate(m)
+
+    def over_step(self, a: tuple[ca.SX, ca.SX, ca.SX], h: ca.SX) -> ca.SX:
+        return self.whole.over_step(a, h)
+
+
+def divide_conditions(
+    d: Dynamics, conditions: Sequence[Condition], sequence: Sequence[ContactPhase], k: int
+) -> list[Condition]:
+    """Return the conditions on phase k of a sequence.
+
+    Those that say which contacts touch are met by its modes.
+    """
+    first, last = k == 0, k == len(sequence) - 1
+    begins, ends = _find_borders(sequence, k)
+    m, found = sample(d), list[Condition]()
+    for x in conditions:
+        if isinstance(x, StartAt | EndAt):
+            found += [x] if (first if isinstance(x, StartAt) else last) else []
+        elif not _is_of_modes(x):
+            spans = list(enumerate(x.during(m)))
+            through = tuple(i for i, y in spans if y.first <= begins and ends <= y.last)
+            at_end = tuple(i for i, y in spans if y.first == y.last == sequence[k].ends)
+            found.append(PartOf(x, first, last, through, at_end))
+    return found
+
+
+def _find_borders(sequence: Sequence[ContactPhase], k: int) -> tuple[float, float]:
+    """Return the given borders next to a phase, as shares of the duration."""
+    before = [x.ends for x in sequence[:k] if x.ends is not None]
+    after = [x.ends for x in sequence[k:] if x.ends is not None]
+    return before[-1] if before else 0.0, after[0] if after else 1.0
+
+
+def find_given_borders(flying: Dynamics, conditions: Sequence[Condition]) -> list[float]:
+    """Return shares of the number of steps at which conditions begin or end."""
+    m = sample(flying)
+    spans = [y for x in conditions if not _is_of_modes(x) for y in x.during(m)]
+    return sorted({share for y in spans for share in (y.first, y.last) if 0 < share < 1})
+
+
+def find_touching(conditions: Sequence[Condition]) -> list[str]:
+    """Return the contacts that conditions keep closed all along."""
+    return [x.contact for x in conditions if isinstance(x, Touching)]
+
+
+def without_contacts(d: Dynamics, inputs: Sequence[str]) -> Dynamics:
+    """Return a mechanism without its contacts."""
+    return with_modes(d, {x.name: Open() for x in d.contacts}, inputs)[0]
+
+
+def _is_of_modes(x: Condition) -> bool:
+    """Return whether a condition only says which contacts touch."""
+    return isinstance(x.condition if isinstance(x, During) else x, Touching | Apart)
+
+
+def divide_costs(costs: Sequence[Cost], k: int, n: int) -> list[Cost]:
+    """Return the costs of phase k of n."""
+    ends = [type(x).final is not Cost.final for x in costs]
+    return [
+        WithoutEnd(whole=x, weight=x.weight) if of_end and k < n - 1 else x
+        for x, of_end in zip(costs, ends, strict=True)
+    ]
+
+
+def check_parts(
+    d: Dynamics,
+    horizon: Horizon,
+    costs: Sequence[Cost],
+    conditions: Sequence[Condition],
+    inputs: Sequence[str],
+) -> None:
+    """Refuse what phases cannot divide among themselves.
+
+    Raises
+    ------
+    NotExactError
+    """
+    for cost in costs:
+        if type(cost).impact is not Cost.impact:
+            raise NotExactError(f"{type(cost).__name__} is of impacts in steps")
+    try:
+        m = sample(without_contacts(d, inputs))
+        spans = False
+        for x in conditions:
+            if not _is_of_modes(x):
+                spans |= bool(_check_condition(x, m))
+        rates = [ca.SX(c.rate(m)) for c in costs]
+    except ValueError as error:  # of what phases, or a mechanism without contacts, do not have
+        raise NotExactError(str(error)) from None
+    if spans and horizon.h is not None:
+        raise NotExactError(
+            "conditions hold for a part of the steps, which have sizes of their own"
+        )
+    if any(ca.depends_on(x, m.t) for x in (*rates, m.drive)):
+        raise NotExactError("forces or costs depend on time, phases have times of their own")
+
+
+def _check_condition(x: Condition, m: NodeSample) -> list[Span]:
+    """Return the spans of a condition, unless it is one of the motion as a whole."""
+    name, spans = type(x).__name__, x.during(m)
+    if x.couple(m, m):
+        raise NotExactError(f"{name} couples start and end of the motion")
+    bounds = [*x.along(m), *(b for y in spans for b in y.bounds)]
+    if any(ca.depends_on(ca.SX(b.value), m.t) for b in bounds):
+        raise NotExactError(f"{name} depends on time, phases have times of their own")
+    return spans

@@ -1,0 +1,83 @@
+"""Sequences of contact: what each contact does, from one change to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from nsopt.trajectory.phases import ContactMode, Sliding
+
+
+@dataclass(frozen=True)
+class ContactPhase:
+    """A time in which no contact changes its mode.
+
+    Parameters
+    ----------
+    modes : mapping of name to ContactMode
+        Of every contact: `Open`, `Sticking` or `Sliding`.
+    duration : float [s]
+        About as long as it lasts; the optimum has its own.
+    strikes : mapping of name to ContactMode
+        Contacts that strike where it begins and are open after it, as of `MotionPhase`.
+    ends : float, optional
+        Share of the duration of the motion at which it ends, where that is given.
+    """
+
+    modes: Mapping[str, ContactMode]
+    duration: float
+    strikes: Mapping[str, ContactMode] = field(default_factory=dict)
+    ends: float | None = None
+
+    def describe(self, smooth: Collection[str] = ()) -> str:
+        """Return it in words; ``smooth`` names contacts without friction."""
+        words = [f"{name} strikes" for name in self.strikes]
+        for name, mode in self.modes.items():
+            if mode.closed:
+                words.append(f"{name} touches" if name in smooth else f"{name} {_verb(mode)}")
+        return ", ".join(words) or "no contact"
+
+    def follows(self, before: ContactPhase) -> bool:
+        """Return whether it only goes on with the one before."""
+        return self.modes == before.modes and not self.strikes and before.ends is None
+
+
+def _verb(mode: ContactMode) -> str:
+    if isinstance(mode, Sliding):
+        return "slides forwards" if mode.forwards else "slides backwards"
+    return "sticks" if mode.sticks else "touches"
+
+
+def describe_sequence(phases: Sequence[ContactPhase], smooth: Collection[str] = ()) -> str:
+    """Return in words what contacts do, one phase after another."""
+    return "; ".join(x.describe(smooth) for x in phases)
+
+
+def leave_out(phases: Sequence[ContactPhase], gone: int) -> tuple[ContactPhase, ...]:
+    """Return a sequence without one of its phases; neighbours that are alike become one.
+
+    Its time goes to the phase before, of the first one to that after; what strikes where it begins
+    strikes where the next one does.
+    """
+    now = list(phases)
+    x = now.pop(gone)
+    if gone < len(now):
+        strikes = {name: m for name, m in x.strikes.items() if not now[gone].modes[name].closed}
+        now[gone] = replace(now[gone], strikes={**strikes, **now[gone].strikes})
+    heir = max(gone - 1, 0)
+    ends = x.ends if gone and x.ends is not None else now[heir].ends
+    now[heir] = replace(now[heir], duration=now[heir].duration + x.duration, ends=ends)
+    now[0] = replace(now[0], strikes={})
+    return join_alike(now)
+
+
+def join_alike(phases: Sequence[ContactPhase]) -> tuple[ContactPhase, ...]:
+    """Return a sequence in which neighbours that are alike are one."""
+    found = [phases[0]]
+    for x in phases[1:]:
+        if x.follows(found[-1]):
+            longer = found[-1].duration + x.duration
+            found[-1] = replace(found[-1], duration=longer, ends=x.ends)
+        else:
+            found.append(x)
+    return tuple(found)
