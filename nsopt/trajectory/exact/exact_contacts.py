@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nsopt.interrupt import interrupted
+from nsopt.interrupt import is_interrupted
 from nsopt.result import Result
 from nsopt.trajectory.exact.borders import find_at_borders
 from nsopt.trajectory.exact.joined import join_phases
@@ -178,7 +178,7 @@ class ExactContacts(Strategy[StatedProgram]):
             *((x, best.cost - self.gain * abs(best.cost)) for x in more),
         ):
             key = describe_sequence(sequence)
-            if key in tried or len(tried) >= self.trials or interrupted():
+            if key in tried or len(tried) >= self.trials or is_interrupted():
                 continue
             tried.add(key)
             try:

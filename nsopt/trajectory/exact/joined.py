@@ -152,7 +152,7 @@ def join_phases(solved: SolvedPhases, d: Dynamics, inputs: Sequence[str]) -> Tra
     parts = [PhaseMotion(solved, k, d, inputs) for k in range(len(solved.linked.phases))]
     borders = solved.borders
     followed = zip(parts, borders[:-1].tolist(), [*parts[1:], None], strict=True)
-    accepted = AcceptedSteps.joined([x.steps(begin, after) for x, begin, after in followed])
+    accepted = AcceptedSteps.join([x.steps(begin, after) for x, begin, after in followed])
     columns = [[*range(d.nv), *(d.nv + k for k in x.columns)] for x in parts]
     controls = [x.alone.step_controls[:, :, own] for x, own in zip(parts, columns, strict=True)]
     nodes = [x.alone.nodes for x in parts]
