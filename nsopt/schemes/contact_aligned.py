@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.checks import positive
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance
@@ -63,8 +64,9 @@ class ContactAligned(Scheme):
 
     h_min does not apply to a step that ends at such an event. Contacts that meet slower than
     ``v_rest`` do not rebound, which ends the infinite sequences of ever smaller jumps; the record
-    says which events were grazing, and does not count them as impacts that acted at once. There is
-    no friction.
+    says which events were grazing, and does not count them as impacts that acted at once. Contacts
+    that push each other off their walls in turn rest once they would not open any more. There is no
+    friction.
 
     Parameters
     ----------
@@ -87,6 +89,7 @@ class ContactAligned(Scheme):
     def __post_init__(self) -> None:
         if not self.v_rest >= 0:
             raise ValueError(f"v_rest must be a speed, zero or more [m/s], got {self.v_rest}")
+        positive("closed of ContactAligned", self.closed)
 
     def check(self, dynamics: Dynamics, p: Array) -> None:
         super().check(dynamics, p)
@@ -111,8 +114,10 @@ class ContactAligned(Scheme):
         rate = start.node(d).gap_rate(start.v)
         # A contact that strikes its wall as a run begins does not press: that is an impact, before
         # which there is no step, so that the fallback takes it.
-        rests = ca.logic_and(h * rate <= touch, rate >= -self.v_rest)
-        forces.press(ca.logic_and(d.gap(*at) <= touch, rests))
+        rests = ca.logic_and(d.gap(*at) <= touch, rate >= -self.v_rest)
+        # One that leaves presses too if it falls back within the step and is never open: that ends
+        # the sequences of ever smaller jumps of contacts that push each other off in turn.
+        forces.press(rests, ca.fmax(rate, 0) * ca.fmax(rate / (2 * touch), 2 / h))
         return replace(start, modes=forces.lam > PRESSING * scales.force)
 
     def gain_remedy(self, dynamics: Dynamics, p: Array) -> str:
@@ -136,9 +141,12 @@ class ContactAligned(Scheme):
         speeds, names = scales.gap / scales.time, d.contact_names
         hold(mpcc, "wall", names, lam, end.gap, on, (scales.impulse, scales.gap))
         hold(mpcc, "wall_rate", names, lam_end, end.gap_rate(end.v), on, (scales.impulse, speeds))
+        # A gap that opens from zero is zero at the start of the step, too: its mean rate is not.
+        rise = given / h * (end.gap - ca.fmin(one.start.gap, 0))
+        gap = ca.if_else(one.start.gap_rate(start.v) > 0, rise, end.gap)
         mpcc.first_event(
             "event",
-            ca.vertcat(given - h, end.gap, forces.lam),
+            ca.vertcat(given - h, gap, forces.lam),
             scale=ca.vertcat(scales.time, scales.gap, ca.repmat(ca.SX(scales.force), n, 1)),
             active=ca.vertcat(1, 1 - on, on),
             of="step_size",
@@ -280,11 +288,11 @@ class Accelerations:
         joints, scale = self._joints, self._rate
         self._mpcc.equal("joint_acceleration", joints, scale=scale, redundant=self._redundant)
 
-    def press(self, closed: ca.SX) -> None:
-        """State that closed contacts press or leave."""
-        scale = (self._rate, self._force)
+    def press(self, closed: ca.SX, fall: ca.SX) -> None:
+        """State that closed contacts press or leave, with accelerations (ng,) above -``fall``."""
+        scale, gaps = (self._rate, self._force), self._gaps + fall
         self._mpcc.complement(
-            "pressing", self._gaps, self.lam, scale=scale, labels=self._names, active=closed
+            "pressing", gaps, self.lam, scale=scale, labels=self._names, active=closed
         )
 
     def hold(self, on: ca.SX) -> None:

@@ -21,6 +21,7 @@ from nsopt import (
     assemble,
     simulate,
 )
+from nsopt.problem import load_problem
 
 A, HEIGHT = 10.0, 1e-3  # m/s^2, m
 
@@ -108,3 +109,26 @@ def test_steps_that_end_at_impacts():
     """However short the flights between impacts become, far below h in the end."""
     found = last_impact_and_impulse(ring, 0.9, 1e-3, ContactAligned())
     assert found == pytest.approx((1, 1), rel=1e-3)
+
+
+def test_a_slider_rests_between_corners_that_push_each_other_off():
+    """As it does by steps of a given size, with the same force at each corner."""
+    problem, h = load_problem("prismatic_slider"), 1e-4
+    forces = []
+    for scheme in (Variational(), ContactAligned()):
+        result = simulate(
+            problem.dynamics,
+            problem.start,
+            0.04,
+            steps=StepBounds(h, h),
+            scheme=scheme,
+            check=None,
+            progress=False,
+        )
+        rests = result["time"].values > 0.035
+        assert not np.any(result["impact_impulse"].values[rests])
+        assert np.mean(result["h"].values[rests]) == pytest.approx(h, rel=0.02)
+        forces.append(result["contact_force"].values[-1])
+        weight = [0, 0.5 * 9.81, 0]
+        assert forces[-1].sum(axis=0) == pytest.approx(weight, abs=1e-6)
+    assert forces[1] == pytest.approx(forces[0], abs=1e-3)
