@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nsopt.kernels.kernel import kernel, merge
+from nsopt.kernels.kernel import merge
 from nsopt.kernels.machine import call, view
 from nsopt.kernels.min_map import largest
 from nsopt.kernels.newton import solve
@@ -65,7 +65,7 @@ class Attempt(NamedTuple):
     given: Any
 
 
-@kernel
+@merge
 def run_chains(chain: Any, tables: Any, options: Any, z: Any, parameters: Any, records: Any) -> int:
     """Run chains one after another, each until it ends or all records are filled.
 

@@ -57,7 +57,7 @@ def search(p: Any, space: Any, evaluate: int, o: Any, last: bool) -> tuple[float
     for _ in range(o.last if last else o.budget):
         before, _ = evaluate_near(p, space, evaluate, w.x, part)
         find_direction(p, space, o.proximal)
-        length = choose_length(p, space, evaluate, part, before, steps)
+        length = choose_length(p, space, evaluate, part, before, SIDESTEP if steps % 2 else 1.0)
         go(s, w, w.x, w.trial, length)
         _, size = evaluate_near(p, space, evaluate, w.trial, part)
         total += 1
@@ -102,7 +102,7 @@ def evaluate_near(p: Any, space: Any, evaluate: int, x: Any, part: float) -> tup
 
 @kernel
 def choose_length(
-    p: Any, space: Any, evaluate: int, part: float, before: float, steps: int
+    p: Any, space: Any, evaluate: int, part: float, before: float, otherwise: float
 ) -> float:
     """Return the first length of the direction that lowers the norm of the rows enough."""
     s, w = square_of(p), workspace_of(p, space)
@@ -114,7 +114,7 @@ def choose_length(
         lower = (1 - SUFFICIENT * length) * before
         if evaluate_near(p, space, evaluate, w.trial, part)[0] < lower:
             return length
-    return SIDESTEP if steps % 2 else 1.0
+    return otherwise
 
 
 @kernel
