@@ -19,7 +19,7 @@ from nsopt.algebra.rank import new_directions, null_space, rank
 from nsopt.algebra.scalars import Scalars, evaluated
 from nsopt.algebra.se3 import Ad, ad, bracket, cross, exp
 from nsopt.algebra.so3 import ROUND_OFF, axes_from_z, rotation_vector, without_round_off
-from nsopt.algebra.systems import solve_systems
+from nsopt.algebra.systems import find_parts, solve_systems
 
 __all__ = [
     "ROUND_OFF",
@@ -35,6 +35,7 @@ __all__ = [
     "cross",
     "evaluated",
     "exp",
+    "find_parts",
     "find_quantile",
     "from_rotation",
     "left_null_arrays",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nsopt.algebra import solve_systems
+from nsopt.algebra import find_parts, solve_systems
 
 pytestmark = pytest.mark.unit
 
@@ -43,3 +43,14 @@ def test_what_is_not_known_stays_so():
     x = solve_systems(A, b)
     assert np.isnan(x[1, order[3], 2])
     assert np.isfinite(x[[0, 2]]).all()
+
+
+def test_parts_are_those_that_paths_connect():
+    rng = np.random.default_rng(5)
+    for n in range(12):
+        coupled = rng.uniform(size=(n, n)) < 0.12
+        paths = np.linalg.matrix_power((coupled | coupled.T | np.eye(n, dtype=bool)) * 1.0, n) > 0
+        expected = {tuple(np.flatnonzero(row)) for row in paths}
+        parts = [tuple(part) for part in find_parts(coupled)]
+        assert set(parts) == expected
+        assert parts == sorted(parts)

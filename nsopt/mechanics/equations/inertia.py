@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.algebra import null_space
+from nsopt.algebra import find_parts, null_space
 
 Array = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ def massless_motion(M: Array, C: Array) -> Array | None:
     # Scaled by its diagonal, so that a light body beside a heavy one is no massless body.
     size = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
     scaled, found = M / np.outer(size, size), [np.zeros((len(M), 0))]
-    for own in _find_blocks(scaled):  # bodies of their own, in absolute coordinates
+    for own in find_parts(scaled != 0):  # bodies of their own, in absolute coordinates
         values, vectors = np.linalg.eigh(scaled[np.ix_(own, own)])
         moving = np.zeros((len(M), int(np.sum(values < MASSLESS))))
         moving[own] = (vectors / size[own, None])[:, values < MASSLESS]
@@ -34,15 +34,6 @@ def massless_motion(M: Array, C: Array) -> Array | None:
     massless = np.hstack(found)
     free = massless @ null_space(C @ massless)
     return free[:, 0] if free.shape[1] else None
-
-
-def _find_blocks(M: Array) -> list[NDArray[np.intp]]:
-    """Return the indices of velocities that the mass matrix couples with each other alone."""
-    from scipy.sparse.csgraph import connected_components
-
-    _, block = connected_components(M != 0.0, directed=False)
-    order = np.argsort(block, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(block[order])) + 1) if len(M) else []
 
 
 def check_inertia(M: Array, C: Array, v_names: Sequence[str], bodies: Collection[str]) -> None:
