@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import casadi as ca
@@ -26,6 +27,9 @@ class CoordinateMap:
     ratio: float = 1.0
     offset: float = 0.0
 
+
+Inertia = tuple[ca.SX, ca.SX, ca.SX]
+"""Mass [kg], first moment (3,) [kg m] and inertia about the origin of a link (3, 3) [kg m^2]."""
 
 NO_COORDINATE = CoordinateMap(slice(0, 0), slice(0, 0))
 
@@ -76,8 +80,8 @@ class TreeLink:
         """Return the rates of its freedom (k,) from those of the coordinates (nv,)."""
         return self.coordinate.ratio * v[self.coordinate.v] if self.step else ca.SX(0, 1)
 
-    def inertia(self, value: Value) -> tuple[ca.SX, ca.SX, ca.SX]:
-        """Return mass, first moment (3,) and inertia about the link's origin (3, 3)."""
+    def inertia(self, value: Value) -> Inertia:
+        """Return the inertia of its bodies together."""
         m, h, J = ca.SX(0), ca.SX.zeros(3), ca.SX.zeros(3, 3)
         for mass, c, own in self.masses(value):
             S = ca.skew(c)
@@ -129,6 +133,11 @@ class LinkTree:
         self._entries, self._rotors, self.value, self._weld = entries, rotors, value, weld
         for branch in branches:
             self._grow(branch)
+
+    @cached_property
+    def inertias(self) -> list[Inertia]:
+        """Those of the links."""
+        return [link.inertia(self.value) for link in self.links]
 
     def _grow(self, branch: Branch) -> None:
         """Add the links of a branch and place its body."""

@@ -132,8 +132,7 @@ class Recursion:
         """Return rate of momentum and angular momentum of each link, less its weight."""
         wrenches = []
         accelerations = self._accelerations(v, vdot, gravity)
-        for link, (w, wdot, a, B) in zip(self.tree.links, accelerations, strict=True):
-            m, h, J = link.inertia(self.tree.value)
+        for (m, h, J), (w, wdot, a, B) in zip(self.tree.inertias, accelerations, strict=True):
             f = m * a + B @ h
             wrenches.append((f, J @ wdot + ca.cross(w, J @ w) + ca.cross(h, a)))
         return wrenches
@@ -157,12 +156,12 @@ class Recursion:
     def kinetic(self, v: ca.SX) -> ca.SX:
         """Return the kinetic energy [J]: half the operations of v^T M v / 2 with its matrix."""
         energy, moves, zero = ca.SX(0), list[tuple[ca.SX, ca.SX]](), ca.SX.zeros(3)
-        for link, (R, p) in zip(self.tree.links, self.poses, strict=True):
+        links = zip(self.tree.links, self.poses, self.tree.inertias, strict=True)
+        for link, (R, p), (m, h, J) in links:
             up, turning = moves[link.parent] if link.parent >= 0 else (zero, zero)
             rates = link.rates(v)
             w = R.T @ turning + link.turn @ rates
             u = R.T @ (up + ca.cross(turning, p)) + link.slide @ rates
-            m, h, J = link.inertia(self.tree.value)
             push, spin = m * u + 2 * ca.cross(w, h), J @ w
             energy += (ca.dot(u, push) + ca.dot(w, spin) + ca.sum1(link.rotor * rates**2)) / 2
             moves.append((u, w))
@@ -170,7 +169,7 @@ class Recursion:
 
     def mass_matrix(self, nv: int) -> ca.SX:
         """Return M (nv, nv) by composite links; entries of unrelated freedoms are left out."""
-        composite = [link.inertia(self.tree.value) for link in self.tree.links]
+        composite = [*self.tree.inertias]
         M = ca.SX(nv, nv)
         for k in reversed(range(len(self.tree.links))):
             link, (m, h, J) = self.tree.links[k], composite[k]

@@ -104,15 +104,21 @@ class RelativeCoordinates(Coordinates):
         )
 
     def links(self, value: Value, weld: bool = True) -> LinkTree:
-        """Return the links; unless ``weld``, with one for each body on a fixed joint."""
-        rotors = {
-            a.joint: value(a.rotor_inertia) * value(a.gear_ratio) ** 2 for a in self.actuators
-        }
-        return LinkTree(self.branches, self.entries, rotors, value, weld)
+        """Return the links; unless ``weld``, with one for each body on a fixed joint.
+
+        Those of the last call, if it was the same.
+        """
+        last: dict[bool, LinkTree] = self.__dict__.setdefault("_trees", {})
+        if weld not in last or value != last[weld].value:
+            rotors = {
+                a.joint: value(a.rotor_inertia) * value(a.gear_ratio) ** 2 for a in self.actuators
+            }
+            last[weld] = LinkTree(self.branches, self.entries, rotors, value, weld)
+        return last[weld]
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all but expressions, which cannot be sent to other processes."""
-        return {name: x for name, x in vars(self).items() if name not in ("_last", "_stated")}
+        return {k: x for k, x in vars(self).items() if k not in ("_last", "_stated", "_trees")}
 
     def _recursion(self, q: ca.SX, value: Value) -> Recursion:
         """Return the recursions at q: those of the last call, if it was the same."""
