@@ -19,6 +19,7 @@ from nsopt.algebra.rank import new_directions, null_space, rank
 from nsopt.algebra.scalars import Scalars, evaluated
 from nsopt.algebra.se3 import Ad, ad, bracket, cross, exp
 from nsopt.algebra.so3 import ROUND_OFF, axes_from_z, rotation_vector, without_round_off
+from nsopt.algebra.state_once import state_once
 from nsopt.algebra.systems import find_parts, solve_systems
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "rotation_matrix",
     "rotation_vector",
     "solve_systems",
+    "state_once",
     "turn_over",
     "turned",
     "turned_matrix",

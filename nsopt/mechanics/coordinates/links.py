@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -80,16 +80,7 @@ class TreeLink:
         """Return the rates of its freedom (k,) from those of the coordinates (nv,)."""
         return self.coordinate.ratio * v[self.coordinate.v] if self.step else ca.SX(0, 1)
 
-    def inertia(self, value: Value) -> Inertia:
-        """Return the inertia of its bodies together."""
-        m, h, J = ca.SX(0), ca.SX.zeros(3), ca.SX.zeros(3, 3)
-        for mass, c, own in self.masses(value):
-            S = ca.skew(c)
-            m, h = m + mass, h + mass * c
-            J += own - mass * S @ S
-        return m, h, J
-
-    def masses(self, value: Value) -> Iterator[tuple[ca.SX, ca.SX, ca.SX]]:
+    def masses(self, value: Value) -> Iterator[Inertia]:
         """Yield of each body its mass, centre (3,) [m], and inertia about that (3, 3)."""
         for body, placement in self.bodies.values():
             J = value(body.inertia)
@@ -135,9 +126,14 @@ class LinkTree:
             self._grow(branch)
 
     @cached_property
+    def masses(self) -> list[list[Inertia]]:
+        """`TreeLink.masses` of each link."""
+        return [[*link.masses(self.value)] for link in self.links]
+
+    @cached_property
     def inertias(self) -> list[Inertia]:
-        """Those of the links."""
-        return [link.inertia(self.value) for link in self.links]
+        """Those of the links, all bodies of each together."""
+        return [_sum_inertia(masses) for masses in self.masses]
 
     def _grow(self, branch: Branch) -> None:
         """Add the links of a branch and place its body."""
@@ -160,6 +156,15 @@ class LinkTree:
         )
         self.placements[branch.body.name] = (parent, own)
         self.links[parent].bodies[branch.body.name] = (branch.body, own)
+
+
+def _sum_inertia(masses: Iterable[Inertia]) -> Inertia:
+    m, h, J = ca.SX(0), ca.SX.zeros(3), ca.SX.zeros(3, 3)
+    for mass, c, own in masses:
+        S = ca.skew(c)
+        m, h = m + mass, h + mass * c
+        J += own - mass * S @ S
+    return m, h, J
 
 
 def _subspace(step: Axis | Ball | None, value: Value) -> tuple[ca.SX, ca.SX]:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from nsopt.algebra import rotation_matrix
-from nsopt.mechanics.coordinates.links import LinkTree, TreeLink
+from nsopt.algebra import rotation_matrix, state_once
+from nsopt.mechanics.coordinates.links import Inertia, LinkTree, TreeLink
 from nsopt.mechanics.model.frame import Motion
 from nsopt.mechanics.model.freedom import Ball
 
@@ -75,11 +75,8 @@ class Recursion:
         links = zip(self.tree.links, self.poses, self.axes, strict=True)
         for link, (_, p), A in links:
             up = motions[link.parent] if link.parent >= 0 else ground
-            arm = up.A @ p
-            u = link.rates(v)
-            w = up.w + A @ (link.turn @ u)
-            origin = up.v + ca.cross(up.w, arm) + A @ (link.slide @ u)
-            motions.append(Motion(up.r + arm, A, origin, w))
+            r, origin, w = _move_frame(link.turn, link.slide, link.rates(v), p, A, *up)
+            motions.append(Motion(r, A, origin, w))
         return motions
 
     def newton_euler(
@@ -119,23 +116,23 @@ class Recursion:
         for k in reversed(range(len(self.tree.links))):
             link, (f, n) = self.tree.links[k], wrenches[k]
             coordinate, (R, p) = link.coordinate, self.poses[k]
-            felt = link.turn.T @ n + link.slide.T @ f + link.rotor * link.rates(rates)
+            felt, push, turn = _hand_on(link.turn, link.slide, R, p, f, n)
+            felt += link.rotor * link.rates(rates)
             for i, j in enumerate(range(coordinate.v.start, coordinate.v.stop)):
                 tau[j] += coordinate.ratio * felt[i]
             if link.parent >= 0:
-                push = R @ f
                 above = wrenches[link.parent]
-                wrenches[link.parent] = (above[0] + push, above[1] + R @ n + ca.cross(p, push))
+                wrenches[link.parent] = (above[0] + push, above[1] + turn)
         return ca.vertcat(ca.SX(0, 1), *tau)
 
     def _inertial_wrenches(self, v: ca.SX, vdot: ca.SX, gravity: ca.SX) -> list[Wrench]:
         """Return rate of momentum and angular momentum of each link, less its weight."""
-        wrenches = []
         accelerations = self._accelerations(v, vdot, gravity)
-        for (m, h, J), (w, wdot, a, B) in zip(self.tree.inertias, accelerations, strict=True):
-            f = m * a + B @ h
-            wrenches.append((f, J @ wdot + ca.cross(w, J @ w) + ca.cross(h, a)))
-        return wrenches
+        wrenches = (
+            _inertial_wrench(*inertia, *of)
+            for inertia, of in zip(self.tree.inertias, accelerations, strict=True)
+        )
+        return [(f, n) for f, n in wrenches]
 
     def _accelerations(self, v: ca.SX, vdot: ca.SX, gravity: ca.SX) -> list[_Acceleration]:
         """Return rates and accelerations of each link [CHARMIE 2023, eqs. 29-31]."""
@@ -144,26 +141,20 @@ class Recursion:
         accelerations: list[_Acceleration] = []
         for link, (R, p) in zip(self.tree.links, self.poses, strict=True):
             up = accelerations[link.parent] if link.parent >= 0 else ground
-            u, udot = link.rates(v), link.rates(vdot)
-            carried, spin, slip = R.T @ up.w, link.turn @ u, link.slide @ u
-            w = carried + spin
-            wdot = R.T @ up.wdot + link.turn @ udot + ca.cross(carried, spin)
-            a = R.T @ (up.a + up.B @ p) + link.slide @ udot + 2 * ca.cross(carried, slip)
-            B = ca.skew(wdot) + w @ w.T - ca.sumsqr(w) * ca.SX.eye(3)
-            accelerations.append(_Acceleration(w, wdot, a, B))
+            rates = link.rates(v), link.rates(vdot)
+            found = _accelerate(link.turn, link.slide, *rates, R, p, *up)
+            accelerations.append(_Acceleration(*found))
         return accelerations
 
     def kinetic(self, v: ca.SX) -> ca.SX:
         """Return the kinetic energy [J]: half the operations of v^T M v / 2 with its matrix."""
         energy, moves, zero = ca.SX(0), list[tuple[ca.SX, ca.SX]](), ca.SX.zeros(3)
         links = zip(self.tree.links, self.poses, self.tree.inertias, strict=True)
-        for link, (R, p), (m, h, J) in links:
-            up, turning = moves[link.parent] if link.parent >= 0 else (zero, zero)
+        for link, pose, inertia in links:
+            up = moves[link.parent] if link.parent >= 0 else (zero, zero)
             rates = link.rates(v)
-            w = R.T @ turning + link.turn @ rates
-            u = R.T @ (up + ca.cross(turning, p)) + link.slide @ rates
-            push, spin = m * u + 2 * ca.cross(w, h), J @ w
-            energy += (ca.dot(u, push) + ca.dot(w, spin) + ca.sum1(link.rotor * rates**2)) / 2
+            u, w, twice = _move_origin(link.turn, link.slide, rates, *pose, *inertia, *up)
+            energy += (twice + ca.sum1(link.rotor * rates**2)) / 2
             moves.append((u, w))
         return energy
 
@@ -172,17 +163,11 @@ class Recursion:
         composite = [*self.tree.inertias]
         M = ca.SX(nv, nv)
         for k in reversed(range(len(self.tree.links))):
-            link, (m, h, J) = self.tree.links[k], composite[k]
-            f = m * link.slide - ca.skew(h) @ link.turn
-            n = J @ link.turn + ca.skew(h) @ link.slide
-            self._add_column(M, k, f, n)
+            link, own = self.tree.links[k], composite[k]
+            self._add_column(M, k, *_momenta_per_rate(link.turn, link.slide, *own))
             if link.parent >= 0:
-                R, p = self.poses[k]
-                up_m, up_h, up_J = composite[link.parent]
-                moment = R @ h
-                S, T = ca.skew(p), ca.skew(moment)
-                carried = R @ J @ R.T - T @ S - S @ T - m * S @ S
-                composite[link.parent] = (up_m + m, up_h + moment + m * p, up_J + carried)
+                m, h, J = _carry(*self.poses[k], *own, *composite[link.parent])
+                composite[link.parent] = m, h, J
         return M
 
     def _add_column(self, M: ca.SX, k: int, f: ca.SX, n: ca.SX) -> None:
@@ -195,15 +180,81 @@ class Recursion:
         while j >= 0:
             link = self.tree.links[j]
             ratio = mine.ratio * link.coordinate.ratio
-            part = ratio * (link.turn.T @ n + link.slide.T @ f + (rotor if j == k else 0))
+            part, f, n = _hand_on(link.turn, link.slide, *self.poses[j], f, n)
+            part = ratio * (part + rotor if j == k else part)
             if part.numel():
                 M[link.coordinate.v, mine.v] += part
                 if j != k:
                     M[mine.v, link.coordinate.v] += part.T
-            R, p = self.poses[j]
-            f = R @ f
-            n = R @ n + ca.skew(p) @ f
             j = link.parent
+
+
+@state_once
+def _move_frame(
+    turn: ca.SX, slide: ca.SX, u: ca.SX, p: ca.SX, A: ca.SX, *up: ca.SX
+) -> tuple[ca.SX, ...]:
+    """Return position, velocity and angular velocity of a link from the motion of its parent."""
+    r, up_A, v, w = up
+    arm = up_A @ p
+    return r + arm, v + ca.cross(w, arm) + A @ (slide @ u), w + A @ (turn @ u)
+
+
+@state_once
+def _accelerate(
+    turn: ca.SX, slide: ca.SX, u: ca.SX, udot: ca.SX, R: ca.SX, p: ca.SX, *up: ca.SX
+) -> tuple[ca.SX, ...]:
+    """Return the `_Acceleration` of a link from that of its parent."""
+    up_w, up_wdot, up_a, up_B = up
+    carried, spin, slip = R.T @ up_w, turn @ u, slide @ u
+    w = carried + spin
+    wdot = R.T @ up_wdot + turn @ udot + ca.cross(carried, spin)
+    a = R.T @ (up_a + up_B @ p) + slide @ udot + 2 * ca.cross(carried, slip)
+    return w, wdot, a, ca.skew(wdot) + w @ w.T - ca.sumsqr(w) * ca.SX.eye(3)
+
+
+@state_once
+def _inertial_wrench(
+    m: ca.SX, h: ca.SX, J: ca.SX, w: ca.SX, wdot: ca.SX, a: ca.SX, B: ca.SX
+) -> Wrench:
+    """Return rate of momentum and angular momentum of a link."""
+    return m * a + B @ h, J @ wdot + ca.cross(w, J @ w) + ca.cross(h, a)
+
+
+@state_once
+def _hand_on(
+    turn: ca.SX, slide: ca.SX, R: ca.SX, p: ca.SX, f: ca.SX, n: ca.SX
+) -> tuple[ca.SX, ...]:
+    """Return what the freedom of a link feels of a wrench on it, and the wrench on its parent."""
+    push = R @ f
+    moment = ca.cross(p, push) if push.is_column() else ca.skew(p) @ push  # of each column
+    return turn.T @ n + slide.T @ f, push, R @ n + moment
+
+
+@state_once
+def _move_origin(
+    turn: ca.SX, slide: ca.SX, rates: ca.SX, R: ca.SX, p: ca.SX, *more: ca.SX
+) -> tuple[ca.SX, ...]:
+    """Return velocity and angular velocity of a link in its axes, and twice its energy."""
+    m, h, J, up, turning = more
+    w = R.T @ turning + turn @ rates
+    u = R.T @ (up + ca.cross(turning, p)) + slide @ rates
+    return u, w, ca.dot(u, m * u + 2 * ca.cross(w, h)) + ca.dot(w, J @ w)
+
+
+@state_once
+def _momenta_per_rate(turn: ca.SX, slide: ca.SX, m: ca.SX, h: ca.SX, J: ca.SX) -> Wrench:
+    """Return momentum and angular momentum of a link per rate of its freedom."""
+    return m * slide - ca.skew(h) @ turn, J @ turn + ca.skew(h) @ slide
+
+
+@state_once
+def _carry(R: ca.SX, p: ca.SX, m: ca.SX, h: ca.SX, J: ca.SX, *up: ca.SX) -> Inertia:
+    """Return the inertia of a link with that of one that it carries."""
+    up_m, up_h, up_J = up
+    moment = R @ h
+    S, T = ca.skew(p), ca.skew(moment)
+    carried = R @ J @ R.T - T @ S - S @ T - m * S @ S
+    return up_m + m, up_h + moment + m * p, up_J + carried
 
 
 def _link_pose(link: TreeLink, q: ca.SX, displacement: ca.SX | None) -> LinkPose:

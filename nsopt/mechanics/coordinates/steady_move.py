@@ -17,9 +17,11 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from nsopt.algebra import angular_velocity_over, turn_over
+from nsopt.algebra import angular_velocity_over, state_once, turn_over
 from nsopt.mechanics.coordinates.links import TreeLink
 from nsopt.mechanics.coordinates.recursion import Recursion, Wrench
+
+Parts = tuple[ca.SX, ca.SX, ca.SX]
 
 
 class _Move(NamedTuple):
@@ -54,30 +56,54 @@ class SteadyMove:
     def twists(self) -> ca.SX:
         """Return the twist of each body, in the order of links, angular ones in their axes."""
         tree, twists = self._recursion.tree, [ca.SX(0, 1)]
-        for link, move, A in zip(tree.links, self._moves, self._recursion.axes, strict=True):
-            for _, c, _ in link.masses(tree.value):
-                twists += [A @ (move.u + self._way(move, c)), move.w]
+        for masses, move, A in zip(tree.masses, self._moves, self._recursion.axes, strict=True):
+            for _, c, _ in masses:
+                twists += [*_move_centre(A, c, self._h, move.e0, move.e, move.u), move.w]
         return ca.vertcat(*twists)
 
     def _move(self, k: int, link: TreeLink, up: _Move) -> _Move:
-        h, (R, p) = self._h, self._recursion.poses[k]
-        rates = link.rates(self._v)
-        slip = link.slide @ rates
-        u = R.T @ (up.u + self._way(up, p + h * R @ slip)) + slip
-        e, carried = R.T @ up.e, R.T @ up.w
+        h, pose, rates = self._h, self._recursion.poses[k], link.rates(self._v)
+        u, e, carried = _carry(link.slide, rates, h, *pose, *up)
         if link.turn.is_zero():
             return _Move(up.e0, e, carried, u)
-        spin = link.turn @ rates
-        f0, f = turn_over(spin, h)
-        e0, e = up.e0 * f0 - h**2 * ca.dot(e, f), up.e0 * f + f0 * e + h * ca.cross(e, f)
+        e0, e, spin = _turn_on(link.turn, rates, h, up.e0, e)
         # Turns about one axis add up, however large.
         alike = ca.cross(carried, spin).is_zero()
-        return _Move(e0, e, carried + spin if alike else angular_velocity_over(e0, e, h), u)
+        return _Move(e0, e, carried + spin if alike else _rate_of_turn(e0, e, h)[0], u)
 
-    def _way(self, move: _Move, c: ca.SX) -> ca.SX:
-        """Return by how much a point c (3,) of a link moves about its origin, over h."""
-        turning = ca.cross(move.e, c)
-        return 2 * (move.e0 * turning + self._h * ca.cross(move.e, turning))
+
+def _way(e0: ca.SX, e: ca.SX, c: ca.SX, h: ca.SX) -> ca.SX:
+    """Return by how much a point c (3,) of a link moves about its origin, over h."""
+    turning = ca.cross(e, c)
+    return 2 * (e0 * turning + h * ca.cross(e, turning))
+
+
+@state_once
+def _move_centre(A: ca.SX, c: ca.SX, h: ca.SX, e0: ca.SX, e: ca.SX, u: ca.SX) -> tuple[ca.SX]:
+    """Return the way of a point of a link over h, in world axes."""
+    return (A @ (u + _way(e0, e, c, h)),)
+
+
+@state_once
+def _carry(slide: ca.SX, rates: ca.SX, h: ca.SX, R: ca.SX, p: ca.SX, *up: ca.SX) -> Parts:
+    """Return u of a link, and e and w of its parent in its axes."""
+    e0, e, w, u = up
+    slip = slide @ rates
+    return R.T @ (u + _way(e0, e, p + h * R @ slip, h)) + slip, R.T @ e, R.T @ w
+
+
+@state_once
+def _turn_on(turn: ca.SX, rates: ca.SX, h: ca.SX, e0: ca.SX, e: ca.SX) -> Parts:
+    """Return e0 and e after the turn of a link itself, and its angular velocity."""
+    spin = turn @ rates
+    f0, f = turn_over(spin, h)
+    return e0 * f0 - h**2 * ca.dot(e, f), e0 * f + f0 * e + h * ca.cross(e, f), spin
+
+
+@state_once
+def _rate_of_turn(e0: ca.SX, e: ca.SX, h: ca.SX) -> tuple[ca.SX]:
+    """Return the angular velocity of a turn over h."""
+    return (angular_velocity_over(e0, e, h),)
 
 
 def body_momenta(recursion: Recursion, twists: ca.SX, h: ca.SX) -> list[Wrench]:
@@ -93,13 +119,19 @@ def body_momenta(recursion: Recursion, twists: ca.SX, h: ca.SX) -> list[Wrench]:
         Of the move that starts, less than zero of one that ends.
     """
     momenta, i = list[Wrench](), 0
-    for link, A in zip(recursion.tree.links, recursion.axes, strict=True):
+    for masses, A in zip(recursion.tree.masses, recursion.axes, strict=True):
         f, n = ca.SX.zeros(3), ca.SX.zeros(3)
-        for m, c, J in link.masses(recursion.tree.value):
-            u, w = twists[i : i + 3], twists[i + 3 : i + 6]
-            push, spin = m * A.T @ u, J @ w
-            f += push
-            n += spin + h / 2 * ca.cross(w, spin) + ca.cross(c, push)
+        for own in masses:
+            push, moment = _momenta(*own, A, twists[i : i + 6], h)
+            f, n = f + push, n + moment
             i += 6
         momenta.append((f, n))
     return momenta
+
+
+@state_once
+def _momenta(m: ca.SX, c: ca.SX, J: ca.SX, A: ca.SX, twist: ca.SX, h: ca.SX) -> Wrench:
+    """Return momentum and angular momentum of a body about the origin of its link."""
+    u, w = twist[:3], twist[3:]
+    push, spin = m * A.T @ u, J @ w
+    return push, spin + h / 2 * ca.cross(w, spin) + ca.cross(c, push)

@@ -1,0 +1,30 @@
+"""Expressions that are stated once and repeated for other arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import casadi as ca
+
+
+def state_once(expressions: Callable[..., Any]) -> Callable[..., list[ca.SX]]:
+    """Return a function of SX to a tuple of SX that is called once for each pattern of arguments.
+
+    Later calls repeat its operations on others, which takes as long as one of them: an operation
+    called from Python takes twenty times longer than the operation itself.
+    """
+    functions: dict[tuple[int, ...], ca.Function] = {}
+
+    @wraps(expressions)
+    def repeated(*arguments: ca.SX) -> list[ca.SX]:
+        patterns = [x.sparsity() for x in arguments]
+        key = tuple(pattern.hash() for pattern in patterns)
+        if key not in functions:
+            symbols = [ca.SX.sym("x", pattern) for pattern in patterns]
+            functions[key] = ca.Function("repeated", symbols, expressions(*symbols))
+        found: list[ca.SX] = functions[key].call(arguments)
+        return found
+
+    return repeated
