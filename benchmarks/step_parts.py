@@ -1,7 +1,8 @@
 """Where the time of a step goes: chains of worn hinges by size, part by part.
 
 Parts are machine code that prepares the programs of a step; their values in each iteration, with
-the min map; Newton's directions (assembly and elimination); the end of a step and its checks. Each
+the min map; their derivatives; Newton's directions (assembly and elimination); the end of a step
+and its checks. Each
 is timed alone, in a loop over the numbers of one step, and counted as often as a step needs it,
 iterations shared evenly among its programs. The rest of the whole is copying, and code and numbers
 that have left the cache. Times are of the processor, the least of several, with code of LLVM's
@@ -44,6 +45,7 @@ class Parts(NamedTuple):
     step: float
     prepare: float
     values: float
+    slopes: float
     end: float
     direction: float
     iterations: float
@@ -56,9 +58,9 @@ def _call_often(count: int, code: int, a: Array, b: Array, c: Array) -> None:
 
 
 @numba.njit
-def _find_often(count: int, p: Array, space: Array) -> None:
+def _find_often(count: int, p: Array, space: Array, code: int, x: Array) -> None:
     for _ in range(count):
-        steps.find_direction(p, space, 1e-9)
+        steps.find_direction(p, space, code, x, 1e-9)
 
 
 @numba.njit
@@ -107,7 +109,7 @@ def measured(n: int, repeats: int) -> Parts:
     made, count = len(records), CALLS // n
     step = least(lambda _: kernel(z, parameters, made), 1, 3 * repeats) / made
     state, _ = kernel(z, parameters, made)
-    chain_code, tables, _ = kernel._code()
+    (chain_code, tables, _), _ = kernel._code()
     layout = kernel.layout
     now = layout.state(state)
     t, q, v, x = now.t, now.q, now.v, now.x
@@ -119,20 +121,22 @@ def measured(n: int, repeats: int) -> Parts:
         return least(lambda count: _call_often(count, code, *arrays), count, repeats)
 
     iterations = float(kernel.fields(records)["iterations"].mean())
-    found = Parts(step, 0.0, 0.0, 0.0, 0.0, iterations)
+    found = Parts(step, 0.0, 0.0, 0.0, 0.0, 0.0, iterations)
     share = iterations / len(kernel._step.solved)  # of a program
     for k, solved in enumerate(kernel._step.solved):
         program = tables.numbers[tables.at[k] : tables.at[k + 1]]
-        _, _, _, prepare, evaluate = tables.code[5 * k : 5 * k + 5]
+        _, _, _, prepare, evaluate, complete = tables.code[6 * k : 6 * k + 6]
         own, x = x[: solved.square.n], x[solved.square.n :]
         prepared = timed(prepare, numbers, space, scratch)  # what is kept begins the workspace
-        often = partial(_evaluate_often, p=program, space=space, code=evaluate, x=own)
-        valued = least(often, count, repeats)
-        directed = least(partial(_find_often, p=program, space=space), count, repeats)
+        at = {"p": program, "space": space, "x": own}
+        valued = least(partial(_evaluate_often, code=evaluate, **at), count, repeats)
+        directed = least(partial(_find_often, code=complete, **at), count, repeats)
+        sloped = timed(complete, own, space, np.zeros(solved.square.values))
         found = found._replace(
             prepare=found.prepare + prepared,
             values=found.values + (share + 1) * valued,
-            direction=found.direction + share * directed,
+            slopes=found.slopes + share * sloped,
+            direction=found.direction + share * (directed - sloped),
         )
     end = np.zeros(kernel.record + 2 * chain_code.checks)
     return found._replace(end=timed(chain_code.end, numbers, space, end))
@@ -146,10 +150,11 @@ def main() -> None:
     options = parser.parse_args()
     print(machine())
     found = [measured(n, options.repeats) for n in options.sizes]
-    head = ["hinges", "a step [us]", "prepare", "values", "directions", "end", "rest", "iterations"]
+    head = ["hinges", "a step [us]", "prepare", "values", "derivatives", "directions", "end"]
+    head += ["rest", "iterations"]
     rows = []
     for n, f in zip(options.sizes, found, strict=True):
-        parts = (f.prepare, f.values, f.direction, f.end)
+        parts = (f.prepare, f.values, f.slopes, f.direction, f.end)
         shares = [f"{100 * x / f.step:.0f} %" for x in (*parts, f.step - sum(parts))]
         rows.append([str(n), f"{f.step:.3g}", *shares, f"{f.iterations:.1f}"])
     print(table(head, rows))

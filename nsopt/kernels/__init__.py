@@ -63,12 +63,19 @@ def run_chains(
 
 
 def solve_square(
-    p: Any, space: Any, evaluate: int, options: NewtonNumbers, last: bool, share: float
+    p: Any,
+    space: Any,
+    evaluate: int,
+    complete: int,
+    options: NewtonNumbers,
+    last: bool,
+    share: float,
 ) -> tuple[float, int]:
     """Solve a square program; see `nsopt.kernels.newton.solve`."""
     from nsopt.kernels.entries import compile_entries
 
-    residual, steps = compile_entries().solve(p, space, evaluate, options, last, share, False)
+    run = compile_entries().solve
+    residual, steps = run(p, space, evaluate, complete, options, last, share, False)
     return float(residual), int(steps)
 
 

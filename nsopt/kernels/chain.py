@@ -240,9 +240,9 @@ def solve_in_turn(
         p = view(tables.numbers, tables.at[k], tables.at[k + 1])
         x = workspace_of(p, w.space)
         n = len(x.x)
-        c = 5 * k
+        c = 6 * k
         parameters_of, guess, next_guess = tables.code[c], tables.code[c + 1], tables.code[c + 2]
-        prepare, evaluate = tables.code[c + 3], tables.code[c + 4]
+        prepare, evaluate, complete = tables.code[c + 3], tables.code[c + 4], tables.code[c + 5]
         for i in range(n):
             w.step[first + i] = old[first - begin + i]
         call(guess, w.step, w.judged, x.x)
@@ -254,7 +254,7 @@ def solve_in_turn(
         else:
             call(prepare, w.step, x.kept, w.judged)
         goes_on = next_guess != 0
-        residuals[k], taken = solve(p, w.space, evaluate, options, last, share, goes_on)
+        residuals[k], taken = solve(p, w.space, evaluate, complete, options, last, share, goes_on)
         iterations += taken
         for i in range(n):
             w.step[first + i] = x.x[i]

@@ -44,10 +44,17 @@ def _make_run_chains(version: str) -> Callable[..., Any]:
 
 def _make_solve(version: str) -> Callable[..., Any]:
     def run(
-        p: Any, space: Any, evaluate: int, options: Any, last: bool, share: float, goes_on: bool
+        p: Any,
+        space: Any,
+        evaluate: int,
+        complete: int,
+        options: Any,
+        last: bool,
+        share: float,
+        goes_on: bool,
     ) -> Any:
         _ = version
-        return solve(p, space, evaluate, options, last, share, goes_on)
+        return solve(p, space, evaluate, complete, options, last, share, goes_on)
 
     return run
 
@@ -68,7 +75,7 @@ def _typical_arguments() -> KernelEntries:
     programs = PackedPrograms(indices, indices, indices, indices, 0)
     return KernelEntries(
         (chain, programs, options, table, table, table),
-        (indices, numbers, 0, options, False, 1.0, False),
+        (indices, numbers, 0, 0, options, False, 1.0, False),
     )
 
 

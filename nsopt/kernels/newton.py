@@ -24,7 +24,14 @@ NEAR = 0.3
 
 @kernel
 def solve(
-    p: Any, space: Any, evaluate: int, o: Any, last: bool, share: float, goes_on: bool
+    p: Any,
+    space: Any,
+    evaluate: int,
+    complete: int,
+    o: Any,
+    last: bool,
+    share: float,
+    goes_on: bool,
 ) -> tuple[float, int]:
     """Solve a square program from ``w.x``; return the largest scaled residual and the steps.
 
@@ -32,8 +39,9 @@ def solve(
     ----------
     p, space : (k,), (l,)
         The program, and its workspace with x and what the machine code keeps of the parameters.
-    evaluate : int
-        Address of the machine code (x, kept) -> y.
+    evaluate, complete : int
+        Addresses of the machine code (x, kept) -> y, without derivatives and of these: directions
+        alone need them, and one that is the last again or the end of a solve does not.
     o : NewtonNumbers
     last : bool
         Whether a failure leads to more than a smaller h.
@@ -55,7 +63,7 @@ def solve(
         if again:
             find_direction_again(p, space)
         else:
-            find_direction(p, space, o.proximal)
+            find_direction(p, space, complete, w.x, o.proximal)
         go(s, w, w.x, w.x, 1.0)
         before, size = size, evaluate_at(p, space, evaluate, w.x)
         if size <= share * o.tolerance or (count >= ENOUGH and size <= o.rough):
@@ -64,4 +72,4 @@ def solve(
         again = not again and expected <= SURE * share * o.tolerance * before
     if o.last == 0:
         return size, o.iterations
-    return search(p, space, evaluate, o, last)
+    return search(p, space, evaluate, complete, o, last)

@@ -40,7 +40,9 @@ NONE = 1e-300
 
 
 @kernel
-def search(p: Any, space: Any, evaluate: int, o: Any, last: bool) -> tuple[float, int]:
+def search(
+    p: Any, space: Any, evaluate: int, complete: int, o: Any, last: bool
+) -> tuple[float, int]:
     """Find proximal points from ``w.start`` until one solves the program itself.
 
     Damped steps lead to each point, full ones of the program itself on from there. A point that is
@@ -51,19 +53,20 @@ def search(p: Any, space: Any, evaluate: int, o: Any, last: bool) -> tuple[float
     copy(w.start, w.x)
     copy(w.start, w.last)
     evaluate_at(p, space, evaluate, w.x)
+    call(complete, w.x, w.kept, w.y)
     weigh_slopes(p, space)
     hold_terms(w)
     part, steps, total = o.first, 0, o.iterations
     for _ in range(o.last if last else o.budget):
         before, _ = evaluate_near(p, space, evaluate, w.x, part)
-        find_direction(p, space, o.proximal)
+        find_direction(p, space, complete, w.x, o.proximal)
         length = choose_length(p, space, evaluate, part, before, SIDESTEP if steps % 2 else 1.0)
         go(s, w, w.x, w.trial, length)
         _, size = evaluate_near(p, space, evaluate, w.trial, part)
         total += 1
         if size <= o.inexact * part:
             copy(w.trial, w.best)
-            size, more = try_full_steps(p, space, evaluate, o)
+            size, more = try_full_steps(p, space, evaluate, complete, o)
             total += more
             if size <= o.rough:
                 copy(w.best, w.x)
@@ -118,14 +121,14 @@ def choose_length(
 
 
 @kernel
-def try_full_steps(p: Any, space: Any, evaluate: int, o: Any) -> tuple[float, int]:
+def try_full_steps(p: Any, space: Any, evaluate: int, complete: int, o: Any) -> tuple[float, int]:
     """Take full steps of the program itself from ``w.best``; return the residual, and how many."""
     s, w = square_of(p), workspace_of(p, space)
     size = evaluate_at(p, space, evaluate, w.best)
     for count in range(TRIES):
         if size <= o.tolerance:
             return size, count
-        find_direction(p, space, o.proximal)
+        find_direction(p, space, complete, w.best, o.proximal)
         go(s, w, w.best, w.best, 1.0)
         size = evaluate_at(p, space, evaluate, w.best)
     return size, TRIES

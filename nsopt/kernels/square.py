@@ -95,10 +95,14 @@ class Square(NamedTuple):
         return len(self.match)
 
     @property
+    def head(self) -> int:
+        """How many values the machine code gives beside derivatives: terms, which are active."""
+        return int(self.sizes[TERMS] + self.sizes[PAIRS] + self.sizes[EVENTS])
+
+    @property
     def values(self) -> int:
         """How many values the machine code gives: terms, which are active, derivatives."""
-        active = int(self.sizes[PAIRS] + self.sizes[EVENTS])
-        return int(self.sizes[TERMS] + active + self.term_start[-1])
+        return self.head + int(self.term_start[-1])
 
 
 def make_square(

@@ -32,9 +32,10 @@ def evaluate_at(p: Any, space: Any, evaluate: int, x: Any) -> float:
 
 
 @kernel
-def find_direction(p: Any, space: Any, proximal: float) -> None:
-    """Solve for Newton's direction, by rows; the rows r are used up."""
+def find_direction(p: Any, space: Any, complete: int, x: Any, proximal: float) -> None:
+    """Solve for Newton's direction at x, which was evaluated last; the rows r are used up."""
     s, w = square_of(p), workspace_of(p, space)
+    call(complete, x, w.kept, w.y)
     assemble(s, w)
     late, fronts = s.sizes[LATE], len(s.plan.width)
     for half in range(2):  # so that the code of `eliminate` stands here once

@@ -19,10 +19,10 @@ class PackedPrograms(NamedTuple):
         Programs as from `pack`.
     at : (programs + 1,)
         Where each begins.
-    code : (5 programs,)
+    code : (6 programs,)
         Addresses of the machine code that gives its parameters (0 where they are the first numbers
         of the step), a guess, another one for motion that goes on as before (0 for none), what is
-        kept of the parameters, and values; of each program.
+        kept of the parameters, values, and their derivatives; of each program.
     of_equations : (checks,)
         Which checks of the end are of equations, 0 or 1.
     space : int

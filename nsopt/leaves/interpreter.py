@@ -125,8 +125,10 @@ class Interpreted:
             inner = stretch[stretch["operation"] != OUTPUT]
             if k < count:
                 self._tasks.append(_Task(*before, n, first[X + k], *state, *states[k]))
-                own = self._add(stretch, first, X + k)
-                self._tasks.append(_Task(*own, n, 0, *states[k]))
+                begin, end = self._add(stretch, first, X + k)
+                head = turns.heads[k]
+                ends = begin + _find_end(stretch, head), end if head < turns.outputs[k] else begin
+                self._tasks += [_Task(begin, to, n, 0, *states[k]) for to in ends]
                 earlier = []
             else:  # at the end: all of what is before, then its own
                 if k > count:
@@ -155,6 +157,13 @@ class Interpreted:
         routines = _write_routines(self._routines, self._ends)
         objects = [_make(_write_interpreter(), GOOD), _make(routines, QUICK)]
         return load_objects(objects, self._routines, arrays)
+
+
+def _find_end(stretch: Records, head: int) -> int:
+    """Return behind which instruction of a function the first entries of y are known."""
+    operation, places = stretch["operation"], stretch["places"]
+    wanted = (operation == OUTPUT) & (places[:, 2] < head)
+    return 1 + int(np.flatnonzero(wanted).max(initial=-1))
 
 
 def _divide(records: Records, turns: Turns) -> list[Records]:
@@ -233,7 +242,7 @@ def _write_routines(names: Sequence[str], ends: int) -> str:
         if k >= len(names) - ends:
             arguments = "ptr %p, ptr %kept, ptr %y"
             given = "ptr null, ptr %p, ptr %kept, ptr %y"
-        elif k % 2 == 0:  # of each function what is prepared, then its values
+        elif k % 3 == 0:  # of each function what is prepared, then its values, then all of them
             arguments, given = "ptr %p, ptr %kept", "ptr null, ptr %p, ptr %kept, ptr null"
         else:
             arguments = "ptr %x, ptr %kept, ptr %y"

@@ -51,7 +51,7 @@ class LanesText(NamedTuple):
 def write_lanes_text(instructions: Instructions, sizes: InstanceSizes, lanes: int) -> LanesText:
     """Write ``map`` and all that it calls; modules that hold loops alone come first."""
     shares = divide_values(instructions, InTurn.of(instructions))
-    (prepare, evaluate), kept = place_values(shares)
+    (prepare, evaluate, _), kept = place_values(shares)
     evaluate = evaluate._replace(arrays=(*evaluate.arrays, "scratch"))
     parts, scratch = _write_in_lanes(instructions, evaluate, lanes)
     scalar = [*write_functions(instructions, prepare), *write_sides(instructions)]

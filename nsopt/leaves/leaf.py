@@ -43,9 +43,11 @@ class LeafCode(NamedTuple):
     prepare : int
         Address of ``void(const double *p, double *kept)``.
     evaluate : int
-        Address of ``void(const double *x, const double *kept, double *y)``.
+        Address of ``void(const double *x, double *kept, double *y)``: the first entries of y.
+    complete : int
+        Of the same: the others, for the x that was evaluated last.
     kept : int
-        How many numbers ``prepare`` writes.
+        How many numbers they keep for each other.
     x, p, y : int
         Sizes.
     level : int
@@ -54,6 +56,7 @@ class LeafCode(NamedTuple):
 
     prepare: int
     evaluate: int
+    complete: int
     kept: int
     x: int
     p: int
@@ -81,10 +84,12 @@ class InTurnCode(NamedTuple):
     ----------
     prepare : tuple of int
         Addresses of ``void(const double *p, double *kept)``, where x_1, x_2, ... follow p.
-    evaluate : tuple of int
-        Of ``void(const double *x, const double *kept, double *y)``.
+    evaluate, complete : tuple of int
+        Of ``void(const double *x, double *kept, double *y)``: the first entries of y, and the
+        others for the x that was evaluated last.
     last : tuple of int
-        Of ``void(const double *p, const double *kept, double *y)``, of each function of all.
+        Of ``void(const double *p, const double *kept, double *y)``, of each function of all; each
+        x is the last one that was evaluated.
     kept : int
         How many numbers they keep for each other, in one array.
     level : int
@@ -93,6 +98,7 @@ class InTurnCode(NamedTuple):
 
     prepare: tuple[int, ...]
     evaluate: tuple[int, ...]
+    complete: tuple[int, ...]
     last: tuple[int, ...]
     kept: int
     level: int
@@ -224,6 +230,8 @@ class Leaf(Improving[LeafCode]):
     ----------
     function : ca.Function
         Columns may be empty. They are read and written whole.
+    head : int, optional
+        How many entries of y ``evaluate`` gives; all of them by default.
 
     Raises
     ------
@@ -233,9 +241,9 @@ class Leaf(Improving[LeafCode]):
         For other inputs and outputs, and operations without machine code.
     """
 
-    def __init__(self, function: ca.Function) -> None:
+    def __init__(self, function: ca.Function, head: int | None = None) -> None:
         check_function(function)
-        super().__init__(function, Turns.alone(function))
+        super().__init__(function, Turns.alone(function, head))
         self._x, self._p = int(function.numel_in(0)), int(function.numel_in(1))
         self._y = int(function.numel_out(0))
         self._name = function.name()
@@ -253,12 +261,13 @@ class Leaf(Improving[LeafCode]):
             raise ValueError(f"{self._name}: x has {given.size} entries, not {code.x}")
         kept, y = np.empty(code.kept), np.empty(code.y)
         code.keep(p, kept)
-        _EVALUATE(code.evaluate)(given.ctypes.data, kept.ctypes.data, y.ctypes.data)
+        for address in (code.evaluate, code.complete):
+            _EVALUATE(address)(given.ctypes.data, kept.ctypes.data, y.ctypes.data)
         return y
 
     def _of(self, addresses: list[int], kept: int, level: int) -> LeafCode:
-        prepare, evaluate = addresses
-        return LeafCode(prepare, evaluate, kept, self._x, self._p, self._y, level)
+        prepare, evaluate, complete = addresses
+        return LeafCode(prepare, evaluate, complete, kept, self._x, self._p, self._y, level)
 
 
 class LeavesInTurn(Improving[InTurnCode]):
@@ -269,6 +278,8 @@ class LeavesInTurn(Improving[InTurnCode]):
     function : ca.Function
         Of SX, (p, x_1, ..., x_n) -> (y_1, ..., y_n, and more of all of them), dense columns. y_k
         depends on no x after x_k.
+    heads : sequence of int
+        How many entries of each y_k ``evaluate`` gives.
 
     Raises
     ------
@@ -276,16 +287,16 @@ class LeavesInTurn(Improving[InTurnCode]):
         As of a `Leaf`.
     """
 
-    def __init__(self, function: ca.Function) -> None:
+    def __init__(self, function: ca.Function, heads: Sequence[int]) -> None:
         _check_kind(function)
         _check_columns(function, function.name_in(), function.name_out())
-        super().__init__(function, Turns.of(function))
+        super().__init__(function, Turns.of(function, heads))
 
     def _of(self, addresses: list[int], kept: int, level: int) -> InTurnCode:
         count = len(addresses) - self._turns.ends
         of_each, last = addresses[:count], tuple(addresses[count:])
-        prepare, evaluate = tuple(of_each[::2]), tuple(of_each[1::2])
-        return InTurnCode(prepare, evaluate, last, kept, level)
+        prepare, evaluate, complete = (tuple(of_each[k::3]) for k in range(3))
+        return InTurnCode(prepare, evaluate, complete, last, kept, level)
 
 
 def check_function(function: ca.Function) -> None:

@@ -71,15 +71,14 @@ class Repeated:
         for share, schedule in zip(self._shares, self._schedules, strict=True):
             memory = memory.go_on({**numbers, **kept, **share.given})
             wanted = share.targets
-            if share.outputs:
-                memory.share(schedule, SHARED, find_uneven(schedule, wanted))
-            else:
-                copied = [x for x in share.kept if self._of.operation[x] == INPUT]
-                computed = [x for x in share.kept if self._of.operation[x] != INPUT]
-                memory.share(schedule, KEPT, computed)
-                kept |= {value: memory.entries[value] for value in computed}
-                wanted = {value: [memory.add(KEPT)] for value in copied}
-                kept |= {value: entry for value, (entry,) in wanted.items()}
+            copied = [x for x in share.kept if self._of.operation[x] == INPUT]
+            computed = [x for x in share.kept if self._of.operation[x] != INPUT]
+            others = [*computed, *find_uneven(schedule, wanted)]
+            memory.share(schedule, KEPT if share.keeps else SHARED, others)
+            kept |= {value: memory.entries[value] for value in computed}
+            for value in copied:
+                wanted[value] = [memory.add(KEPT)]
+                kept[value] = wanted[value][0]
             _Caller(share.name, share.arrays, schedule, memory, wanted).write(modules)
         return RepeatedText(tuple(modules.close()), memory.sizes[KEPT], tuple(memory.indices))
 

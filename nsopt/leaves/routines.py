@@ -63,7 +63,11 @@ class Share(NamedTuple):
     given : dict of int to Single
         Where inputs are.
     outputs : list of int
-        The values of the entries of y.
+        The values of entries of y.
+    first : int
+        The first of these entries.
+    keeps : bool
+        Whether the routines after it read its values; else they compute them anew.
     kept : list of int
         Of its values and of inputs, those that it writes for the routines after it.
     """
@@ -73,21 +77,24 @@ class Share(NamedTuple):
     values: list[int]
     given: dict[int, Single]
     outputs: list[int]
+    first: int
+    keeps: bool
     kept: list[int]
 
     @property
     def targets(self) -> dict[int, list[Single]]:
         """Where in y values go."""
         y: dict[int, list[Single]] = {}
-        for entry, value in enumerate(self.outputs):
+        for entry, value in enumerate(self.outputs, self.first):
             y.setdefault(value, []).append(Single("y", entry))
         return y
 
 
 def divide_values(instructions: Instructions, turns: InTurn) -> list[Share]:
-    """Return what is computed once for all inputs before x and what at every x, in turn; the last.
+    """Return what is computed once for all inputs before x, at every x, for some x; at the end.
 
-    What does not depend on the x at hand is computed by the first of them that needs it alone.
+    What does not depend on the x at hand is computed by the first of them that needs it alone. What
+    is computed at every x is kept from the last one: the x that is known to those after it.
     """
     done = bytearray(operation in (CONSTANT, INPUT) for operation in instructions.operation)
     copied, names = set[int](), turns.routines
@@ -96,24 +103,31 @@ def divide_values(instructions: Instructions, turns: InTurn) -> list[Share]:
     for k, outputs in enumerate(turns.outputs, X):
         needed = _find_values(instructions, outputs, done)
         once = [value for value in needed if instructions.stage[value] < k]
-        always = [value for value in needed if instructions.stage[value] >= k]
+        at_x = [value for value in needed if instructions.stage[value] >= k]
         own = _find_inputs(instructions, "x", {k: 0})
-        read = _find_operands(instructions, always).union(outputs)
+        read = _find_operands(instructions, at_x).union(outputs)
         copies = sorted(read.intersection(given).difference(own, copied))
-        prepare, evaluate = names[2 * (k - X) : 2 * (k - X) + 2]
-        shares += [
-            Share(prepare, ("p", "kept"), once, given, [], copies),
-            Share(evaluate, ("x", "kept", "y"), always, own, outputs, []),
-        ]
         for value in once:
             done[value] = True
+        head = turns.heads[k - X]
+        always = _find_values(instructions, outputs[:head], done)
+        for value in always:
+            done[value] = True
+        others = [value for value in at_x if not done[value]]
+        prepare, evaluate, complete = names[3 * (k - X) : 3 * (k - X) + 3]
+        arrays = ("x", "kept", "y")
+        shares += [
+            Share(prepare, ("p", "kept"), once, given, [], 0, True, copies),
+            Share(evaluate, arrays, always, own, outputs[:head], 0, True, []),
+            Share(complete, arrays, others, own, outputs[head:], head, False, []),
+        ]
         copied.update(copies)
-    for name, outputs in zip(names[2 * len(turns.outputs) :], turns.last, strict=True):
+    for name, outputs in zip(names[3 * len(turns.outputs) :], turns.last, strict=True):
         needed = _find_values(instructions, outputs, done)
-        shares.append(Share(name, ("p", "kept", "y"), needed, given, outputs, []))
+        shares.append(Share(name, ("p", "kept", "y"), needed, given, outputs, 0, False, []))
     later = set[int]()
     for share in reversed(shares):
-        if not share.outputs:
+        if share.keeps:
             share.kept.extend(sorted(later.intersection(share.values)))
         later.update(share.outputs, _find_operands(instructions, share.values))
     return shares
@@ -172,9 +186,10 @@ def place_values(shares: Sequence[Share]) -> tuple[list[Routine], int]:
     """Return the routines, in turn, and how many numbers they keep for each other."""
     routines, kept = [], dict[int, Place]()
     for share in shares:
-        wanted: dict[int, Sequence[Place]] = {**share.targets}
+        wanted: dict[int, list[Place]] = {x: [*places] for x, places in share.targets.items()}
         new = {value: Single("kept", entry) for entry, value in enumerate(share.kept, len(kept))}
-        wanted |= {value: [place] for value, place in new.items()}
+        for value, place in new.items():
+            wanted.setdefault(value, []).append(place)
         given = {**kept, **share.given}
         routines.append(Routine(share.name, share.arrays, share.values, given, wanted))
         kept |= new
@@ -183,7 +198,7 @@ def place_values(shares: Sequence[Share]) -> tuple[list[Routine], int]:
 
 def routine_of_side(side: Instructions, name: str) -> Routine:
     """Return a side of a branch, from its operands to its results."""
-    (_, evaluate), _ = place_values(divide_values(side, InTurn.of(side)))
+    (_, evaluate, _), _ = place_values(divide_values(side, InTurn.of(side)))
     return evaluate._replace(name=name, arrays=("x", "y"))
 
 

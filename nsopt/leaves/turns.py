@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
@@ -17,6 +18,8 @@ class InTurn(NamedTuple):
     ----------
     outputs : list of lists
         The values that each gives.
+    heads : list of int
+        How many of them are computed at every x; the others where they are asked for.
     last : list of lists
         The values that each function gives that is computed of all inputs at the end.
     first : list of int
@@ -24,18 +27,19 @@ class InTurn(NamedTuple):
     """
 
     outputs: list[list[int]]
+    heads: list[int]
     last: list[list[int]]
     first: list[int]
 
     @property
     def routines(self) -> tuple[str, ...]:
-        """Names of what computes them: of each what does so once, then at every x; at the end."""
+        """Names of what computes them: of each once, at every x, the other values; at the end."""
         return _name_routines(len(self.outputs), len(self.last))
 
     @classmethod
     def of(cls, instructions: Instructions) -> InTurn:
         """Return one function alone."""
-        return cls([instructions.outputs], [], [0])
+        return cls([instructions.outputs], [len(instructions.outputs)], [], [0])
 
 
 class Turns(NamedTuple):
@@ -49,26 +53,31 @@ class Turns(NamedTuple):
         Of y_1, y_2, ..., and of each function of all inputs at the end, if there is any.
     order : tuple of int
         Numbers of the inputs as they are stated.
+    heads : tuple of int
+        How many entries of y_1, y_2, ... are computed at every x.
     """
 
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     order: tuple[int, ...]
+    heads: tuple[int, ...]
 
     @classmethod
-    def alone(cls, function: ca.Function) -> Turns:
-        """Return those of a function (x, p) -> y of dense columns."""
-        return cls((function.nnz_in(1), function.nnz_in(0)), (function.nnz_out(0),), (X, P))
+    def alone(cls, function: ca.Function, head: int | None = None) -> Turns:
+        """Return those of a function (x, p) -> y of dense columns; all of y without a ``head``."""
+        y = function.nnz_out(0)
+        inputs = function.nnz_in(1), function.nnz_in(0)
+        return cls(inputs, (y,), (X, P), (y if head is None else head,))
 
     @classmethod
-    def of(cls, function: ca.Function) -> Turns:
+    def of(cls, function: ca.Function, heads: Sequence[int]) -> Turns:
         """Return those of a function (p, x_1, x_2, ...) -> (y_1, y_2, ...) of dense columns.
 
         What it returns beyond as many y as x are functions of all inputs at the end.
         """
         inputs = tuple(map(function.nnz_in, range(function.n_in())))
         outputs = tuple(map(function.nnz_out, range(function.n_out())))
-        return cls(inputs, outputs, tuple(range(len(inputs))))
+        return cls(inputs, outputs, tuple(range(len(inputs))), tuple(heads))
 
     @property
     def routines(self) -> tuple[str, ...]:
@@ -106,7 +115,8 @@ class Turns(NamedTuple):
         first = [0, *accumulate(self.inputs)]
         count = len(self.inputs) - 1
         at_end = of_each[count:]
-        return InTurn(of_each[:count], at_end, first[:-1] if at_end else first[:-2])
+        begins = first[:-1] if at_end else first[:-2]
+        return InTurn(of_each[:count], [*self.heads], at_end, begins)
 
 
 def order_error(k: int) -> ValueError:
@@ -116,5 +126,5 @@ def order_error(k: int) -> ValueError:
 
 def _name_routines(count: int, ends: int) -> tuple[str, ...]:
     numbers = ["" if k == X else str(k) for k in range(X, X + count)]
-    of_each = [f"{name}{k}" for k in numbers for name in ("prepare", "evaluate")]
+    of_each = [f"{name}{k}" for k in numbers for name in ("prepare", "evaluate", "complete")]
     return (*of_each, *(f"last{k or ''}" for k in range(ends)))

@@ -28,7 +28,7 @@ class Solved(NamedTuple):
 class StepAddresses(NamedTuple):
     """Addresses of code that belongs together."""
 
-    programs: list[int]  # of each five, see `PackedPrograms`
+    programs: list[int]  # of each six, see `PackedPrograms`
     end: int
     limits: int
     kept: tuple[int, ...]  # how many numbers the code of each program keeps of parameters
@@ -74,8 +74,9 @@ class StepCode:
             # As one function: what is the same expression in several is read once.
             whole = ca.Function("step", numbers, [*values_of_all, ca.densify(end), limits])
             solved = [_state_solve(x, squares[id(x)].square, None) for x in programs]
-            return cls(tuple(solved), LeavesInTurn(whole))
-        leaves = {key: Leaf(square.values) for key, square in squares.items()}
+            heads = [x.square.head for x in solved]
+            return cls(tuple(solved), LeavesInTurn(whole, heads))
+        leaves = {key: square.leaf for key, square in squares.items()}
         solved = [
             _state_solve(x, squares[id(of)].square, values)
             for x, (of, values) in zip(programs, stated, strict=True)
@@ -102,12 +103,13 @@ class StepCode:
         if isinstance(self.values, tuple):
             codes = {leaf: leaf.code for leaf in self.values}  # each once: it may improve
             *of_each, end, limits = (codes[leaf] for leaf in self.values)
-            each = [(code.prepare, code.evaluate) for code in of_each]
+            each = [(code.prepare, code.evaluate, code.complete) for code in of_each]
             last: tuple[int, ...] = (end.evaluate, limits.evaluate)
             kept, level = tuple(code.kept for code in of_each), end.level
         else:
             code = self.values.code
-            each, last = [*zip(code.prepare, code.evaluate, strict=True)], code.last
+            each = [*zip(code.prepare, code.evaluate, code.complete, strict=True)]
+            last = code.last
             kept, level = (code.kept,) * len(each), code.level
         end_of_step, limits_of_step = last
         programs = [

@@ -4,7 +4,6 @@ import casadi as ca
 import numpy as np
 
 from nsopt.kernels import Workspace, pack, solve_square, workspace_sizes
-from nsopt.leaves import Leaf
 from nsopt.mpcc import Mpcc, Newton, SquareProgram
 
 
@@ -40,7 +39,7 @@ class Solved:
 
     def __init__(self, mpcc, p):
         self.program = SquareProgram.of(mpcc)
-        self._code = Leaf(self.program.values).code
+        self._code = self.program.leaf.code
         s = self.program.square
         self.sizes = workspace_sizes(s, 0, self._code.kept)
         self.p, self.space = pack(s, self.sizes), np.zeros(sum(self.sizes))
@@ -65,4 +64,5 @@ class Solved:
     def _solve(self, x, hard, **options):
         self.arrays.x[:] = x
         numbers = Newton().numbers._replace(**options)
-        return solve_square(self.p, self.space, self._code.evaluate, numbers, hard, 1.0)
+        addresses = self._code.evaluate, self._code.complete
+        return solve_square(self.p, self.space, *addresses, numbers, hard, 1.0)

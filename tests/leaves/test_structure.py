@@ -162,7 +162,7 @@ def in_turn(lengths, mass=0.7, calls=False):
 def assert_in_turn(*functions):
     """Compare functions of x, of nothing, of z and of all, in turn."""
     *each, last = functions
-    code = compiled(LeavesInTurn(in_one(each, last))).code
+    code = compiled(LeavesInTurn(in_one(each, last), [f.numel_out(0) for f in each])).code
     numbers, kept = np.concatenate([P, X, Z]), np.full(code.kept, np.nan)
     for k, (function, own) in enumerate(zip(each, (X, Z[:0], Z), strict=True)):
         y = np.full(function.numel_out(0), np.nan)
@@ -205,6 +205,6 @@ def test_functions_in_turn_that_are_parted_otherwise_have_another_text(written):
 def test_functions_in_turn_of_which_one_calls_others_are_read_one_by_one(written):
     functions = in_turn([0.3] * 11, calls=True)
     whole = in_one(functions[:-1], functions[-1])
-    assert read_records(whole, Turns.of(whole)) is None
+    assert read_records(whole, Turns.of(whole, [12, 0, 4])) is None
     assert_in_turn(*functions)
     assert len(written) == 1

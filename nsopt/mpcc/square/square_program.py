@@ -86,6 +86,11 @@ class SquareProgram:
         """The function (x, p) -> y."""
         return ca.Function(f"{self.mpcc.name}_values", [self.mpcc.x, self.mpcc.p], [self.y])
 
+    @cached_property
+    def leaf(self) -> Leaf:
+        """The same as code, derivatives apart."""
+        return Leaf(self.values, self.square.head)
+
 
 class Differentiated(NamedTuple):
     """Expressions whose derivatives are stated, and symbols for them."""
@@ -113,7 +118,7 @@ class SquareSolver:
 
     def __init__(self, mpcc: Mpcc, newton: Newton) -> None:
         self.program = SquareProgram.of(mpcc)
-        self._newton, self._values = newton, Leaf(self.program.values)
+        self._newton, self._values = newton, self.program.leaf
 
     def __call__(
         self, x: ArrayLike, p: ArrayLike, *, last: bool = True
@@ -145,7 +150,8 @@ class SquareSolver:
         found.x[:] = x
         code.keep(p, found.kept)
         begin, numbers = perf_counter(), self._newton.numbers
-        residual, steps = solve_square(packed, space, code.evaluate, numbers, last, 1.0)
+        addresses = code.evaluate, code.complete
+        residual, steps = solve_square(packed, space, *addresses, numbers, last, 1.0)
         self._values.spend(perf_counter() - begin)
         return found, residual, steps
 
