@@ -196,18 +196,20 @@ class Variational(Scheme):
         closed = ca.logic_or(end.gap <= self.closed * d.gap_scale(p), pressed)
         impact = ca.sum1(closed * (1 - contacts.lasting)) > 0
         one = SimulatedStep.of(mpcc, d, end, h, scales)
-        v = one.end_velocity()
-        joint, push = step.joint_impulse, step.impulse
-        mu = mpcc.variable("joint_end", joint.numel(), scale=scales.impulse, guess=joint)
-        friction = Friction(mpcc, d, scales)
-        more = mpcc.variable("contact_end", push.numel(), scale=scales.impulse, guess=push)
-        friction.add()
         given = h / 2 * d.applied(*node.at[:2], start.v, p)
         u = ca.if_else(impact, start.v, step.v)
         # In an impact bodies meet their walls with the twists at the start, turned along by the
         # gyroscopic torque of the whole step.
         twists = d.twists(start.q, u, h * (1 - impact), p)
         arriving = d.momentum(end.q, twists, -h * (1 + impact), p) + impact * given
+        applied = d.applied(*end.at[:2], u, p)
+        free = not (d.contact_names or d.multiplier_names or d.friction_joints)  # M = L D L^T
+        v = one.end_velocity(ca.ldl_solve(arriving + h / 2 * applied, *ca.ldl(M)) if free else None)
+        joint, push = step.joint_impulse, step.impulse
+        mu = mpcc.variable("joint_end", joint.numel(), scale=scales.impulse, guess=joint)
+        friction = Friction(mpcc, d, scales)
+        more = mpcc.variable("contact_end", push.numel(), scale=scales.impulse, guess=push)
+        friction.add()
         meeting = KnownModes(mpcc, d, scales, closed * impact)
         met = self._meet(half, step, push * (1 - contacts.lasting), end, ca.SX(scales.time))
         closes = (1 - contacts.closed) * (met.node.gap_rate(met.node.v) < 0)
@@ -232,7 +234,7 @@ class Variational(Scheme):
             walls,
             (u, v),
             h / 2,
-            d.applied(*end.at[:2], u, p),
+            applied,
             Impulses(mu, lam, slip),
             M=M,
             acting=u,
@@ -242,15 +244,15 @@ class Variational(Scheme):
             joint_friction=part * mean_joint_friction(d, start, end.at, u, h, loads),
             momenta=(arriving, M @ v),
         )
-        mpcc.equal("motion", second.residual, scale=scales.impulse)
+        if not free:
+            mpcc.equal("motion", second.residual, scale=scales.impulse)
         one.close("joint_rate", second.C @ v + d.closure_drift(*end.at))
         one.equal("rolling", rolling(d, end.at, v))
         friction.state()
         rebound.press("contact", replace(meeting, closed=closed), end.gap_rate(v), more)
         mpcc.least_norm(("contact_end", "joint_end"))
         first = self._count(half, step.frozen, impact, moved)
-        joints = first.impulses.mu + mu
-        errors = symmetric_errors((first, second), h, u, joints, impact=impact)
+        errors = symmetric_errors((first, second), h, u, first.impulses.mu + mu, impact=impact)
         whole = Step.of(Transition((first, second), replace(end, v=v)), h, errors)
         new = impact * closed * (1 - contacts.lasting)
         late, unplaced = time_impacts(half, second, push, new, h, contacts.closed)

@@ -60,7 +60,7 @@ class StepProgram:
         second = first.after("projection")
         step = scheme.add_projection(second, d, start, scales, step)
         stated = [x for part in (modes, first, second) for x in (*part.earlier, part)]
-        self.parts = tuple(part for part in stated if part.variables)
+        self.parts = tuple(part for part in stated if part.x.numel())
         self.sizes = [part.x.numel() for part in self.parts]
         force = ca.SX.sym("force") if numbers else scales.force
         ends = StepEnd.of(d, start, step)
