@@ -36,11 +36,11 @@ from nsopt import (
     assemble,
     simulate,
 )
+from nsopt.leaves import leaf
 from nsopt.mechanics import Start
 from nsopt.mechanics.coordinates.spanning_tree import Branch
 from nsopt.robots import load_urdf
 from nsopt.schemes import Scheme
-from nsopt.simulation import step_kernel
 
 ROBOTS = {"ur5_robot": False, "go1": True, "a1": True}  # whether the base is free
 STEP, COUNT = 1e-3, 2000  # s, steps of which a time is taken
@@ -107,7 +107,7 @@ def ours(d: Dynamics, start: Start, scheme: Scheme) -> Engine:
     def end(h: float) -> Array:
         return np.array(run(DURATION, h)["q"].values[-1])
 
-    with patch.object(step_kernel, "REPAID", 0.0):
+    with patch.object(leaf, "SOON", 0.0), patch.object(leaf, "LATER", 0.0):
         before = np.inf
         while (now := seconds()) < 0.98 * before:
             before = now
