@@ -178,7 +178,7 @@ def describe_given_modes(attrs: Mapping[str, Any]) -> list[Row]:
         changes = ", ".join(f"{t:.5g}" for t in np.atleast_1d(attrs["borders"])[1:-1])
         when = f"change at {changes} s" if changes else "do not change"
         in_steps = f"in steps the objective is {attrs['objective_in_steps']:.6g}"
-        return [("contacts", attrs["contact_sequence"]), ("", f"{when}; {in_steps}")]
+        return [("contacts", f"{attrs['contact_sequence']} ({when}; {in_steps})")]
     if why := attrs.get("not_exact"):
         return [("contacts", f"in steps alone: {why}")]
     if "modes" not in attrs:

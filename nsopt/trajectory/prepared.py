@@ -91,6 +91,8 @@ class PreparedOptimization:
         self._task, self._plan = Task(*stated, solver or Solver()), plan
         with interruptible(), naming(Cost, Condition):  # nothing is computed yet
             self.guess = check_arguments(self._task)
+            for strategy in plan.strategies:
+                strategy.check(dynamics)
             self._suited = suit_solver(self._task.solver, horizon.steps, often=often)
             self._program = self._build(self._task, self.guess)
         self._stating = perf_counter() - begin  # counts as time of the first solve

@@ -69,6 +69,20 @@ def test_strikes_and_borders_that_do_not_fit_are_refused(given, says):
         thrown(mu=0.1, **given)
 
 
+@pytest.mark.parametrize(
+    ("given", "error", "says"),
+    [
+        ({"strikes": {"floor": "slides"}}, ValueError, "'floor' strikes with 'slides': give"),
+        ({"strikes": ["floor"]}, TypeError, "must be a mapping of contact to mode"),
+        ({"strikes": {"floor": Sliding()}, "borders": 0.5}, TypeError, "numbers or None, got 0.5"),
+        ({"strikes": {"floor": Sliding()}, "borders": ["a"]}, TypeError, "numbers or None, got"),
+    ],
+)
+def test_strikes_and_borders_of_wrong_types_are_named(given, error, says):
+    with pytest.raises(error, match=says):
+        thrown(mu=0.1, **given)
+
+
 def test_nothing_strikes_where_the_first_phase_begins():
     ball = Body("ball", 1.0, point_mass=True)
     floor = PlaneContact("floor", Frame(GROUND), Frame(ball))

@@ -11,7 +11,14 @@ import numpy as np
 from nsopt.mechanics import Dynamics
 from nsopt.simulation import AcceptedSteps
 from nsopt.trajectory.guesses import Trajectory
-from nsopt.trajectory.phases import InMode, PhaseProgram, SolvedPhases, losses_of_impact
+from nsopt.trajectory.phases import (
+    SLIP,
+    InMode,
+    PhaseProgram,
+    SolvedPhases,
+    losses_of_impact,
+    sample,
+)
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion
 
 
@@ -37,6 +44,7 @@ class PhaseMotion:
 
     @property
     def program(self) -> PhaseProgram:
+        """Its program."""
         return self.solved.linked.phases[self.k]
 
     @cached_property
@@ -83,25 +91,23 @@ class PhaseMotion:
         """Impulses at its start, normal (ng,) and tangential (ns,) [N s], and losses (ng,) [J]."""
         linked, d = self.solved.linked, self.dynamics
         struck = self.solved.solution.x[linked.impulses[self.k]]
-        normal, friction, loss = [], [], []
-        losses, at = {}, 0
+        given, losses, at = dict[str, tuple[Array, Array]](), {}, 0
         if struck.size:
             before = PhaseMotion(self.solved, self.k - 1, d, self.inputs).fine
             state = self.fine.q[0], before.v[-1], self.fine.v[0]
             losses = losses_of_impact(self.program, *state, struck)
+        for name, y in self.program.striking.items():  # in the order of the impulses
+            n = len(y.forces.inputs)
+            parts = y.gap_forces(self.fine.q[0], self.program.p, struck[at : at + n])
+            pressed, rubbed = (np.asarray(x).ravel() for x in parts)
+            given[name], at = (pressed, rubbed), at + n
+        normal, friction, loss = [], [], []
         for y in self.program.in_modes:
-            gaps, slips = y.motion.numel_out(0), y.motion.numel_out(2)
-            striking = self.program.striking.get(y.forces.name)
-            if striking is None:
-                parts = np.zeros(gaps), np.zeros(slips)
-            else:
-                n = len(striking.forces.inputs)
-                given = struck[at : at + n]
-                parts = striking.gap_forces(self.fine.q[0], self.program.p, given)
-                at += n
-            normal.append(np.asarray(parts[0]).ravel())
-            friction.append(np.asarray(parts[1]).ravel())
-            loss.append(np.full(gaps, losses.get(y.forces.name, 0.0) / gaps))
+            name, gaps, slips = y.forces.name, y.motion.numel_out(0), y.motion.numel_out(SLIP)
+            own = given.get(name, (np.zeros(gaps), np.zeros(slips)))
+            normal.append(own[0])
+            friction.append(own[1])
+            loss.append(np.full(gaps, losses.get(name, 0.0) / gaps))
         return np.concatenate(normal), np.concatenate(friction), np.concatenate(loss)
 
     def steps(self, begin: float, after: PhaseMotion | None) -> AcceptedSteps:
@@ -129,10 +135,21 @@ class PhaseMotion:
         )
 
     def _losses(self, x: AcceptedSteps) -> Array:
-        """Return what contacts take in each step, in their order."""
+        """Return what contacts take in each step, (n, contacts) [J], rigid ones first."""
         names = list(self.program.transcription.dynamics.pressed_names)
-        known = (*self.dynamics.contact_names, *self.dynamics.pressed_names)
-        return x.loss[:, [names.index(name) for name in known]]
+        pressed = x.loss[:, [names.index(name) for name in self.dynamics.pressed_names]]
+        power = np.hstack([self._power_of_friction(y) for y in self.program.in_modes])
+        rigid = -x.h[:, None] / 6 * (power[:-2:2] + 4 * power[1::2] + power[2::2])
+        return np.hstack([rigid, pressed])
+
+    def _power_of_friction(self, y: InMode) -> Array:
+        """Return the power of the friction of each gap at nodes and midpoints, (2 n + 1, g) [W]."""
+        fine, p = self.fine, self.program.p
+        n, gaps = len(fine.q), y.forces.contact.gaps(sample(y.dynamics).state)
+        rows = np.zeros((1, n)), fine.q.T, fine.v.T, fine.a.T, np.tile(p[:, None], n)
+        power = np.asarray(y.motion.map(n)(*rows)[SLIP]).T * self._of_contact(y)[1]
+        parts = np.split(power, np.cumsum([gap.slip.numel() for gap in gaps])[:-1], axis=1)
+        return np.column_stack([part.sum(axis=1) for part in parts])
 
 
 def join_phases(solved: SolvedPhases, d: Dynamics, inputs: Sequence[str]) -> TranscribedMotion:
@@ -153,6 +170,9 @@ def join_phases(solved: SolvedPhases, d: Dynamics, inputs: Sequence[str]) -> Tra
     borders = solved.borders
     followed = zip(parts, borders[:-1].tolist(), [*parts[1:], None], strict=True)
     accepted = AcceptedSteps.join([x.steps(begin, after) for x, begin, after in followed])
+    n, spent = len(accepted), solved.solution  # by all phases together
+    iterations, seconds = np.full(n, spent.iterations / n), np.full(n, spent.time / n)
+    accepted = replace(accepted, iterations=iterations, solve_time=seconds)
     columns = [[*range(d.nv), *(d.nv + k for k in x.columns)] for x in parts]
     controls = [x.alone.step_controls[:, :, own] for x, own in zip(parts, columns, strict=True)]
     nodes = [x.alone.nodes for x in parts]
@@ -186,6 +206,7 @@ def join_phases(solved: SolvedPhases, d: Dynamics, inputs: Sequence[str]) -> Tra
         _over_steps([x.alone.middle_accelerations for x in parts]),
         _over_steps([x.alone.step_drives for x in parts]),
         _over_steps([x.alone.step_friction for x in parts]),
+        last_accelerations=np.concatenate([x.alone.nodes.a[1:] for x in parts]),
     )
 
 

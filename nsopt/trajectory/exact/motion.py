@@ -14,6 +14,7 @@ from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.exact.known_motion import KnownMotion, PartOfMotion
 from nsopt.trajectory.exact.parts import (
     WithoutEnd,
+    check_conditions,
     check_parts,
     divide_conditions,
     divide_costs,
@@ -23,7 +24,7 @@ from nsopt.trajectory.exact.recognize import NotExactError
 from nsopt.trajectory.exact.sequence import ContactPhase
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.phases import MotionPhase, PhasesProgram, SolvedPhases, solve_phases
-from nsopt.trajectory.search import PLAN_OF_PHASES, FromGuess, Plan, StatedProgram
+from nsopt.trajectory.search import PLAN_OF_PHASES, FromGuess, Plan, Spent, StatedProgram
 
 BRIEFLY = Plan[PhasesProgram]((FromGuess(),))
 """The plan of trials."""
@@ -41,6 +42,8 @@ class PhasedMotion:
         Of a phase.
     shortest : float
         Least duration of a phase, as a share of that of the motion.
+    spent : Spent
+        To which all that is solved is added.
 
     Raises
     ------
@@ -51,6 +54,7 @@ class PhasedMotion:
     program: StatedProgram
     least_steps: int
     shortest: float
+    spent: Spent
 
     def __post_init__(self) -> None:
         x = self.program.transcription
@@ -76,7 +80,7 @@ class PhasedMotion:
         Parameters
         ----------
         sequence : sequence of ContactPhase
-        motion : KnownMotion
+        known : KnownMotion
             A motion nearby.
         briefly : bool
             Whether solvers give up early, and limits between nodes are left alone.
@@ -86,11 +90,12 @@ class PhasedMotion:
         NotExactError
             If phases cannot state it.
         """
+        check_conditions(self.flying, self.program.statement.conditions, sequence)
         solver, plan = self.program.solver, PLAN_OF_PHASES
         if briefly:
             solver, plan = replace(solver, backend=solver.backend.brief), BRIEFLY
         try:
-            return solve_phases(
+            solved = solve_phases(
                 self._phases(sequence, known),
                 self.program.transcription.horizon.bounds,
                 [x.ends for x in sequence[:-1]],
@@ -99,6 +104,12 @@ class PhasedMotion:
             )
         except ValueError as error:
             raise NotExactError(str(error)) from None
+        self.spent.add(solved.solution.stages, solved.solution.time)
+        if any(any(x.transcription.creep) for x in solved.linked.phases):
+            raise NotExactError(
+                "friction of driven joints is smoothed, in phases of few steps most"
+            )
+        return solved
 
     def _phases(self, sequence: Sequence[ContactPhase], known: KnownMotion) -> list[MotionPhase]:
         x, statement = self.program.transcription, self.program.statement
@@ -110,10 +121,11 @@ class PhasedMotion:
         shares = np.cumsum([0.0, *(part.duration for part in sequence)])
         shares /= shares[-1]
         times = known.t[0] + known.duration * shares
+        counts = [round(x.horizon.steps * share) for share in np.diff(shares)]
         return [
             MotionPhase(
                 x.dynamics,
-                Horizon(span, max(self.least_steps, round(x.horizon.steps * np.diff(shares)[k]))),
+                Horizon(span, max(self.least_steps, n), defect=x.horizon.defect),
                 divide_costs(self.costs, k, len(sequence)),
                 divide_conditions(self.flying, statement.conditions, sequence, k),
                 PartOfMotion(known, *times[k : k + 2].tolist()),
@@ -123,7 +135,7 @@ class PhasedMotion:
                 part.modes,
                 part.strikes,
             )
-            for k, part in enumerate(sequence)
+            for k, (part, n) in enumerate(zip(sequence, counts, strict=True))
         ]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from nsopt.contact_modes import joint_of
 from nsopt.mechanics import Dynamics, Outline
 from nsopt.mpcc import Bound
 from nsopt.trajectory.conditions import (
@@ -35,21 +36,23 @@ class PartOf(Condition):
     whole : Condition
     first, last : bool
         Whether the phase is the first, the last of the motion.
-    throughout, at_end : numbers
-        Of its spans, those that hold throughout the phase, and at its end alone.
+    throughout, at_start, at_end : numbers
+        Of its spans, those that hold throughout the phase, and at its start or end alone.
     """
 
     whole: Condition
     first: bool
     last: bool
     throughout: tuple[int, ...] = ()
+    at_start: tuple[int, ...] = ()
     at_end: tuple[int, ...] = ()
 
     def check(self, dynamics: Dynamics) -> None:
         self.whole.check(dynamics)
 
     def start(self, m: NodeSample) -> list[Bound]:
-        return self.whole.start(m) if self.first else []
+        of_start = self.whole.start(m) if self.first else []
+        return [*of_start, *self._of_spans(self.at_start, m)]
 
     def along(self, m: NodeSample) -> list[Bound]:
         return [*self.whole.along(m), *self._of_spans(self.throughout, m)]
@@ -103,8 +106,10 @@ def divide_conditions(
         elif not _is_of_modes(x):
             spans = list(enumerate(x.during(m)))
             through = tuple(i for i, y in spans if y.first <= begins and ends <= y.last)
-            at_end = tuple(i for i, y in spans if y.first == y.last == sequence[k].ends)
-            found.append(PartOf(x, first, last, through, at_end))
+            at_start = tuple(i for i, y in spans if first and y.last == 0)
+            border = 1.0 if last else sequence[k].ends
+            at_end = tuple(i for i, y in spans if y.first == y.last == border)
+            found.append(PartOf(x, first, last, through, at_start, at_end))
     return found
 
 
@@ -120,6 +125,33 @@ def find_given_borders(flying: Dynamics, conditions: Sequence[Condition]) -> lis
     m = sample(flying)
     spans = [y for x in conditions if not _is_of_modes(x) for y in x.during(m)]
     return sorted({share for y in spans for share in (y.first, y.last) if 0 < share < 1})
+
+
+def check_conditions(
+    flying: Dynamics, conditions: Sequence[Condition], sequence: Sequence[ContactPhase]
+) -> None:
+    """Refuse a sequence in whose phases conditions would not hold.
+
+    Raises
+    ------
+    NotExactError
+    """
+    ends = {x.ends for x in sequence[:-1]}
+    for share in find_given_borders(flying, conditions):
+        if share not in ends:
+            raise NotExactError(
+                f"a condition begins or ends at {share:g} of the motion, where no phase of the "
+                f"sequence does: give one that ends={share:g}, or more steps"
+            )
+    for x in conditions:
+        if isinstance(x, Touching | Apart):
+            name, closed = joint_of(x.contact), isinstance(x, Touching)
+            for part in sequence:
+                if part.modes[name].closed != closed or (name in part.strikes and not closed):
+                    raise NotExactError(
+                        f"{type(x).__name__}({x.contact!r}) does not hold in a phase of the "
+                        f"sequence: {part.describe()}"
+                    )
 
 
 def find_touching(conditions: Sequence[Condition]) -> list[str]:
@@ -168,7 +200,7 @@ def check_parts(
         for x in conditions:
             if not _is_of_modes(x):
                 spans |= bool(_check_condition(x, m))
-        rates = [ca.SX(c.rate(m)) for c in costs]
+        rates = [ca.SX(x) for c in costs for x in (c.rate(m), c.final(m))]
     except ValueError as error:  # of what phases, or a mechanism without contacts, do not have
         raise NotExactError(str(error)) from None
     if spans and horizon.h is not None:
@@ -184,7 +216,7 @@ def _check_condition(x: Condition, m: NodeSample) -> list[Span]:
     name, spans = type(x).__name__, x.during(m)
     if x.couple(m, m):
         raise NotExactError(f"{name} couples start and end of the motion")
-    bounds = [*x.along(m), *(b for y in spans for b in y.bounds)]
+    bounds = [*x.along(m), *x.end(m), *(b for y in spans for b in y.bounds)]
     if any(ca.depends_on(ca.SX(b.value), m.t) for b in bounds):
         raise NotExactError(f"{name} depends on time, phases have times of their own")
     return spans

@@ -24,6 +24,8 @@ SHORT = 2
 ON_CONE = 0.99
 """Of the friction that a contact can give, that from which it slides: less of it holds."""
 
+NEAR = 1e-3
+"""Of its largest gap, that up to which a contact is closed."""
 
 PRESSES = 1e-6
 """Of its largest force, that from which a contact presses."""
@@ -56,8 +58,13 @@ class Recognizer:
     borders: Sequence[float] = ()
     touching: Collection[str] = ()
 
-    def sequence(self) -> tuple[ContactPhase, ...]:
+    def sequence(self, *, briefest: bool = False) -> tuple[ContactPhase, ...]:
         """Return the sequence.
+
+        Parameters
+        ----------
+        briefest : bool
+            Whether modes of a step alone count, and contacts that close at the last node.
 
         Raises
         ------
@@ -67,17 +74,35 @@ class Recognizer:
         t = self.result["time"].values
         found = {x.name: self._modes_of(x) for x in self.dynamics.contacts}
         steps = [{name: modes[k] for name, (modes, _) in found.items()} for k in range(len(t) - 1)]
+        apart = {x.name: self._apart(x) for x in self.dynamics.contacts if briefest}
+        for name, gaps in apart.items():  # a step that begins apart closes at its end
+            for k in np.flatnonzero(gaps[:-1]).tolist():
+                steps[k][name] = Open()
         strikes: dict[int, dict[str, ContactMode]] = {k: {} for k in range(len(t))}
         for name, (_, struck) in found.items():
             for k, mode in struck.items():
                 strikes[k][name] = mode
         given = {round(share * len(steps)): share for share in self.borders}
         phases = []
-        for first, last in _runs(steps, strikes, given):
+        for first, last in _runs(steps, strikes, given, 1 if briefest else SHORT):
             span = float(t[last] - t[first])
             most = max(steps[first:last], key=steps[first:last].count)
-            phases.append(ContactPhase(most, span, strikes[first], given.get(last)))
+            rebounds = {x: mode for x, mode in strikes[first].items() if not most[x].closed}
+            phases.append(ContactPhase(most, span, rebounds, given.get(last)))
+        landed = {
+            x.name: Sticking() if self._slip(x).size else Sliding()
+            for x in self.dynamics.contacts
+            if briefest and not apart[x.name][-1] and not phases[-1].modes[x.name].closed
+        }
+        if landed:
+            phases.append(ContactPhase({**phases[-1].modes, **landed}, float(t[-1] - t[-2])))
         return join_alike(phases)
+
+    def _apart(self, x: Contact) -> NDArray[np.bool_]:
+        """Return at which nodes a contact is open, (n + 1,)."""
+        gap = np.abs(self.result.data["gap"].values[:, self._gaps(x)]).max(axis=1)
+        found: NDArray[np.bool_] = gap > NEAR * gap.max()
+        return found
 
     def _modes_of(self, x: Contact) -> tuple[list[ContactMode], dict[int, ContactMode]]:
         """Return the mode of a contact in each step, and at which nodes it strikes, and how."""
@@ -148,6 +173,7 @@ def _runs(
     steps: list[dict[str, ContactMode]],
     strikes: dict[int, dict[str, ContactMode]],
     given: Collection[int],
+    least: int,
 ) -> Iterator[tuple[int, int]]:
     """Yield first and last node of what lasts, what is shorter left to what is beside it.
 
@@ -159,6 +185,8 @@ def _runs(
         At nodes.
     given : nodes
         Borders whose times are given.
+    least : int
+        Steps.
     """
     n = len(steps)
     fixed = {0, n, *given, *(k for k, struck in strikes.items() if struck)}
@@ -166,6 +194,6 @@ def _runs(
     borders = sorted(fixed | changes)
     kept = [0]
     for border, following in pairwise(borders[1:]):
-        if border in fixed or min(border - kept[-1], following - border) >= SHORT:
+        if border in fixed or min(border - kept[-1], following - border) >= least:
             kept.append(border)
     yield from pairwise([*kept, n])

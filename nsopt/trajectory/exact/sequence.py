@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
+from nsopt.mechanics import Dynamics
 from nsopt.trajectory.phases import ContactMode, Sliding
 
 
@@ -51,6 +53,56 @@ def _verb(mode: ContactMode) -> str:
 def describe_sequence(phases: Sequence[ContactPhase], smooth: Collection[str] = ()) -> str:
     """Return in words what contacts do, one phase after another."""
     return "; ".join(x.describe(smooth) for x in phases)
+
+
+def check_sequence(sequence: Sequence[ContactPhase], dynamics: Dynamics) -> None:
+    """Refuse what is no sequence of the contacts of a mechanism.
+
+    Raises
+    ------
+    TypeError, ValueError
+    """
+    if isinstance(sequence, ContactPhase | str) or not all(
+        isinstance(x, ContactPhase) for x in sequence
+    ):
+        raise TypeError(f"sequence of ExactContacts must be of ContactPhase, got {sequence!r:.80}")
+    if not sequence:
+        raise ValueError("sequence of ExactContacts is empty: give phases, or None")
+    names = [x.name for x in dynamics.contacts]
+    for k, x in enumerate(sequence):
+        _check_phase(x, names, f"phase {k} of the sequence")
+    if sequence[0].strikes:
+        raise ValueError(
+            "phase 0 of the sequence has strikes: no contact strikes where the motion begins"
+        )
+    ends = [0.0, *(x.ends for x in sequence[:-1] if x.ends is not None), 1.0]
+    if any(b <= a for a, b in pairwise(ends)):
+        raise ValueError(
+            f"phases of the sequence end at {ends[1:-1]} of the duration: give shares between 0 "
+            "and 1 that rise"
+        )
+
+
+def _check_phase(x: ContactPhase, names: Collection[str], label: str) -> None:
+    if not 0 < x.duration < float("inf"):
+        raise ValueError(
+            f"{label} lasts {x.duration!r} s: give about the time that it takes, above zero"
+        )
+    if set(x.modes) != set(names):
+        raise ValueError(
+            f"{label} has modes of {', '.join(x.modes) or 'no contact'}, the mechanism has the "
+            f"contacts {', '.join(names)}: give each of them a mode, such as Open()"
+        )
+    for name, mode in (*x.modes.items(), *x.strikes.items()):
+        if not isinstance(mode, ContactMode):
+            raise TypeError(
+                f"{label}: mode of contact {name!r} must be Open(), Sticking() or Sliding(), "
+                f"got {mode!r}"
+            )
+    if wrong := [name for name in x.strikes if name not in names or x.modes[name].closed]:
+        raise ValueError(
+            f"{label} has strikes of {', '.join(wrong)}: name contacts that are Open() in it"
+        )
 
 
 def leave_out(phases: Sequence[ContactPhase], gone: int) -> tuple[ContactPhase, ...]:

@@ -1,6 +1,6 @@
 """Motions in phases, each with its own mechanism, modes of contact, duration and costs."""
 
-from nsopt.trajectory.phases.mode_conditions import ContactMotion, InMode
+from nsopt.trajectory.phases.mode_conditions import SLIP, ContactMotion, InMode
 from nsopt.trajectory.phases.modes import (
     ContactMode,
     Open,
@@ -19,6 +19,7 @@ from nsopt.trajectory.phases.search import PhasesProgram
 from nsopt.trajectory.phases.solve import SolvedPhases, solve_phases
 
 __all__ = [
+    "SLIP",
     "ContactMode",
     "ContactMotion",
     "InMode",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from numbers import Real
 from time import perf_counter
 
 import numpy as np
@@ -150,7 +151,11 @@ def _check_borders(
     phases: Sequence[MotionPhase], borders: Sequence[float | None]
 ) -> Sequence[float | None]:
     """Return shares of the duration at which phases end, which rise from zero to one."""
-    given = [0.0, *(x for x in borders if x is not None), 1.0]
+    if not isinstance(borders, Sequence) or not all(
+        x is None or isinstance(x, Real) for x in borders
+    ):
+        raise TypeError(f"borders of optimize_phases must be numbers or None, got {borders!r:.60}")
+    given = [0.0, *(float(x) for x in borders if x is not None), 1.0]
     if len(borders) >= len(phases) or not (np.diff(given) > 0).all():
         raise ValueError(
             f"borders of optimize_phases are {list(borders)}: give shares of the duration between "

@@ -65,9 +65,11 @@ def find_strikes(
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If one is not of a contact that is open throughout the phase, or has no mode of an impact.
     """
+    if not isinstance(strikes, Mapping):
+        raise TypeError(f"strikes must be a mapping of contact to mode, got {strikes!r:.60}")
     known, found = {x.name: x for x in stated.contacts}, []
     opened = {x.name for x in d.elements if isinstance(x, ModeForces) and not x.mode.closed}
     for name, mode in strikes.items():
@@ -76,7 +78,7 @@ def find_strikes(
                 f"strikes name contact {name!r}, which is not Open() in this phase: what closes "
                 "for longer strikes by its mode alone"
             )
-        if not mode.closed:
+        if not isinstance(mode, ContactMode) or not mode.closed:
             raise ValueError(
                 f"contact {name!r} strikes with {mode!r}: give Sliding() or Sticking(), what it "
                 "does during the impact"

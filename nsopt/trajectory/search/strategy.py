@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
+from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Point, Schedule, Solution, StageRun, StructuredProgram
 from nsopt.result import Result
 from nsopt.trajectory.costs import Cost
@@ -129,6 +130,9 @@ class Strategy(ABC, Generic[P]):
     """
 
     why: ClassVar[str]
+
+    def check(self, dynamics: Dynamics) -> None:
+        """Raise TypeError or ValueError where it does not fit a mechanism."""
 
     @abstractmethod
     def applies(self, search: MotionSearch[P], found: Found[P]) -> bool:

@@ -60,6 +60,8 @@ class TranscribedMotion:
         exact.
     force_correction : (n, ng, 3), optional [N]
         Contact forces over the steps, minus those along the normals at the starts of the steps.
+    last_accelerations : (n, nv), optional
+        At the ends of the steps; by default those of the nodes, of which an impact has another.
     """
 
     t: Array
@@ -74,6 +76,7 @@ class TranscribedMotion:
     step_drives: Array | None = None
     step_friction: Array | None = None
     force_correction: Array | None = None
+    last_accelerations: Array | None = None
 
     @property
     def defect(self) -> float:
@@ -94,7 +97,8 @@ class TranscribedMotion:
         """
         x = self.nodes
         if self.middle_accelerations is not None:
-            return np.stack([x.a[:-1], self.middle_accelerations, x.a[1:]], axis=1)
+            last = x.a[1:] if self.last_accelerations is None else self.last_accelerations
+            return np.stack([x.a[:-1], self.middle_accelerations, last], axis=1)
         if x.q.shape != x.v.shape:
             return np.full((len(x.v) - 1, 3, x.v.shape[1]), np.nan)
         h = np.diff(self.t)[:, None]

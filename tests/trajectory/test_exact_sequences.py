@@ -1,0 +1,177 @@
+"""Sequences of contact that are given, searched and kept."""
+
+import signal
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from nsopt import (
+    GROUND,
+    Actuator,
+    Body,
+    ContactLaw,
+    Frame,
+    Mechanism,
+    PlaneContact,
+    Prismatic,
+    Revolute,
+    assemble,
+)
+from nsopt.interrupt import forget
+from nsopt.trajectory import (
+    EXACT_CONTACTS,
+    PLAN,
+    ActuatorLimits,
+    ContactPhase,
+    During,
+    Effort,
+    EndAt,
+    ExactContacts,
+    Horizon,
+    Open,
+    Quintic,
+    Sliding,
+    StartAt,
+    Through,
+    optimize,
+)
+from tests.trajectory.lift import FLIGHT, G, lift, lift_dynamics, with_sequence
+
+
+@pytest.mark.parametrize(
+    ("sequence", "error", "text"),
+    [
+        ([ContactPhase({"flor": Open()}, 2.0)], ValueError, "has the contacts floor"),
+        ([ContactPhase({}, 2.0)], ValueError, "modes of no contact"),
+        ([ContactPhase({"floor": Open}, 2.0)], TypeError, r"must be Open\(\), Sticking"),
+        ([ContactPhase({"floor": Open()}, np.nan)], ValueError, "lasts nan s"),
+        ([ContactPhase({"floor": Open()}, -1.0)], ValueError, "lasts -1.0 s"),
+        (
+            [ContactPhase({"floor": Open()}, 1, {"floor": Sliding()})],
+            ValueError,
+            "where the motion",
+        ),
+        (
+            [ContactPhase({"floor": Open()}, 1), ContactPhase({"floor": Open()}, 1, {"x": Open()})],
+            ValueError,
+            "strikes of x",
+        ),
+        (
+            [ContactPhase({"floor": Open()}, 1, ends=1.2), ContactPhase({"floor": Open()}, 1)],
+            ValueError,
+            r"end at \[1.2\] of the duration",
+        ),
+        (ContactPhase({"floor": Open()}, 1.0), TypeError, "must be of ContactPhase"),
+        ([], ValueError, "is empty"),
+    ],
+)
+def test_a_sequence_that_does_not_fit_is_refused(sequence, error, text):
+    """Before anything is solved: a result in steps would not be what was asked for."""
+    with pytest.raises(error, match=text):
+        lift(plan=with_sequence(sequence=sequence, trials=0))
+
+
+def test_numbers_of_the_search_are_checked():
+    with pytest.raises(ValueError, match=r"got 0, -1, 1e-06 and 0\.5"):
+        ExactContacts(trials=-1, least_steps=0, shortest=0.5)
+
+
+@pytest.mark.parametrize("at", ["trial", "first"])
+def test_ctrl_c_keeps_what_is_found(monkeypatch, at):
+    """Among other sequences the optimum in the first one stays, before that the one in steps."""
+    motion = sys.modules["nsopt.trajectory.exact.motion"].PhasedMotion
+    solve = motion.solve
+
+    def pressed(*args, briefly=False):
+        if briefly == (at == "trial"):
+            signal.raise_signal(signal.SIGINT)
+        return solve(*args, briefly=briefly)
+
+    monkeypatch.setattr(motion, "solve", pressed)
+    result = lift(plan=with_sequence(sequence=FLIGHT))
+    forget()
+    if at == "first":
+        assert result.data.attrs["not_exact"] == "interrupted before it was exact"
+        return
+    assert result.stop_reason.startswith("interrupted while other sequences were tried")
+    # In flight alone, by a cubic from rest to 1 m with a free speed: the motion in 2 s.
+    y, t = 1.0 + G * 2, 2.0
+    assert result.objective == pytest.approx(3 * y**2 / t**3, rel=1e-9)
+    assert "interrupted while others were tried" in result.data.attrs["stationarity"]
+
+
+@pytest.mark.parametrize("steps", [32, 40])
+def test_a_step_between_two_changes_counts_where_there_is_no_motion_without(steps):
+    """Twice 0.5 m high at a given time; it falls for 0.32 s, of which steps see one or none."""
+    high = EndAt([0.5], [np.nan])
+    ends = [StartAt([0.0], [0.0]), EndAt([0.0], [0.0])]
+    ways = [During(high, share, share) for share in (0.25, 0.75)]
+    guess = Through([[0.0], [0.5], [0.0], [0.5], [0.0]])
+    stated = lift_dynamics(), Horizon(8.0, steps), [Effort()], [*ends, *ways], guess
+    result = optimize(*stated, plan=EXACT_CONTACTS)
+    # Each time the least effort to that height, then it falls freely.
+    tau = np.sqrt(3 / G)
+    assert result.objective == pytest.approx(2 * 12 / tau**3, rel=1e-7)
+
+
+def test_a_wall_may_stop_a_motion_in_its_last_instant():
+    """1 kg by 1 m in 1.2 s with 2 N at most, to rest: a wall takes its speed at the end.
+
+    The force is at its limit for a time a, from there it falls to zero at the end.
+    """
+    ahead = (1.0, 0, 0)
+    mass = Body("mass", 1.0, (1.0, 1.0, 1.0))
+    rail = Prismatic("rail", Frame(GROUND, axes=ahead), Frame(mass, axes=ahead))
+    wall = PlaneContact("wall", Frame(GROUND, ahead, axes=(-1.0, 0, 0)), Frame(mass))
+    mechanism = Mechanism([mass], [rail], "relative", [Actuator("rail", effort=2.0)])
+    ends = [StartAt([0.0], [0.0]), EndAt([1.0], [0.0]), ActuatorLimits()]
+    stated = assemble(mechanism, [wall]), Horizon(1.2, 25), [Effort()], ends, Quintic()
+    result = optimize(*stated, plan=EXACT_CONTACTS)
+    a = brentq(lambda a: a**2 + 2 * a * (1.2 - a) + 2 / 3 * (1.2 - a) ** 2 - 1, 0, 1.2)
+    assert result.completed
+    assert result.data.attrs["contact_sequence"] == "no contact; wall touches"
+    # The wall must be touched for a millionth of the duration.
+    assert result.objective == pytest.approx(4 * a + 4 / 3 * (1.2 - a), rel=5e-6)
+
+
+def two_links(steps):
+    """A tip that is to wipe a floor with friction 0.3 by 0.25 m in 1 s, by least torques."""
+    links = [
+        Body("upper", 1.0, (0.02,) * 3, position=(0.25, 0, 0.5)),
+        Body("fore", 1.0, (0.02,) * 3, position=(0.75, 0, 0.5)),
+    ]
+    axis = (0.0, -1.0, 0.0)
+    at = (0, 0, 0.5), (0.5, 0, 0.5)
+    joints = [
+        Revolute("shoulder", Frame.at(None, at[0], axis), Frame.at(links[0], at[0], axis)),
+        Revolute("elbow", Frame.at(links[0], at[1], axis), Frame.at(links[1], at[1], axis)),
+    ]
+    law, tip = ContactLaw(friction=0.3), Frame.at(links[1], (1.0, 0, 0.5))
+    floor = PlaneContact("floor", Frame(GROUND), tip, law=law, planar=True)
+    drives = [Actuator("shoulder"), Actuator("elbow")]
+    d = assemble(Mechanism(links, joints, "relative", drives), [floor], gravity=(0, 0, -G))
+
+    def reach(x):
+        bend = -np.arccos((x**2 - 0.25) / 0.5)
+        return [np.arctan2(-0.5, x) - bend / 2, bend]
+
+    ends = [StartAt(reach(0.5), [0, 0]), EndAt(reach(0.75), [0, 0])]
+    return d, Horizon(1.0, steps), [Effort()], ends, Quintic()
+
+
+@pytest.mark.parametrize("steps", [20, 40])
+def test_a_phase_of_no_duration_must_bring_more_than_its_nodes(steps):
+    """No trial may end above the sequence it came from, nor add a phase of a ten-thousandth."""
+    stated = two_links(steps)
+    alone = ExactContacts(trials=0)
+    first, best = (
+        optimize(*stated, plan=replace(PLAN, strategies=(*PLAN.strategies, x)))
+        for x in (alone, ExactContacts())
+    )
+    assert best.completed
+    assert best.objective <= first.objective * (1 + 1e-9)
+    assert best.data.attrs["contact_sequence"] == "floor slides forwards"
+    assert "change" in best.summary()
