@@ -18,13 +18,13 @@ def state_once(expressions: Callable[..., Any]) -> Callable[..., list[ca.SX]]:
     functions: dict[tuple[int, ...], ca.Function] = {}
 
     @wraps(expressions)
-    def repeated(*arguments: ca.SX) -> list[ca.SX]:
+    def repeat(*arguments: ca.SX) -> list[ca.SX]:
         patterns = [x.sparsity() for x in arguments]
         key = tuple(pattern.hash() for pattern in patterns)
         if key not in functions:
             symbols = [ca.SX.sym("x", pattern) for pattern in patterns]
-            functions[key] = ca.Function("repeated", symbols, expressions(*symbols))
+            functions[key] = ca.Function("repeat", symbols, expressions(*symbols))
         found: list[ca.SX] = functions[key].call(arguments)
         return found
 
-    return repeated
+    return repeat
