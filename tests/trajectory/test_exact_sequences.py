@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -26,6 +26,7 @@ from nsopt.trajectory import (
     PLAN,
     ActuatorLimits,
     ContactPhase,
+    Cost,
     During,
     Effort,
     EndAt,
@@ -175,3 +176,22 @@ def test_a_phase_of_no_duration_must_bring_more_than_its_nodes(steps):
     assert best.objective <= first.objective * (1 + 1e-9)
     assert best.data.attrs["contact_sequence"] == "floor slides forwards"
     assert "change" in best.summary()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Falling(Cost):
+    """The speed upwards at the end [m/s]."""
+
+    def final(self, m):
+        return m.v[0]
+
+
+def test_what_is_told_of_the_end_is_of_the_exact_motion():
+    """At rest on its floor: in steps it falls for half of the last one, if that is worth it."""
+    ends = [StartAt([0.0], [0.0]), EndAt([0.0], [np.nan])]
+    costs = [Effort(), Falling()]
+    stated = lift_dynamics(), Horizon(0.5, 8), costs, ends, Quintic([0.0], [0.0])
+    in_steps, exact = (optimize(*stated, plan=plan) for plan in (PLAN, EXACT_CONTACTS))
+    assert "moves into its wall" in in_steps.summary()
+    assert exact["v"].values[-1, 0] == pytest.approx(0.0, abs=1e-7)
+    assert "moves into its wall" not in exact.summary()

@@ -34,10 +34,15 @@ from nsopt.trajectory.search import (
     StatedProgram,
     Strategy,
 )
+from nsopt.trajectory.smoothing.tie_breaker import record_tie
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
+from nsopt.trajectory.verification.ending import closing_at_end
 
 Motion = Found[StatedProgram]
 Search = MotionSearch[StatedProgram]
+
+OF_SEARCH = ("title", "solver", "compile_time", "search", "guess_cost", "guess_violation")
+"""Attributes of an optimum in steps that are those of the exact one, too."""
 
 AT_LAST = 1e-2
 """Of the shortest duration of a phase, that of phases which are as short, once they are known."""
@@ -97,10 +102,13 @@ class InSequence(ExactMotion):
             "sequences_tried": self.tried,
             "borders": self.solved.borders,
             **({} if kept is None else kept.attrs),
+            **record_tie(linked.phases[0].tie),
+            **closing_at_end(self.steps.dynamics, motion, p),
             "stop_reason": self.fault,
         }
         backend = type(self.solved.solver.backend).__name__.lower()
-        return record(self.steps, solution, motion, p, backend, {**attrs, **own})
+        of_search = {name: attrs[name] for name in OF_SEARCH}
+        return record(self.steps, solution, motion, p, backend, of_search | own)
 
     def _tell_tried(self) -> str:
         """Return in words what is known of other sequences."""
