@@ -28,7 +28,8 @@ def _tell_reversals(data: xr.Dataset) -> Iterator[str]:
         where = _within_a_step(a, "reversal", "turns round", count)
         yield (
             f"dry friction of {where}: the optimum may be none, for derivatives leave out that the "
-            "time of this moves; smooth the friction by "
+            "time of this moves; plan=EXACT_CONTACTS solves it in phases, or smooth the friction "
+            "by "
             f"{a['scheme_name']}(slip_creep={_round_up(a['reversal_change']):g}) or more; shorter "
             "steps need less. Contacts that friction should hold then slide at up to about this "
             "speed [m/s]; a WARNING tells where they get far"
@@ -66,9 +67,16 @@ def _tell_changes_at_steps(data: xr.Dataset) -> Iterator[str]:
         yield (
             f"contact {name!r} {'closes' if closed[k + 1, j] else 'opens'} at the end of a step "
             f"(t = {t:.4g} s, {int(changes.sum())} such changes in all): their times "
-            "move by whole steps, and another number of steps may end at another cost; compare "
-            "several, or give the times as phases (optimize_phases)"
+            "move by whole steps, and another number of steps may end at another cost; "
+            f"{_tell_remedy(a)}"
         )
+
+
+def _tell_remedy(a: Mapping[str, Any]) -> str:
+    """Return what makes changes of contact exact; where that was tried, why it is not."""
+    if why := a.get("not_exact"):
+        return f"compare several; they are not exact, for {why}"
+    return "plan=EXACT_CONTACTS makes them exact, or give the times as phases (optimize_phases)"
 
 
 def _round_up(x: float) -> float:

@@ -195,3 +195,11 @@ def test_what_is_told_of_the_end_is_of_the_exact_motion():
     assert "moves into its wall" in in_steps.summary()
     assert exact["v"].values[-1, 0] == pytest.approx(0.0, abs=1e-7)
     assert "moves into its wall" not in exact.summary()
+
+
+def test_steps_name_the_plan_that_makes_them_exact():
+    """By a warning, which the exact motion has not."""
+    told = [" ".join(lift(plan=plan).warnings) for plan in (PLAN, EXACT_CONTACTS)]
+    assert "opens at the end of a step" in told[0]
+    assert "plan=EXACT_CONTACTS makes them exact" in told[0]
+    assert told[1] == ""
