@@ -15,8 +15,8 @@ REMEDY = "wait"
 HOLDER = """
 import sys
 from pathlib import Path
-from nsopt.claim import claimed
-with claimed(Path(sys.argv[1]), "wait"):
+from nsopt.claim import claim_file
+with claim_file(Path(sys.argv[1]), "wait"):
     print("held", flush=True)
     sys.stdin.read()
 """

@@ -35,7 +35,7 @@ class Held:
 sys.meta_path.insert(0, Held())
 """
 OPTIMIZING = """
-from nsopt.interrupt import interrupted
+from nsopt.interrupt import is_interrupted
 from nsopt.mpcc.backends.interrupt_callback import InterruptCallback
 
 def held(self, *arguments):
@@ -43,7 +43,7 @@ def held(self, *arguments):
     calls += 1
     if calls == 3:
         Path("held").touch()
-        while not interrupted():
+        while not is_interrupted():
             time.sleep(0.01)
     return ask(self, *arguments)
 
@@ -55,11 +55,11 @@ nsopt.plots.scenes.browser.page = lambda *_: exec("hold()", globals())  # as dat
 """
 SAVING = """
 from nsopt import Result
-from nsopt.interrupt import interrupted
+from nsopt.interrupt import is_interrupted
 
 def held(self, path):
     Path("held").touch()
-    while not interrupted():
+    while not is_interrupted():
         time.sleep(0.01)
     return save(self, path)
 
