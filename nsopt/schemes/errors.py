@@ -67,7 +67,7 @@ def symmetric_errors(
         Of the whole step.
     v : SX (nv,)
         On the way.
-    mu : SX (nc,)
+    mu : SX (nm,)
         Impulses of joints, whose directions are compared.
     M : SX (nv, nv), optional
         Metric of the coordinates; the mass matrix at the end by default.

@@ -138,7 +138,7 @@ class OneStep(ABC):
         """Return part k of this step: ``weight`` times h, from the end of the part before."""
 
     def impulses(self, slip_creep: float = 0.0) -> tuple[ca.SX, ca.SX, Friction]:
-        """Add the impulses of joints (nc,), of contacts (ng,) [N s], and their friction.
+        """Add the impulses of joints (nm,), of contacts (ng,) [N s], and their friction.
 
         Parameters
         ----------

@@ -76,8 +76,8 @@ class Step:
         Contact impulses over the step, >= 0.
     impact_impulse : SX (ng,) [N s]
         The part of them that acts at once, of schemes that tell it apart; else zero.
-    joint_impulse : SX (nc,)
-        Impulses of the ideal joints' rows, free in sign.
+    joint_impulse : SX (nm,)
+        Impulses of the rows of ideal joints, then of constraints on velocities, free in sign.
     slip_impulse : SX (ns,) [N s]
         Tangential impulses of the contacts with friction.
     gap : SX (ng,) [m]
@@ -188,7 +188,7 @@ class Interval:
         Velocity that counts as that of the node.
     change : SX (nv,)
         Of the velocity over ``h`` by forces and impulses, impacts left out.
-    impulse, joint_impulse, slip_impulse : SX (ng,), (nc,), (ns,)
+    impulse, joint_impulse, slip_impulse : SX (ng,), (nm,), (ns,)
         Of what acts over ``h``.
     loss : SX (ng,) [J]
         Energy that contacts take by these.

@@ -47,7 +47,7 @@ class ReactionLoads(NamedTuple):
 
     time: ca.SX  # [s]
     change: ca.SX  # (nv,) of the velocity
-    mu: ca.SX  # (nc,) impulses of joints
+    mu: ca.SX  # (nm,) of the rows of ideal joints, then of constraints on velocities
     lam: ca.SX  # (ng,) [N s]
     slip: ca.SX  # (ns,) [N s]
 

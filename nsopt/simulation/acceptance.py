@@ -49,7 +49,7 @@ class StepEnd(NamedTuple):
     v: Any  # (nv,)
     impulse: Any  # (ng,) [N s]
     impact_impulse: Any  # (ng,) [N s] the part of them that acted at once
-    joint_impulse: Any  # (nc,)
+    joint_impulse: Any  # (nm,)
     slip_impulse: Any  # (ns,) [N s]
     gap: Any  # (ng,) [m] complementary to the impulse
     motion: Any  # (nv,) [N, N m] residual of the equations of motion

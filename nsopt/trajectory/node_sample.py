@@ -30,7 +30,7 @@ class SteppedNode:
     drive : SX (nv,) [N, N m]
         Forces of actuators.
     gap : SX (ng,) [m]
-    impulse, joint_impulse, slip_impulse : SX (ng,), (nc,), (ns,)
+    impulse, joint_impulse, slip_impulse : SX (ng,), (nm,), (ns,)
         Normal impulses of contacts, impulses of joints, tangential impulses, over ``h``.
     impact_impulse : SX (ng,)
         Normal impulses of impacts, not contained in ``impulse``.

@@ -285,7 +285,7 @@ class Dynamics:
 
     @cached_property
     def least_norm(self) -> ca.Function:
-        """(arguments of `reactions`) -> mu (nc,) with the same effect, by `least_norm_impulses`."""
+        """(arguments of `reactions`) -> mu (nm,) with the same effect, by `least_norm_impulses`."""
         internal, passes = len(self.internal_names), self.least_norm_passes
         return least_norm_impulses(self.self_stresses, self.reactions, internal, passes)
 

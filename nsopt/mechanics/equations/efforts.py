@@ -54,7 +54,7 @@ def pair_rates(s: SymbolicMechanism, nu: ca.SX) -> Iterator[tuple[RateConstraint
 
 
 def pair_joints(s: SymbolicMechanism, mu: ca.SX) -> Iterator[Kept]:
-    """Yield the joints that are constraints under multipliers mu (nc,).
+    """Yield the joints that are constraints under the first of the multipliers mu (nm,).
 
     Raises
     ------

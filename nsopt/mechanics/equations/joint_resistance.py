@@ -31,7 +31,7 @@ def joint_resistance(d: Dynamics, joint: str) -> ca.Function:
 
     Notes
     -----
-    ``mu`` (nc,), ``lam`` (ng,) and ``slip`` (ns,) are forces of joints and contacts, impulses over
+    ``mu`` (nm,), ``lam`` (ng,) and ``slip`` (ns,) are forces of joints and contacts, impulses over
     time;
     ``vdot`` (nv,) is the acceleration, from which reactions in a tree of coordinates follow.
     """

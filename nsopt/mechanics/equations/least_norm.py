@@ -22,7 +22,7 @@ def self_stresses(closure_matrix: ca.Function, count: int) -> ca.Function:
 def least_norm_impulses(
     stresses: ca.Function, reactions: ca.Function, internal: int, passes: int
 ) -> ca.Function:
-    """Return (arguments of `Dynamics.reactions`) -> mu (nc,) of the same effect and least norm.
+    """Return (arguments of `Dynamics.reactions`) -> mu (nm,) of the same effect and least norm.
 
     Of all mu with the same C^T mu those whose `Dynamics.reactions` have the least sum of squares
     over all joints: forces in N, and torques, about the origin of frame b, in N m. Joints in a tree

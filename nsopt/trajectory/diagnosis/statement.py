@@ -166,13 +166,13 @@ class Statement:
         d = self.dynamics
         if not (d.contact_names or d.multiplier_names):
             return None
-        ng, nc, ns = len(d.contact_names), len(d.multiplier_names), len(d.slip_contacts)
+        ng, nm, ns = len(d.contact_names), len(d.multiplier_names), len(d.slip_contacts)
         sizes = {
             "h": 1,
             "change": d.nv,
             "drive": d.nv,
             "impulse": ng,
-            "joint_impulse": nc,
+            "joint_impulse": nm,
             "slip_impulse": ns,
             "impact_impulse": ng,
             "loss": ng,
