@@ -34,7 +34,7 @@ class Nodes:
         The step that ends there and the internal states of friction at its start, over which
         friction is a mean.
     lam, slip : (n, ng), (n, ns) [N]
-        Contact impulses over time.
+        Impulses of contacts over the step, divided by its length.
     t_contact, q_contact : (n,), (n, nq)
         Where their directions are taken.
     """
@@ -65,9 +65,9 @@ class EquationsAt(NamedTuple):
     """The equations at n nodes, without contacts and friction of joints."""
 
     nodes: Nodes  # with velocities that the joints allow
-    system: Array  # (n, nv + nc, nv + nc) of vdot and mu
+    system: Array  # (n, nv + nm, nv + nm) of vdot and mu
     force: Array  # (n, nv) [N, N m]
-    rate: Array  # (n, nc) right-hand side of the joints' rows
+    rate: Array  # (n, nm) right-hand side of the rows of joints, then of rolling
 
 
 class NodeEquations:
@@ -100,24 +100,25 @@ class NodeEquations:
     def at(self, x: Nodes) -> EquationsAt:
         """Return the equations at a block of nodes."""
         n, d = len(x.t), self.dynamics
-        nv, nc = d.nv, len(d.multiplier_names)
-        M, C, F, torn, open = self._matrices(x.t, x.q, x.v, x.p)
-        C, F = C.reshape(n, nc, nv), F.reshape(n, nv, nc)
-        system = np.zeros((n, nv + nc, nv + nc))
+        nv, nm = d.nv, len(d.multiplier_names)
+        M, C, F, rates, residuals = self._matrices(x.t, x.q, x.v, x.p)
+        C, F = C.reshape(n, nm, nv), F.reshape(n, nv, nm)
+        system = np.zeros((n, nv + nm, nv + nm))
         system[:, :nv, :nv], system[:, nv:, :nv] = M.reshape(n, nv, nv), C
         system[:, :nv, nv:] = -F
         if d.redundant:
+            # Redundant rows leave mu open along U: its part there is set to zero.
             U = _self_stresses_at(d, C)
             system[:, nv:, nv:] = U @ U.transpose(0, 2, 1)
-        if self._gains is None and np.any(np.abs(torn) > ALLOWED):
-            right = np.hstack([np.zeros((n, nv)), -torn])[:, :, None]
+        if self._gains is None and np.any(np.abs(rates) > ALLOWED):
+            right = np.hstack([np.zeros((n, nv)), -rates])[:, :, None]
             change = solve_systems(system, right)[:, :nv, 0]
             x = replace(x, v=x.v + change)
-        force, rate = self._forces(x.t, x.q, x.v, x.p)
+        force, bias = self._forces(x.t, x.q, x.v, x.p)
         if self._gains is not None:
             alpha, beta = self._gains
-            rate = rate + 2 * alpha * torn + beta**2 * open
-        return EquationsAt(x, system, force + x.drive, -rate)
+            bias = bias + 2 * alpha * rates + beta**2 * residuals
+        return EquationsAt(x, system, force + x.drive, -bias)
 
     def directions(self, t: Array, q: Array, p: Array) -> tuple[Array, Array]:
         """Return W (n, nv, ng) and T (n, nv, ns)."""
