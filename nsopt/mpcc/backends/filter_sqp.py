@@ -23,15 +23,15 @@ ENOUGH = 1e-5
 ARMIJO = 1e-4
 """Part of the predicted decrease of the objective that a step must reach."""
 SHORTEST = 1e-3
-"""Part of a step below which a quadratic program with a larger shift is solved instead."""
+"""Part of a step below which another Hessian is tried, in the end one with a larger shift."""
 SHIFTS = (1e-4, 1e10)
 """Least and largest multiple of the identity added to the Hessian."""
 PRICE = 100.0
 """Least price of a violated row in an elastic quadratic program."""
 NEARLY = 100
-"""Times the tolerance: a violation from which the objective decides over a step."""
+"""Times the tolerance, the violation up to which the objective decides over a step."""
 STILL = 1e-10
-"""Step, over one and the size of x, at which the iteration has ended."""
+"""Largest entry of a step, over one plus that of x, at which the iteration has ended."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,9 @@ class FilterOptions:
     Parameters
     ----------
     tol_pr, tol_du : float
-        Largest constraint violation, and largest entry of the gradient of the Lagrangian over one
-        and a hundredth of the largest multiplier, at which it stops.
+        Largest constraint violation, and largest entry of the gradient of the Lagrangian, at which
+        it stops. The latter is over a hundredth of the largest multiplier where that is above one,
+        much as in IPOPT: under large multipliers the gradient is known less well.
     max_iter : int
     """
 
@@ -124,6 +125,7 @@ class _Run:
         """Return the last iterate and the status."""
         options = self._call.options
         now = self._at(start)
+        # A violation that no objective makes up for, as by Waechter and Biegler.
         self._filter = [(1e4 * max(1.0, now.violation), -np.inf)]
         while self.iterations < options.max_iter:
             if self._optimal(now) and (start.warm or self.iterations):
@@ -168,13 +170,13 @@ class _Run:
         """Return the next iterate, or None where no shift leads to one."""
         lam = now.point.lam_g
         hessian, identity = self._call.derivatives.hess_lag, ca.DM.eye(now.point.x.size)
-        exact, convex = (
+        of_lagrangian, of_objective = (
             ca.triu2symm(hessian(now.point.x, self._p, 1.0, weights)) for weights in (lam, 0 * lam)
         )
         while self._shift <= SHIFTS[1] and not is_interrupted():
             for H in (
-                exact + self._shift * identity,
-                convex + max(SHIFTS[0], self._shift) * identity,
+                of_lagrangian + self._shift * identity,
+                of_objective + max(SHIFTS[0], self._shift) * identity,
             ):
                 new = self._along(now, H)
                 if new is not None:
@@ -190,7 +192,10 @@ class _Run:
         return None if step is None else self._search(now, step, H)
 
     def _solve_qp(self, now: _Iterate, H: ca.DM, g: Vector) -> Point | None:
-        """Return the step and the multipliers of a quadratic program; None where it fails."""
+        """Return the step and the multipliers of a quadratic program; None where it fails.
+
+        A step that leaves the linearised rows violated is a failure too, whatever the solver says.
+        """
         nlp, (low, high), here = self._call.nlp, self._bounds, now.point.x
         solution = self._call.qp(
             h=H,
