@@ -96,7 +96,7 @@ class Homotopy:
         return [*(x for _, x in self._made if x is not self._best), self._best]
 
     def __iter__(self) -> Iterator[StageAttempt]:
-        start, walk = self._start, self._raise_sigma if self._exact else self._along
+        start, walk = self._start, self._until_exact if self._exact else self._along
         for schedule in self._schedules:
             end, best = (yield from walk(schedule, start)), self._best
             if end.outcome.interrupted:
@@ -145,8 +145,8 @@ class Homotopy:
             if failures > self._retries:
                 return trial
 
-    def _raise_sigma(self, schedule: Schedule, start: Point) -> Walk:
-        """Run one schedule until a stage solves the program; return its last trial."""
+    def _until_exact(self, schedule: Schedule, start: Point) -> Walk:
+        """Run one schedule until a stage solves the program exactly; return its last trial."""
         good = start
         for stage in schedule:
             trial = yield from self._solve(StageAttempt(stage, good, True))
@@ -164,7 +164,10 @@ def end_solve(
     stationarity: Stationarity | None = None,
     objectives: tuple[float, ...] = (),
 ) -> Solution:
-    """Return the solution that trials ended with, after ``time`` [s]."""
+    """Return the solution that trials ended with, after ``time`` [s].
+
+    ``objectives`` are those of the ends from several starts, empty from one.
+    """
     last = trials[-1]
     runs = (
         StageRun(
@@ -197,12 +200,19 @@ def _same(a: Point, b: Point) -> bool:
 
 
 def _close(good: Stage, failed: Stage) -> bool:
-    """Return whether two stages have nothing between them that is worth trying."""
+    """Return whether two stages have nothing between them that is worth trying.
+
+    That is so where sigma alone differs, and by little. Stages of a smooth program are empty: these
+    are not close, and are tried as often as ``retries`` allow.
+    """
     return bool(failed) and good[1:] == failed[1:] and good[0] < NARROW * failed[0]
 
 
 def _violation(trial: Trial) -> float:
-    """Return the largest residual over its tolerance, 1 at least; infinite where not a number."""
+    """Return the largest residual over its tolerance; infinite where not a number.
+
+    1 at least: all that are within tolerances are alike.
+    """
     largest = trial.residuals.largest
     return max(1.0, largest) if largest >= 0 else float("inf")
 

@@ -61,8 +61,9 @@ class Lpec:
     equations, inequalities : sparse (c, n), (r, n)
         Jacobians.
     G, H : (m,)
-        Unknowns that are the halves of each pair, up to
+        Indices of the unknowns that are the halves of each pair, up to ``factors``.
     factors : (m, 2)
+        Each half over its unknown, by which multipliers of pairs are those of unknowns.
     """
 
     x: Vector

@@ -19,7 +19,8 @@ class Settings:
     relaxation, schedules, tolerances, retries, active_set
         As of `Solver`.
     recovers : bool
-        Whether `list_recoveries` are tried where those of a `Solver` are not given.
+        Whether what fails is solved in other ways, those of `list_recoveries`, where a `Solver`
+        states none.
     """
 
     relaxation: Relaxation = field(default_factory=FischerBurmeister)
@@ -31,7 +32,10 @@ class Settings:
 
 
 STEP = Settings()
-"""Of a step: small, solved thousands of times, from a start that is near."""
+"""Of a step: small, solved thousands of times, from a start that is near.
+
+Sigma is small at once. Nothing is recovered: who takes steps has other ways of its own.
+"""
 
 SQUARE = Settings(recovers=True)
 """Of a program without an objective, from any start."""

@@ -70,7 +70,7 @@ class BoxRow(MinRow):
 
     @cached_property
     def up(self) -> ca.SX:
-        """How far z is above its upper bound, scaled."""
+        """How far z is above its upper bound, scaled; zero or less within."""
         return (self.z - self.upper) / self.size
 
     @property
@@ -163,7 +163,7 @@ def split_into_pairs(mpcc: Mpcc) -> Mpcc:
     """
     if not mpcc.boxes and not mpcc.first_events:
         return mpcc
-    other = copy(mpcc)
+    other = copy(mpcc)  # statements make new tuples of blocks: ``mpcc`` stays as it is
     other.boxes, other.first_events = (), ()
     for block in mpcc.boxes:
         _split_boxes(other, block)
@@ -182,6 +182,7 @@ def _split_boxes(other: Mpcc, block: Boxes) -> None:
 
 
 def _split_first_event(other: Mpcc, block: FirstEvent) -> None:
+    # The smallest is zero in the end: rows at 1, which are not active, never are it.
     rows = ca.if_else(block.active, block.expr / ca.SX(block.scale), 1)
     m = rows.shape[0]
     least = other.variable(f"{block.name}_least", m)
