@@ -47,6 +47,7 @@ class OneStep(ABC):
         Ends the names of unknowns and rows, where a step has several alike.
     redundant : bool
         Whether some rows of the ideal joints hold by the others, as in over-constrained loops.
+        Told in a simulation alone, for `Newton`.
     """
 
     mpcc: Mpcc
@@ -76,7 +77,7 @@ class OneStep(ABC):
         return self.mpcc.variable(name + self.tag, size, **known)
 
     def velocity(self, name: str, *, mean: bool = False) -> ca.SX:
-        """Add a velocity within the step, (nv,); ``mean``: whether that over it."""
+        """Add a velocity within the step, (nv,); ``mean`` tells whether it is the mean over it."""
         return self.variable(name, self.dynamics.nv, guess=self.guess, mean=mean)
 
     def impulse_of_joints(self, name: str) -> ca.SX:
@@ -119,7 +120,10 @@ class OneStep(ABC):
 
     @abstractmethod
     def trust(self, linear: ca.SX, true: ca.SX, least: ca.SX) -> ca.SX:
-        """Return the linearised gaps where the true ones are not below ``least``, (ng,) [m]."""
+        """Return the linearised gaps, or true ones that are below ``least``, (ng,) [m].
+
+        ``least``, below zero, is how far outside a true gap may be while the linearised one serves.
+        """
 
     @abstractmethod
     def projection_directions(self, at: At, end: Node) -> ca.SX:
@@ -143,7 +147,7 @@ class OneStep(ABC):
         Parameters
         ----------
         slip_creep : float [m/s]
-            Over a horizon, by which dry friction is smoothed.
+            By which dry friction is smoothed over a horizon; without effect in a simulation.
         """
         mu = self.impulse_of_joints("joint_impulse")
         creep = slip_creep if self.smooths else 0.0

@@ -43,13 +43,13 @@ def with_internal_after(
 
 
 class ReactionLoads(NamedTuple):
-    """Everything that joints react to, over a time."""
+    """Everything that joints react to, summed over a time."""
 
     time: ca.SX  # [s]
-    change: ca.SX  # (nv,) of the velocity
+    change: ca.SX  # (nv,) of the velocity over it
     mu: ca.SX  # (nm,) of the rows of ideal joints, then of constraints on velocities
-    lam: ca.SX  # (ng,) [N s]
-    slip: ca.SX  # (ns,) [N s]
+    lam: ca.SX  # (ng,) [N s] of contacts, normal
+    slip: ca.SX  # (ns,) [N s] of contacts, tangential
 
 
 def mean_joint_friction(
@@ -76,9 +76,10 @@ def mean_joint_friction(
 
 
 def joint_reactions(d: Dynamics, at: At, v: ca.SX, loads: ReactionLoads) -> ca.SX:
-    """Return the mean reactions of joints with friction (6, their number), arguments as above.
+    """Return the mean reactions of joints with friction (6, their number).
 
-    Of over-constrained joints they are those of least norm, whatever the impulses found.
+    Of over-constrained joints they are those of least norm, whatever the impulses found. Arguments
+    as of `mean_joint_friction`.
     """
     t, q, p = at
     if d.redundant:
@@ -109,7 +110,7 @@ def rolling(d: Dynamics, at: At, v: ca.SX) -> ca.SX:
 
 
 def rolling_over(d: Dynamics, node: Node, h: ca.SX, v: ca.SX) -> ca.SX:
-    """Return these rows in the middle of a move of h at velocity v from a node.
+    """Return the rows of `rolling` in the middle of a move of h at velocity v from a node.
 
     Seen from both ends alike, which keeps a step of two halves symmetric.
     """
@@ -122,6 +123,7 @@ def walls_over(d: Dynamics, node: Node, h: ca.SX) -> Node:
     Of a contact that lasts they are those that positions at both ends of a step agree with.
     """
     t, q, p = node.at
+    # The mean less the velocity at t is added to that of the node, which may be a mean itself.
     drift, slip_drift = (
         now + (4 * f(t + h / 2, q, p) + f(t + h, q, p) - 5 * f(t, q, p)) / 6
         for f, now in ((d.gap_drift, node.drift), (d.slip_drift, node.slip_drift))
@@ -155,7 +157,7 @@ def kinetic(M: ca.SX, v: ca.SX) -> ca.SX:
 
 
 def momentum_size(M: ca.SX, v: ca.SX, W: ca.SX, lam: ca.SX, F: ca.SX, mu: ca.SX) -> ca.SX:
-    """Return the sizes of the terms of a momentum balance (nv,) [N s, N m s].
+    """Return the sizes of the terms of a momentum balance (nv,) [N s, N m s], for its round-off.
 
     Every contact counts with the largest impulse: one system is solved for all of them, so each
     is known to the round-off of that one.

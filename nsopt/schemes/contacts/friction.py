@@ -14,7 +14,7 @@ from nsopt.schemes.scales import Scales
 from nsopt.schemes.terms import metric
 
 LIGHT = 1e-12
-"""Mobility [1/kg] of a slip that nothing with a mass takes part in."""
+"""Least mobility [1/kg], that of a slip that nothing with a mass takes part in."""
 
 
 class Friction:
@@ -103,7 +103,7 @@ class Friction:
         slip : SX (ns,) [m/s], optional
             By default that at the node with v.
         turn : SX (ns,), optional
-            Of the direction against which friction acts in space, from that of the slip.
+            In space: the unit vector against which friction acts, less that of the slip.
         """
         owners = [int(i) for i in self._owners]
         if not owners:
@@ -142,7 +142,7 @@ class Friction:
                 labels=[self._d.contact_names[owners[k]] for k in plane],
             )
         if space:
-            first = space[::2]
+            first = space[::2]  # both slips of a contact are side by side
             self._mpcc.disc(
                 f"friction_in_space{self._tag}",
                 _each(self._unknowns, space),

@@ -64,7 +64,10 @@ class ContactModes(ABC):
 
     @contextmanager
     def before(self, name: str) -> Iterator[Self]:
-        """Yield the contacts of what comes before: a part of the same program, or one of its own.
+        """Yield these contacts for what is stated to be solved before.
+
+        Where modes are known that has a program of its own, see `Mpcc.before`; else it is part of
+        the same one.
 
         Parameters
         ----------
@@ -120,8 +123,8 @@ class ReachedGaps(ContactModes):
 
         0 <= rate + sharp/T max(gap, 0) _|_ lam >= 0
 
-    with the typical step T: exactly so below zero, and from 1/sharp of the way in a step upwards
-    not at all.
+    with the typical step T: a gap below zero is closed, one above 1/sharp of what it closes by in T
+    is open, those between are partly closed.
 
     Attributes
     ----------
@@ -130,6 +133,7 @@ class ReachedGaps(ContactModes):
     away : SX (ng,) [m]
         max(gap, 0).
     closed : SX (ng,), from 0 to 1
+        See `touching`.
     """
 
     node: Node
