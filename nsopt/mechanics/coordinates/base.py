@@ -57,8 +57,8 @@ class Coordinates(ABC):
         ----------
         q, v : SX (nq,), (nv,)
         value : callable
-        move : SX (nv,), optional
-            A virtual displacement to add, of first order: derivatives by it are those dual to v.
+        displacement : SX (nv,), optional
+            A virtual one to add, of first order: derivatives by it are those dual to v.
         """
 
     def between(

@@ -33,7 +33,7 @@ class VirtualWork(NamedTuple):
 
     @classmethod
     def from_forces(cls, energy: ca.SX, loads: list[Load]) -> VirtualWork:
-        """Return the virtual work of a potential and of loads."""
+        """Return the virtual work of loads, and of a potential: that of -1 on the energy."""
         return cls(((energy, ca.SX(-1)),), tuple((x.velocity, x.force) for x in loads))
 
 
@@ -69,11 +69,11 @@ class SymbolicMechanism:
         value = State(self.t, {}, symbols).value
         self.motions = self.coordinates.motions(self.q, self.v, value, self.displacement)
         # Wrenches on a body are derivatives by a virtual displacement and velocity of that body.
-        owners = [None, *(body.name for body in mechanism.bodies)]
+        owners = [None, *(body.name for body in mechanism.bodies)]  # None: the ground
         self.twists = {owner: ca.SX.sym(f"twist_{k}", 6) for k, owner in enumerate(owners)}
         self.rates = {owner: ca.SX.sym(f"rate_{k}", 6) for k, owner in enumerate(owners)}
         virtual = ca.vertcat(self.displacement, *self.twists.values(), *self.rates.values())
-        self._at_rest = [virtual], [ca.SX.zeros(virtual.numel())]
+        self._undisplaced = [virtual], [ca.SX.zeros(virtual.numel())]
         short = self.coordinates.between(self.q, self.v, value, self.displacement)
         seen = None if short is None else self._displace(short)
         self.state = State(
@@ -83,12 +83,14 @@ class SymbolicMechanism:
         self.state.internal |= {e.name: z[self.states_of(e)] for e in self.stateful}
         rates = self.coordinates.rate_matrix(self.q)
         self.N = ca.vertcat(rates, ca.SX(len(self.internal_names), self.v.numel()))
-        self._moving = ca.vertcat(self.t, self.q), ca.vertcat(1, self.N @ self.v)
+        # What changes along the motion at constant v, and its rates.
+        self._along_motion = ca.vertcat(self.t, self.q), ca.vertcat(1, self.N @ self.v)
 
     def _find_counted_angle(self, a: Frame, b: Frame) -> ca.SX | None:
         return self.coordinates.find_counted_angle(a, b, self.q, self.displacement)
 
     def _displace_motions(self) -> dict[str | None, Motion]:
+        """Return the motion of each body with its virtual one added, to first order."""
         motions: dict[str | None, Motion] = {}
         for owner in self.twists:
             r, A, v, w = self.motions[owner] if owner else STILL
@@ -100,7 +102,7 @@ class SymbolicMechanism:
     def _displace(
         self, short: Callable[[Frame, Frame], Motion]
     ) -> Callable[[Frame, Frame], Motion]:
-        """Return motions of frames as seen from others, those of their bodies virtual."""
+        """Return ``short`` with the virtual motions of both bodies added, to first order."""
 
         def see(a: Frame, b: Frame) -> Motion:
             r, A, v, w = short(a, b)
@@ -139,11 +141,11 @@ class SymbolicMechanism:
         )
 
     def evaluate(self, *expressions: ca.SX) -> list[ca.SX]:
-        """Return expressions at zero virtual displacement, frozen values substituted."""
+        """Return expressions at zero virtual displacement, with the values of `State.frozen`."""
         values: list[ca.SX] = list(expressions)
         for symbols, value in reversed(self.state.frozen_values):
             values = ca.substitute(values, [symbols], [value])
-        return ca.substitute(values, *self._at_rest)
+        return ca.substitute(values, *self._undisplaced)
 
     def wrench(self, frame: Frame, work: VirtualWork) -> ca.SX:
         """Return force and torque of ``work`` on a frame's body, about the frame's origin, (6,)."""
@@ -162,7 +164,7 @@ class SymbolicMechanism:
 
     def rate(self, expression: ca.SX) -> ca.SX:
         """Return d(expression)/dt along the motion at constant v."""
-        return ca.jtimes(expression, *self._moving)
+        return ca.jtimes(expression, *self._along_motion)
 
     def friction_elements(self) -> Iterator[tuple[JointFriction, Element | None, slice]]:
         """Yield each joint friction, its joint if any, and the slice of its internal states."""
