@@ -36,8 +36,9 @@ class PartOf(Condition):
     whole : Condition
     first, last : bool
         Whether the phase is the first, the last of the motion.
-    throughout, at_start, at_end : numbers
-        Of its spans, those that hold throughout the phase, and at its start or end alone.
+    throughout, at_start, at_end : tuple of int
+        Indices in its `during` of the spans that hold throughout the phase, and at its start or end
+        alone.
     """
 
     whole: Condition
@@ -121,7 +122,10 @@ def _find_borders(sequence: Sequence[ContactPhase], k: int) -> tuple[float, floa
 
 
 def find_given_borders(flying: Dynamics, conditions: Sequence[Condition]) -> list[float]:
-    """Return shares of the number of steps at which conditions begin or end."""
+    """Return shares of the number of steps at which conditions begin or end.
+
+    ``flying`` is the mechanism without its contacts.
+    """
     m = sample(flying)
     spans = [y for x in conditions if not _is_of_modes(x) for y in x.during(m)]
     return sorted({share for y in spans for share in (y.first, y.last) if 0 < share < 1})
@@ -130,7 +134,7 @@ def find_given_borders(flying: Dynamics, conditions: Sequence[Condition]) -> lis
 def check_conditions(
     flying: Dynamics, conditions: Sequence[Condition], sequence: Sequence[ContactPhase]
 ) -> None:
-    """Refuse a sequence in whose phases conditions would not hold.
+    """Refuse a sequence in whose phases conditions would not hold; see `find_given_borders`.
 
     Raises
     ------
@@ -146,7 +150,7 @@ def check_conditions(
     for x in conditions:
         if isinstance(x, Touching | Apart):
             name, closed = joint_of(x.contact), isinstance(x, Touching)
-            for part in sequence:
+            for part in sequence:  # what strikes is not apart, though open after it
                 if part.modes[name].closed != closed or (name in part.strikes and not closed):
                     raise NotExactError(
                         f"{type(x).__name__}({x.contact!r}) does not hold in a phase of the "
@@ -200,14 +204,14 @@ def check_parts(
         for x in conditions:
             if not _is_of_modes(x):
                 spans |= bool(_check_condition(x, m))
-        rates = [ca.SX(x) for c in costs for x in (c.rate(m), c.final(m))]
+        of_costs = [ca.SX(x) for c in costs for x in (c.rate(m), c.final(m))]
     except ValueError as error:  # of what phases, or a mechanism without contacts, do not have
         raise NotExactError(str(error)) from None
-    if spans and horizon.h is not None:
+    if spans and horizon.h is not None:  # shares of steps would be none of the duration
         raise NotExactError(
             "conditions hold for a part of the steps, which have sizes of their own"
         )
-    if any(ca.depends_on(x, m.t) for x in (*rates, m.drive)):
+    if any(ca.depends_on(x, m.t) for x in (*of_costs, m.drive)):
         raise NotExactError("forces or costs depend on time, phases have times of their own")
 
 

@@ -27,13 +27,18 @@ class ResolveSteps(Strategy[P]):
 def resolve_steps(search: MotionSearch[P], found: Found[P], part: float = 1.0) -> Found[P]:
     """Return a motion of which steps are resolved, if need be with a cost of bends.
 
-    Arguments as of `SearchedProgram.with_bend`.
+    Parameters
+    ----------
+    part : float
+        Of the distance between steps and nodes that the horizon allows, beyond which steps are not
+        resolved.
     """
     solution, other = found.end, found.program.with_bend(found.end, part)
     if other is None:
         return found
     cold, last = Point.cold(solution.x, len(other.nlp.lower)), solution
-    # From beside it is a third of the iterations; it may end beside, with steps not resolved.
+    # From the point with its multipliers it takes a third of the iterations, but may end nearby,
+    # where steps are still not resolved; then it starts without them.
     for by, start in ((other.near(BENT), solution.point), (other.program, cold)):
         last = search.solve(other, start, by=by)
         if last.interrupted or (last.ok and other.is_resolved(last)):
