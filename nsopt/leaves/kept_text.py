@@ -42,9 +42,9 @@ def find_text(function: ca.Function, records: Records | None, turns: Turns, lane
     ----------
     function : Function
     records : Records, optional
-        Its instructions, where they are found.
+        Its instructions, where `read_records` finds them.
     turns : Turns
-        What of it is computed in turn.
+        How its inputs and outputs belong to functions that are computed in turn.
     lanes : int
         See `write_program`.
 
@@ -68,6 +68,7 @@ def find_text(function: ca.Function, records: Records | None, turns: Turns, lane
 
 
 def _recall(structure: Structure, lanes: int) -> _Kept | None:
+    """Return what is kept of a structure in the process, else on the disk; None if nothing."""
     at = structure.key, lanes
     if at not in _texts:
         content = _entry(*at).read(cache_folder())
@@ -83,7 +84,7 @@ def _recall(structure: Structure, lanes: int) -> _Kept | None:
 
 def _keep(structure: Structure, lanes: int, labels: Integers, text: LeafText) -> None:
     at = structure.key, lanes
-    _store(at, (labels, text._replace(numbers=())))
+    _store(at, (labels, text._replace(numbers=())))  # each mechanism has numbers of its own
     stated = {
         "labels": labels.tolist(),
         "names": text.names,

@@ -1,7 +1,7 @@
 """Where routines find numbers and put them: what reads and writes them, in LLVM's language.
 
 ``n`` is the number of the first result of what is written; ``lanes`` how many numbers side by side
-a value is.
+a value is: those of a group of instances of a loop, of which ``%k`` is the first.
 """
 
 from __future__ import annotations
@@ -145,4 +145,5 @@ def declare_arrays() -> str:
 
 
 def _pointer(array: str) -> str:
+    """Return the name of an array: of all but `NUMBERS`, which is global, it is an argument."""
     return f"@{array}" if array == NUMBERS else f"%{array}"
