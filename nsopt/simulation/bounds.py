@@ -28,8 +28,8 @@ class StepBounds:
     ----------
     h_min, h_max : float [s]
     part : float
-        Of the h that the step control would allow, by the local error, how far contacts may be
-        followed and how late an impact may be, that which it allows.
+        Step control takes this part of the h that it would choose by the local error, by how far
+        contacts may be followed and by how late an impact may be. Set by `scale`.
 
     Raises
     ------
@@ -53,14 +53,14 @@ class StepBounds:
             )
 
     def scale(self, part: float) -> "StepBounds":
-        """Return bounds of steps that are a part of the size, by whatever rule they are chosen."""
+        """Return the bounds of a run that repeats one of these in steps of a part of the size."""
         return StepBounds(part * self.h_min, part * self.h_max, part * self.part)
 
     def until_end(self, remaining: float) -> "StepBounds":
         """Return the bounds of the next step when ``remaining`` [s] are left.
 
         The end is met exactly. The last steps share what is left evenly, for forces of lasting
-        contact suffer from sudden changes of h.
+        contact suffer from sudden changes of h. `part` is left out: step control has it of the run.
         """
         longest = float(until_end(remaining, self.h_max, self.h_min))
         if longest == remaining:
@@ -69,7 +69,9 @@ class StepBounds:
 
 
 def until_end(remaining: Any, h: Any, h_min: Any) -> Any:
-    """Return h, or the even share of what remains where that is at least h_min or the last step.
+    """Return h, or in the last `LAST` steps the even share of what remains, if h_min or more.
+
+    The last step is what remains, however short.
 
     Numbers, arrays (n,) or SX, in s.
     """

@@ -86,12 +86,16 @@ class FallbackStepper:
     def _attempts(
         self, errors: list[StepError]
     ) -> Iterator[tuple[Scheme, Stepper, Collection[RetryLevel]]]:
-        """Yield steppers in turn, and which attempts they are to make."""
+        """Yield steppers in turn, and which attempts they are to make.
+
+        What they fail by comes to ``errors`` meanwhile: it decides whether a fallback is tried.
+        """
         own, k = self._steppers[0], 1
         if self._first:
             yield *own, self._first
         while (fallback := self._steppers[k - 1][0].fallback) is not None:
             gains = any(error.tried.by_contacts for error in errors)
+            # One of the same class is the scheme with another law of impact.
             if type(fallback) is type(self._steppers[k - 1][0]) and not gains:
                 break
             if k == len(self._steppers):

@@ -25,6 +25,7 @@ OF_FACTS = "of facts"
 """Among the hashes, those of each fact."""
 
 OLDER = "nsopt 1.0.0"
+"""What wrote files without hashes."""
 
 BINARY = getattr(os, "O_BINARY", 0)  # on Windows
 
@@ -44,7 +45,7 @@ def write(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, An
     """
     import h5py
 
-    facts = {**facts, "name": path.name}
+    facts = {**facts, "name": path.name}  # by which `read` knows a file in place of another
     named = {**arrays, FACTS: _bytes(facts)}
     hashes = {name: _hash(x) for name, x in named.items()} | {OF_FACTS: _hash_each(facts)}
     # In memory, for HDF5 cannot close a file on a full disk.
