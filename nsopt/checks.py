@@ -79,6 +79,6 @@ def check_variable_name(what: str, name: str) -> None:
 
 
 def plain(what: str, value: Any, remedy: str = "rotations keep their form only as numbers") -> None:
-    """Raise a ValueError named ``what`` if Parameters are among the numbers."""
+    """Raise a ValueError named ``what`` if Parameters are among the numbers, by default of axes."""
     for name in parameters_in(value):
         raise ValueError(f"{what} must be plain numbers, got the Parameter {name!r}: {remedy}")

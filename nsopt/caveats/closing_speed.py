@@ -23,7 +23,8 @@ WARNED = 0.2
 """Error, likewise, from which there is a warning."""
 
 LATENESS = 1.5
-"""Steps by which schemes place impacts late at most."""
+"""Steps by which schemes place impacts late at most: one that looks in the middle of a step whether
+a contact closes places what closes just after that at the end of the next."""
 
 BEFORE = 4
 """Steps before a contact closes from which its speed and acceleration then follow."""
@@ -60,14 +61,15 @@ class UnresolvedClosing(NamedTuple):
 
 
 def find_unresolved_closing(data: xr.Dataset) -> UnresolvedClosing | None:
-    """Return the closing with the largest error; None if all are resolved, or it is not on record.
+    """Return the closing with the largest error; None if all are resolved, or none is on record.
 
     Impacts at the end of their steps are late by up to a step in which forces change the speed: of
     a flight of n steps from rest by 1 / n of it. Errors are compared with the largest speed in the
     joint: chatter after impacts that are resolved does not count, however short its flights.
+    Optima, runs of which not all steps are stored, and compliant contacts are left out.
     """
     needed = {"gap", "contact_mode", "h"}
-    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
+    rigid = data.sizes["contact"] - int(data.attrs["pressed"])  # compliant ones come last
     thinned = data.attrs["store_every"] > 1 or data.attrs["output_times"]
     if "objective" in data.attrs or thinned or not rigid or not needed <= {*data.variables}:
         return None
@@ -122,7 +124,7 @@ def _find_closings(data: xr.Dataset, j: int) -> Iterator[FlightEnd]:
 
 
 def _find_closing_of_flight(data: xr.Dataset, j: int, begin: int, end: int) -> Iterator[FlightEnd]:
-    """Yield how the flight of a contact over some times ends, unless it is closing no more."""
+    """Yield how the flight of a contact over some times ends, unless it is opening by then."""
     gap, h = data["gap"][:, j].values, data["h"].values
     first = max(end - BEFORE - 1, begin)
     lasts = h[first + 1 : end]
@@ -139,6 +141,7 @@ def _find_closing_of_flight(data: xr.Dataset, j: int, begin: int, end: int) -> I
     if data.attrs["scheme_name"] == "PaperStep":  # its positions follow from speeds at the end
         late = h[begin + 1 : end + 1].max()
     else:
+        # The wall is met within the step at whose end the impact is.
         left = gap[end - 1]
         met = 2 * left / (speed + np.sqrt(max(speed**2 + 2 * acceleration * left, 0.0)))
         late = abs(h[end] - met)
@@ -152,7 +155,7 @@ def _largest_acceleration_at_first(data: xr.Dataset, j: int) -> float:
     It is that of the two bodies with the largest, where none turns; else it is not known: infinity.
     """
     v, w = "body_velocity", "body_angular_velocity"
-    curved = np.isfinite(np.atleast_1d(data.attrs["clearances"])[j])
+    curved = np.isfinite(np.atleast_1d(data.attrs["clearances"])[j])  # a bore has a clearance
     if curved or not {v, w} <= {*data.data_vars} or np.any(data[w].values[:2]):
         return np.inf
     changes = np.linalg.norm(np.diff(data[v].values[:2], axis=0)[0], axis=-1)
