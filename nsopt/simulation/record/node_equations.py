@@ -76,10 +76,10 @@ class NodeEquations:
         M vdot + bias = applied forces + drive + F mu + W lam + T slip + joint friction
         C vdot + d(C v + drift)/dt = 0
 
-    mu are those of least norm. Velocities that the joints do not allow, as some schemes hold rates
-    of joints elsewhere in the step, count as the nearest that they do, in the metric of the mass;
-    with gains alpha and beta, by which a scheme brings joints back, 2 alpha rate + beta^2 closure
-    is added in the second row instead.
+    mu are those of least norm. Some schemes hold rates of joints elsewhere in the step: velocities
+    that joints do not allow then count as the nearest that they do, in the metric of the mass.
+    Where drives keep joints, their impulses lead there. With gains alpha and beta, by which a
+    scheme brings joints back, 2 alpha rate + beta^2 closure is added in the second row instead.
 
     Parameters
     ----------
