@@ -22,10 +22,10 @@ RESTS = 1.5
 """Steps of the lasting force, from which the impulse of a contact that begins may be an impact."""
 
 OPEN = 1e-3
-"""Of the largest gap, that from which a contact was open as it began, ..."""
+"""Of its largest gap in a run, the gap from which a contact counts as open."""
 
 SHUT = 1e-6
-"""... and of its typical opening: less is what solvers leave of a contact that stays closed."""
+"""Of its typical opening, likewise: less is what solvers leave of a contact that stays closed."""
 
 SETTLES = 0.02
 """Of the duration, the time at the start in which what is stated comes into motion."""
