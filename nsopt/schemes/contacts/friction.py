@@ -29,7 +29,8 @@ class Friction:
     viscous    -h d u more, while closed
     =========  =================================================================
 
-    Of all forces in the cone the first two are those that take most energy.
+    Of all forces in the cone the first two are those that take most energy; d is the coefficient
+    `viscous` of a contact [N s/m].
 
     Parameters
     ----------
