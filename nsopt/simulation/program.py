@@ -33,6 +33,8 @@ class StepProgram:
         The programs, solved in turn: modes, step and projection, as far as the scheme has them,
         before each those in its ``earlier``; each has the scaled unknowns of those before among its
         parameters.
+    empty : tuple of str
+        Names of those that have no unknowns, so are none of the parts.
     sizes : list of int
         Numbers of unknowns of the parts.
     given, parameters : SX
@@ -61,6 +63,7 @@ class StepProgram:
         step = scheme.add_projection(second, d, start, scales, step)
         stated = [x for part in (modes, first, second) for x in (*part.earlier, part)]
         self.parts = tuple(part for part in stated if part.x.numel())
+        self.empty = tuple(part.name for part in stated if not part.x.numel())
         self.sizes = [part.x.numel() for part in self.parts]
         force = ca.SX.sym("force") if numbers else scales.force
         ends = StepEnd.of(d, start, step)

@@ -180,8 +180,7 @@ class Stepper:
     ) -> tuple[list[Solution], StepEnd, Fault | None]:
         program, self._shorter = self._program, HALF
         first = program.numbers(start, self._p, bounds)
-        empty = dict.fromkeys(("modes", "step"), np.zeros(0))
-        numbers, solutions = first | empty, []
+        numbers, solutions = first | dict.fromkeys(program.empty, np.zeros(0)), []
         for k in range(len(program.parts)):
             known = {block.name: numbers[block.name] for block in program.parts[k].parameters}
             solution = self._solver(retry, k).solve(known, self._guess(retry, k, start, bounds))

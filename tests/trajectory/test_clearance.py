@@ -224,8 +224,10 @@ def test_peaks_of_contact_force_are_lower_than_at_constant_speed(monkeypatch):
     with pytest.warns(UserWarning, match="piston pin.* apart"):
         result = problem.optimization.solve()
     held(result)
-    # The last step carries what acts at its end too.
-    peak = np.nanmax(np.linalg.norm(result["contact_force"].values[:-1], axis=-1))
+    # Without impacts, of which the cost knows nothing: of many optima that differ by 10 % some have
+    # one. The last step carries what acts at its end too.
+    lasting = result["impulse"].values - result["impact_impulse"].values
+    peak = np.nanmax((lasting / result["h"].values[:, None])[:-1])
     angle = np.linspace(-1, 7.5, 4001)
     even = pin_force(problem, angle, problem.TURN / problem.PERIOD)[(angle > 0) & (angle < 6.3)]
     assert peak < 0.7 * even.max()
