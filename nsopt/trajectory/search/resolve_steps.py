@@ -13,7 +13,7 @@ from nsopt.trajectory.search.strategy import MotionSearch, Strategy
 class ResolveSteps(Strategy[P]):
     """Solves again with a little cost of bends where reintegrated steps miss their nodes."""
 
-    why = "of light joints costs at three points of a step are no bound on how they move between"
+    why = "costs at three points of a step do not bound how light joints move between them"
 
     def applies(self, search: MotionSearch[P], found: Found[P]) -> bool:
         del search
