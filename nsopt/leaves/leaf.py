@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Generic, NamedTuple, TypeVar
@@ -107,7 +108,7 @@ class InTurnCode(NamedTuple):
 Code = TypeVar("Code", LeafCode, InTurnCode)
 
 
-class Improving(Generic[Code]):
+class Improving(ABC, Generic[Code]):
     """Routines that are interpreted at once, and machine code after a while.
 
     What calls other functions is machine code from the beginning.
@@ -135,9 +136,9 @@ class Improving(Generic[Code]):
         self._asked = 0  # the process in which better code is made
         self._spent = 0.0  # seconds of use of the code that is ready
 
+    @abstractmethod
     def _of(self, addresses: list[int], kept: int, level: int) -> Code:
         """Return code by the addresses of its routines."""
-        raise NotImplementedError
 
     @property
     def code(self) -> Code:
