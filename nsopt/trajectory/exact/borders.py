@@ -15,6 +15,7 @@ from nsopt.trajectory.phases import (
     Sliding,
     SolvedPhases,
     Sticking,
+    sample,
 )
 from nsopt.trajectory.transcription.base import Array
 
@@ -126,13 +127,20 @@ def _share_of_friction(phase: PhaseProgram, y: InMode, q: Array, forces: Array) 
         return np.full(n, np.nan)
     if not y.forces.mode.sticks:
         return np.zeros(n)
-    rows = np.asarray(y.impulse.map(n)(q.T, np.tile(phase.p[:, None], n), forces)[1])[gaps:]
-    held = forces[gaps:].reshape(gaps, -1, n)
-    if held.shape[1] == 1:  # mu f_n - f and mu f_n + f of each gap
-        less, more = rows.reshape(gaps, 2, n).transpose(1, 0, 2)
-        shares = (more - less) / np.maximum(more + less, TINY)
-    else:
-        size = np.linalg.norm(held, axis=1)
-        shares = size / np.maximum(rows + size, TINY)
+    cone = np.asarray(y.impulse.map(n)(q.T, np.tile(phase.p[:, None], n), forces)[1])[gaps:]
+    sizes = [gap.slip.numel() for gap in y.forces.contact.gaps(sample(y.dynamics).state)]
+    # In the plane rows are mu f_n - f and mu f_n + f of a gap, in space mu f_n - |f|.
+    rows = np.split(cone, np.cumsum([2 if size == 1 else 1 for size in sizes])[:-1])
+    parts = np.split(forces[gaps:], np.cumsum(sizes)[:-1])
+    shares = np.array([_share(row, part) for row, part in zip(rows, parts, strict=True)])
     k = np.abs(shares).argmax(axis=0)
     return np.asarray(shares[k, np.arange(n)])
+
+
+def _share(rows: Array, friction: Array) -> Array:
+    """Return the friction of a gap (k, n) over what it can give, (n,), from rows of its cone."""
+    if len(friction) == 1:
+        less, more = rows
+        return np.asarray((more - less) / np.maximum(more + less, TINY))
+    size = np.linalg.norm(friction, axis=0)
+    return np.asarray(size / np.maximum(rows[0] + size, TINY))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from nsopt.mechanics import Dynamics
-from nsopt.trajectory.phases import ContactMode, Sliding
+from nsopt.trajectory.phases import ContactMode
 
 
 @dataclass(frozen=True)
@@ -36,18 +36,12 @@ class ContactPhase:
         words = [f"{name} strikes" for name in self.strikes]
         for name, mode in self.modes.items():
             if mode.closed:
-                words.append(f"{name} touches" if name in smooth else f"{name} {_verb(mode)}")
+                words.append(f"{name} touches" if name in smooth else f"{name} {mode.verb}")
         return ", ".join(words) or "no contact"
 
     def follows(self, before: ContactPhase) -> bool:
         """Return whether it only goes on with the one before."""
         return self.modes == before.modes and not self.strikes and before.ends is None
-
-
-def _verb(mode: ContactMode) -> str:
-    if isinstance(mode, Sliding):
-        return "slides forwards" if mode.forwards else "slides backwards"
-    return "sticks" if mode.sticks else "touches"
 
 
 def describe_sequence(phases: Sequence[ContactPhase], smooth: Collection[str] = ()) -> str:

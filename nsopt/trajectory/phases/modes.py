@@ -36,6 +36,11 @@ class ContactMode(ABC):
     sticks: ClassVar[bool] = False
     """Whether it does not slip either, its friction within the cone."""
 
+    @property
+    def verb(self) -> str:
+        """What a contact in this mode does, for sentences."""
+        return "touches"
+
     @abstractmethod
     def friction(self, normal: ca.SX, held: ca.SX, mu: ca.SX) -> ca.SX:
         """Return the friction of a gap along its tangents.
@@ -66,6 +71,10 @@ class Sticking(ContactMode):
 
     sticks: ClassVar[bool] = True
 
+    @property
+    def verb(self) -> str:
+        return "sticks"
+
     def friction(self, normal: ca.SX, held: ca.SX, mu: ca.SX) -> ca.SX:
         del normal, mu
         return held
@@ -88,6 +97,10 @@ class Sliding(ContactMode):
     def sign(self) -> float:
         """Of the slip."""
         return 1.0 if self.forwards else -1.0
+
+    @property
+    def verb(self) -> str:
+        return "slides forwards" if self.forwards else "slides backwards"
 
     def friction(self, normal: ca.SX, held: ca.SX, mu: ca.SX) -> ca.SX:
         return -self.sign * mu * normal * ca.SX.ones(held.numel())
