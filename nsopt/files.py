@@ -49,7 +49,7 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
     NotWrittenError
         As on a full disk, also for an OSError of the caller within, and where ``path`` is a link.
     """
-    new = _name_unfinished(path)
+    new = _name_partial_file(path)
     try:
         check_no_link(path)
         yield new
@@ -121,7 +121,7 @@ def check_writable(path: str | Path) -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         check_no_link(path)
-        probe = _name_unfinished(path)
+        probe = _name_partial_file(path)
         create(probe, "")
         probe.unlink()
         if path.exists() and not os.access(path, os.W_OK):
@@ -132,7 +132,7 @@ def check_writable(path: str | Path) -> Path:
     return path
 
 
-def _name_unfinished(path: Path) -> Path:
+def _name_partial_file(path: Path) -> Path:
     """Return a name that no other process has, with the ending of ``path``."""
     return path.with_name(f"{path.stem}.{uuid4().hex[:12]}.{UNFINISHED}{path.suffix}")
 

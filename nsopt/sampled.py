@@ -163,7 +163,7 @@ def sample(
             "they are too far apart, or state its contacts by modes of optimize_phases"
         )
     at = _times(data["time"].values, dt, times)
-    return _at(data, at) if hold is None else _hold(data, at, hold)
+    return _at(data, at) if hold is None else _sample_optimum(data, at, hold)
 
 
 def _at(data: xr.Dataset, at: Array) -> xr.Dataset:
@@ -203,7 +203,7 @@ def _at(data: xr.Dataset, at: Array) -> xr.Dataset:
     )
 
 
-def _hold(data: xr.Dataset, at: Array, hold: Hold) -> xr.Dataset:
+def _sample_optimum(data: xr.Dataset, at: Array, hold: Hold) -> xr.Dataset:
     """Return an optimal motion at times within it, with forces and inputs for a controller."""
     if len(at) < 2 or not np.all(np.diff(at) > 0):
         raise ValueError(f"times must rise, two or more, for a {type(hold).__name__}")

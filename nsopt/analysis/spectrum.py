@@ -55,7 +55,7 @@ def spectrum(
         raise ValueError(f"a spectrum needs four samples or more, got {count} from {first:g} s on")
     times, step = np.linspace(first, t[-1], count, endpoint=False, retstep=True)
     values = quantity(result, of)
-    _check_known(values[1:][t[1:] > first], of)
+    _check_values(values[1:][t[1:] > first], of)
     x = at_times(result, np.nan_to_num(values), times)
     weights = scipy.signal.get_window(window, count)
     amplitude = 2 * np.abs(scipy.fft.rfft((x - x.mean()) * weights)) / weights.sum()
@@ -67,7 +67,7 @@ def spectrum(
     return data.assign_attrs(units=unit(result, of), long_name=f"amplitude of {name}")
 
 
-def _check_known(values: Array, of: Quantity) -> None:
+def _check_values(values: Array, of: Quantity) -> None:
     """Raise ValueError if one of the values (n,) is unknown."""
     if unknown := int(np.sum(np.isnan(values))):
         name = repr(of) if isinstance(of, str) else "the quantity"

@@ -84,7 +84,7 @@ def _find_mobility(constraints: LoopConstraints, order: int) -> Mobility:
         shakiness=_shakiness(branches, len(pieces), local),
         singular=singular,
         constraint_singular=_rank_changes(reduction, branches, local),
-        overconstrained=_is_overconstrained(reduction, branches, local),
+        overconstrained=_has_dependent_rows(reduction, branches, local),
         redundant_rows=implied_rows(reduction.jacobian, constraints.owners),
         gimbal_locks=gimbal_locks(constraints),
         tangent_space=reduction.rates(tangent),
@@ -143,7 +143,7 @@ def _rank_changes(
     return any(b.freedom != reduction.freedom for b in _confirm(branches))
 
 
-def _is_overconstrained(
+def _has_dependent_rows(
     reduction: Reduction, branches: tuple[MotionBranch, ...], local: int | None
 ) -> bool | None:
     """Return whether rows depend on others along the motions, or here if there are none."""

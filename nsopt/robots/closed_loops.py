@@ -163,7 +163,10 @@ class ClosedLoops:
         C = self._matrix(q, t)
         self._check_determined(C[:, follow])
         v, a = np.zeros(d.nv), np.zeros(d.nv)
-        v[in_v], a[in_v] = self._check_given("rates", rates), self._check_given("changes", changes)
+        v[in_v], a[in_v] = (
+            self._check_values("rates", rates),
+            self._check_values("changes", changes),
+        )
         drift = _column(d.closure_drift(t, q, self._p))
         v[follow] = _least(C[:, follow], -drift - C @ v)
         bend = _column(d.closure_bias(t, q, v, self._p))
@@ -174,7 +177,7 @@ class ClosedLoops:
         """Return q (nq,) with closed loops, by Gauss-Newton from ``near``; errors as `motion`."""
         d, (_, in_q, follow) = self.dynamics, self._entries
         q = np.array(near, dtype=float)
-        q[in_q] = self._check_given("values", values)
+        q[in_q] = self._check_values("values", values)
         residual = _column(d.closure(t, q, self._p))
         for _ in range(50):
             if np.max(np.abs(residual), initial=0.0) < CLOSED:
@@ -304,7 +307,7 @@ class ClosedLoops:
             )
         return 1.0 if b.body is rule.body else -1.0
 
-    def _check_given(self, what: str, values: ArrayLike) -> Array:
+    def _check_values(self, what: str, values: ArrayLike) -> Array:
         return finite(what, values, (len(self.driven),))
 
     def _check_determined(self, C: Array) -> None:

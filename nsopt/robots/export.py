@@ -216,7 +216,7 @@ class _CFiles:
             text,
             flags=re.MULTILINE,
         )
-        return re.sub(r"\n{3,}", "\n\n", _keep_needed(text, self.call))
+        return re.sub(r"\n{3,}", "\n\n", _strip_other_functions(text, self.call))
 
     def _signature(self) -> str:
         words = [f"const double *{word}" for word in self.function.name_in()]
@@ -251,7 +251,7 @@ class _CFiles:
         )
 
 
-def _keep_needed(text: str, start: str) -> str:
+def _strip_other_functions(text: str, start: str) -> str:
     """Return C without the static functions and tables that ``start`` does not use."""
     parts = _top_level(text)
     used = {start}

@@ -21,7 +21,7 @@ from nsopt.robots.urdf_model import (
     mimics_of,
     warn_of_unphysical,
 )
-from nsopt.robots.urdf_xml import count_ignored, parse
+from nsopt.robots.urdf_xml import count_foreign_tags, parse
 
 
 def load_urdf(
@@ -103,7 +103,7 @@ def load_urdf(
         )
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from None
-    if count := count_ignored(robot):
+    if count := count_foreign_tags(robot):
         what = ", ".join(f"{n} {name}" for name, n in sorted(count.items()))
         warnings.warn(f"{path.name}: ignored {what}", UserWarning, stacklevel=2)
     return mechanism

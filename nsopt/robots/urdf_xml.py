@@ -30,7 +30,7 @@ DEEPEST = 100
 """Tags one in another."""
 OF_LINKS = ("visual", "collision", "inertial", "material")
 OF_JOINTS = ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic")
-"""Tags that are read, or say nothing of dynamics; others are counted by `count_ignored`."""
+"""Tags that are read, or say nothing of dynamics; others are counted by `count_foreign_tags`."""
 WITHOUT_EFFECT = ("xacro:property", "xacro:arg")
 """Tags of xacro that may be left in an expanded file."""
 
@@ -74,7 +74,7 @@ def parse(path: Path) -> ET.Element:
     return robot
 
 
-def count_ignored(robot: ET.Element) -> Counter[str]:
+def count_foreign_tags(robot: ET.Element) -> Counter[str]:
     """Return how often each tag occurs that a mechanism cannot represent."""
     count: Counter[str] = Counter()
     for element in robot:

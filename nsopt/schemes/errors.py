@@ -101,7 +101,7 @@ def symmetric_errors(
         # Loads work on the mean velocity of each half, potentials on that of the move.
         + ca.sqrt(from_uneven * from_mean) / 4
     )
-    speed = _find_speed(second.M, from_uneven) if M is None else mean_speed(M, uneven)
+    speed = _find_velocity(second.M, from_uneven) if M is None else mean_speed(M, uneven)
     return Errors(energy, h / 6 * speed)
 
 
@@ -128,8 +128,8 @@ def quadrature_error(b: Balance, h: ca.SX, v: ca.SX, ends: ca.SX) -> ca.SX:
 
 def mean_speed(M: ca.SX, impulse: ca.SX) -> ca.SX:
     """Return the speed that an impulse gives a mechanism at rest, in the metric of the mass."""
-    return _find_speed(M, square(M, impulse))
+    return _find_velocity(M, square(M, impulse))
 
 
-def _find_speed(M: ca.SX, energy: ca.SX) -> ca.SX:
+def _find_velocity(M: ca.SX, energy: ca.SX) -> ca.SX:
     return ca.sqrt(energy * M.size1() / ca.trace(M))

@@ -185,7 +185,7 @@ class PaperStep(UnifiedScheme):
         acting = start.v if self.explicit else mean
         K = smooth_forces(d, *start.at, acting) + start.drive
         slid = slip_over(d, start, h, v, q)  # zero where a contact does not move over its surface
-        slip = friction.impulse(start, v, lam, self._find_closed(one), h, slid)
+        slip = friction.impulse(start, v, lam, self._find_touching_gaps(one), h, slid)
         impulses = Impulses(mu, lam, slip)
         balance = Balance.of(d, start, (start.v, v), h, K, impulses, acting=acting)
         one.equal("motion", balance.residual, scale=scales.impulse)
@@ -283,7 +283,7 @@ class PaperStep(UnifiedScheme):
         del dynamics, q
         return {"h": np.array([h]), "v_end": v} if self.finds_h else {"v_end": v}
 
-    def _find_closed(self, one: OneStep) -> ca.SX:
+    def _find_touching_gaps(self, one: OneStep) -> ca.SX:
         """Return where viscous friction acts: contacts closed at the start, (ng,)."""
         if one.dynamics.viscous(one.start.p).is_zero():
             return ca.SX.zeros(one.start.gap.numel())

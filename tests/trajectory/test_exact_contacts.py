@@ -308,7 +308,7 @@ def test_what_strikes_and_then_stays_closed_only_closes():
     landing = [False] * 6 + [True, False] + [True] * 12
 
     class Landing(Recognizer):
-        def _find_closed(self, x):
+        def _find_contact_steps(self, x):
             return landing
 
         def _slip(self, x):

@@ -45,7 +45,7 @@ class ForceFunctions:
             **self._resistance(),
             **self._outputs([force for force, _ in m.forces]),
             **self._joint_friction(),
-            **self._state_pressed(),
+            **self._state_surfaces(),
         }
 
     def _generalize(self, loads: Iterable[tuple[ca.SX, ca.SX]]) -> ca.SX:
@@ -90,7 +90,7 @@ class ForceFunctions:
             "output_limits": self._symbolic.function("output_limits", "p", most),
         }
 
-    def _state_pressed(self) -> dict[str, Any]:
+    def _state_surfaces(self) -> dict[str, Any]:
         m = self._symbolic
         owners = [force for force, surfaces in m.pressed for _ in surfaces]
         surfaces = [surface for _, group in m.pressed for surface in group]

@@ -90,7 +90,7 @@ class Functions:
         self.layout = Layout.of(mpcc)
         self.nlp = _relax(mpcc.name, e, relaxation, count_fixed_unknowns(mpcc))
         self._sections: tuple[Section, ...] = sections(mpcc, tolerances)
-        self._signed = _find_signed(e)
+        self._signed = _find_halves(e)
         self._limits = Evaluator(_limits(mpcc, e.p))
         self._report = Evaluator(_report(exact, self.nlp, tolerances))
         jacobian = ca.densify(ca.jacobian(exact.rows, e.x))
@@ -148,7 +148,7 @@ def _relax(name: str, e: _Expressions, relaxation: Relaxation, fixed: int) -> Nl
     )
 
 
-def _find_signed(e: _Expressions) -> NDArray[np.bool_]:
+def _find_halves(e: _Expressions) -> NDArray[np.bool_]:
     """Tell which unknowns (n,) are themselves half of a pair.
 
     The relaxation sees to their sign. A bound at zero besides would leave the linearised program

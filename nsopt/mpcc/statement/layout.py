@@ -155,13 +155,15 @@ def sections(mpcc: Mpcc, tolerances: Tolerances) -> tuple[Section, ...]:
     """Return the residuals in the order of `Functions.report`."""
     made: list[Section] = []
     first = 0
-    for kind, block, limit, labels in _list_judged(mpcc, tolerances):
+    for kind, block, limit, labels in _list_residuals(mpcc, tolerances):
         made.append(Section(kind, block, slice(first, first + limit.size), limit, labels))
         first += limit.size
     return tuple(made)
 
 
-def _list_judged(mpcc: Mpcc, t: Tolerances) -> Iterator[tuple[Kind, str, Vector, tuple[str, ...]]]:
+def _list_residuals(
+    mpcc: Mpcc, t: Tolerances
+) -> Iterator[tuple[Kind, str, Vector, tuple[str, ...]]]:
     for r in mpcc.equalities:
         yield Kind.EQUALITY, r.name, t.equality * r.scale, _number(r.scale.size)
     for r in mpcc.inequalities:

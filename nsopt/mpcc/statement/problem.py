@@ -140,7 +140,7 @@ class Mpcc(ChainedProgram):
         scale : float or (m,)
         """
         of = f"of inequality {name!r}"
-        values = self._check_known(f"inequality {name!r}", expr)
+        values = self._check_symbols(f"inequality {name!r}", expr)
         m, size = values.numel(), self._scale(f"scale {of}", scale, values.numel())
         low, up = (column(f"limits {of}", limit, m) for limit in (lower, upper))
         rows, sides = limit_rows(f"limits {of}", values, low, up)
@@ -178,7 +178,7 @@ class Mpcc(ChainedProgram):
         """
         self._fresh_constraint("complementarity", name)
         of = f"of complementarity {name!r}"
-        first, second = self._check_known(f"G {of}", G), self._check_known(f"H {of}", H)
+        first, second = self._check_symbols(f"G {of}", G), self._check_symbols(f"H {of}", H)
         m = first.shape[0]
         if second.shape[0] != m:
             raise ValueError(f"G and H {of} must pair up, got {m} and {second.shape[0]} rows")
@@ -219,9 +219,9 @@ class Mpcc(ChainedProgram):
         """
         self._fresh_constraint("box", name)
         of = f"of box {name!r}"
-        z, F = self._check_known(f"z {of}", z), self._check_known(f"F {of}", F)
+        z, F = self._check_symbols(f"z {of}", z), self._check_symbols(f"F {of}", F)
         low, up = (column(f"bound {of}", bound, z.shape[0]) for bound in (lower, upper))
-        self._check_known(f"bounds {of}", ca.vertcat(low, up))
+        self._check_symbols(f"bounds {of}", ca.vertcat(low, up))
         if F.shape[0] != z.shape[0]:
             raise ValueError(f"z and F {of} must pair up, got {z.shape[0]} and {F.shape[0]} rows")
         m = z.shape[0]
@@ -261,8 +261,8 @@ class Mpcc(ChainedProgram):
         """
         self._fresh_constraint("disc", name)
         of = f"of disc {name!r}"
-        z, F = self._check_known(f"z {of}", z), self._check_known(f"F {of}", F)
-        edge = self._check_known(f"radius {of}", radius)
+        z, F = self._check_symbols(f"z {of}", z), self._check_symbols(f"F {of}", F)
+        edge = self._check_symbols(f"radius {of}", radius)
         m = edge.shape[0]
         if not z.shape[0] == F.shape[0] == 2 * m:
             got = f"{z.shape[0]} and {F.shape[0]}"
@@ -305,7 +305,7 @@ class Mpcc(ChainedProgram):
                 f"first event {name!r} is of no variable {of!r} of size 1: state it first"
             )
         unknown, of = of, f"of first event {name!r}"
-        rows = self._check_known(f"rows {of}", expr)
+        rows = self._check_symbols(f"rows {of}", expr)
         m = rows.shape[0]
         on = self._of_parameters(f"active {of}", active, m)
         scales, names = self._scale(f"scale {of}", scale, m), labels_of(name, of, labels, m)
@@ -318,7 +318,7 @@ class Mpcc(ChainedProgram):
 
     def minimize(self, expr: Any) -> None:
         """Add the scalar ``expr`` to the objective."""
-        term = self._check_known("objective", expr)
+        term = self._check_symbols("objective", expr)
         if term.shape != (1, 1):
             raise ValueError(f"objective must be one number, got {term.shape[0]}: sum its terms")
         self.objective = self.objective + term

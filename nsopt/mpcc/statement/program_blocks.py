@@ -80,7 +80,7 @@ class ProgramBlocks:
 
     def _rows(self, kind: str, name: str, expr: Any, scale: Any) -> Rows:
         self._fresh_constraint(kind, name)
-        rows = self._check_known(f"{kind} {name!r}", expr)
+        rows = self._check_symbols(f"{kind} {name!r}", expr)
         return Rows(name, rows, self._scale(f"scale of {kind} {name!r}", scale, rows.shape[0]))
 
     def _slopes(self, what: str, slopes: Slopes | None, rows: ca.SX) -> Slopes | None:
@@ -95,7 +95,7 @@ class ProgramBlocks:
                 )
         return slopes
 
-    def _check_known(self, what: str, expr: Any) -> ca.SX:
+    def _check_symbols(self, what: str, expr: Any) -> ca.SX:
         rows = column(what, expr)
         only_known(what, rows, [self.x, self.p], f"use symbols returned by program {self.name!r}")
         return rows

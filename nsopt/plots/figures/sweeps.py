@@ -52,7 +52,7 @@ def measures(*sweeps: xr.Dataset, of: str | None = None, over: str | None = None
     if len(sweeps) != 1:
         raise ValueError(f"measures shows one sweep at a time, got {len(sweeps)}")
     (data,) = sweeps
-    swept = _list_swept(data)
+    swept = _list_dimensions(data)
     across = _choose(data, over, swept)
     names = _show(data, swept) if of is None else [of]
     if of is not None and of not in data.data_vars:
@@ -127,7 +127,7 @@ def bifurcation_diagram(*sweeps: xr.Dataset, of: str = "points", over: str | Non
     return figure
 
 
-def _list_swept(data: xr.Dataset) -> list[str]:
+def _list_dimensions(data: xr.Dataset) -> list[str]:
     """Return the dimensions of a sweep."""
     if "completed" not in data:
         raise ValueError("this is no sweep: give what nsopt.sweep returned, or its sweep.nc")

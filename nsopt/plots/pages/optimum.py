@@ -64,7 +64,7 @@ def _lines(title: str, find: Callable[[Result], list[Quantity]]) -> Panel:
 def drives(ax: Axes, result: Result) -> None:
     """Draw the forces of the drives, as shares of their limits where all have one."""
     more = draw_lines(ax, result["time"].values, _measure_drives(result))
-    bounded = np.isfinite(_limits(result)[_find_used(result)]).all()
+    bounded = np.isfinite(_limits(result)[_find_working_drives(result)]).all()
     if bounded:
         for limit in (-100.0, 100.0):
             ax.axhline(limit, color="black", linewidth=0.8, linestyle="--", zorder=1)
@@ -135,7 +135,7 @@ def _moving(result: Result) -> list[Quantity]:
 
 
 def _measure_drives(result: Result) -> list[Quantity]:
-    force, most, used = result["drive"].values, _limits(result), _find_used(result)
+    force, most, used = result["drive"].values, _limits(result), _find_working_drives(result)
     if not np.isfinite(most[used]).all():
         return _kinds(result, force, _noise(result), (("torque", "N m"), ("force", "N")))
     # Drives that are not used may have no limit; they are not drawn.
@@ -202,7 +202,7 @@ def _columns(result: Result, values: Array) -> dict[str, Array]:
     return dict(zip(map(str, result["v_name"].values), values.T, strict=True))
 
 
-def _find_used(result: Result) -> Array:
+def _find_working_drives(result: Result) -> Array:
     """Return a mask of the velocities that drives act on with more than round-off, (nv,)."""
     used: Array = np.abs(result["drive"].values).max(axis=0) > _noise(result)
     return used

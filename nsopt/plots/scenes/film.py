@@ -54,7 +54,7 @@ class Film:
         self.half = (high - low) / 2
         self.figure, self.ax, strip = self._figure()
         self.ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-        self._draw_fixed()
+        self._draw_background()
         self.outlines = [self._collection(b, 1.0) for b in range(len(self.scene.bodies))]
         self.sticks = [self._collection(b, 2.6) for b in range(len(self.scene.bodies))]
         looks = [style.look(b).color for b in range(len(self.scene.bodies))]
@@ -103,7 +103,7 @@ class Film:
         axes[0].set_aspect("equal")
         return figure, axes[0], axes[1] if self.far else None
 
-    def _draw_fixed(self) -> None:
+    def _draw_background(self) -> None:
         """Draw the parts that do not move."""
         scene, ax, view = self.scene, self.ax, self.view
         guides = scene.guides() if self.far else []

@@ -50,7 +50,7 @@ class _Posture(Condition):
 
     def check(self, dynamics: Dynamics) -> None:
         d, internal = dynamics, len(dynamics.internal_names)
-        q, v, accelerations = self._list_given(d)
+        q, v, accelerations = self._order_targets(d)
         for what, x, names, last in (
             ("q", q, d.q_names, internal),
             ("v", v, d.v_names, 0),
@@ -59,7 +59,7 @@ class _Posture(Condition):
             if x is not None:
                 target_values(f"{what} of {type(self).__name__}", x, names, last)
 
-    def _list_given(self, d: Dynamics) -> tuple[ArrayLike | None, ...]:
+    def _order_targets(self, d: Dynamics) -> tuple[ArrayLike | None, ...]:
         """Return q, v and accelerations in their order."""
         of, known = type(self).__name__, len(d.q_names) - len(d.internal_names)
         q = in_order(f"q of {of}", self.q, d.q_names[:known])
@@ -70,7 +70,7 @@ class _Posture(Condition):
     def free(self, dynamics: Dynamics) -> dict[str, frozenset[str]]:
         """Return the names of those left free, of q, v and accelerations."""
         q, rates = self.coordinates(dynamics), dynamics.v_names
-        of_rates = (self._list_given(dynamics)[k] for k in (1, 2))
+        of_rates = (self._order_targets(dynamics)[k] for k in (1, 2))
         v, a = (np.full(dynamics.nv, np.nan) if x is None else x for x in of_rates)
         pairs = {"q": (q, dynamics.q_names), "v": (v, rates), "accelerations": (a, rates)}
         return {
@@ -82,28 +82,28 @@ class _Posture(Condition):
             for what, (values, names) in pairs.items()
         }
 
-    def find_undefined(self, dynamics: Dynamics) -> dict[str, frozenset[str]]:
+    def find_nan(self, dynamics: Dynamics) -> dict[str, frozenset[str]]:
         """Return the names of those that are NaN, which `FREE` is not, as by `free`."""
         stated = {"q": self.q, "v": self.v, "accelerations": self.accelerations}
         found = {}
         for what, value in stated.items():
             names = dynamics.q_names if what == "q" else dynamics.v_names
-            found[what] = frozenset(_find_undefined(value, names))
+            found[what] = frozenset(_find_nan(value, names))
         return found
 
     def coordinates(self, dynamics: Dynamics) -> NDArray[np.float64]:
         """Return the coordinates that are given, (nq,), NaN where they are free."""
-        q = self._list_given(dynamics)[0]
+        q = self._order_targets(dynamics)[0]
         return np.full(dynamics.nq, np.nan) if q is None else np.asarray(q, dtype=float)
 
     def velocities(self, dynamics: Dynamics) -> NDArray[np.float64]:
         """Return the velocities that are given, (nv,), NaN where they are free."""
-        v = self._list_given(dynamics)[1]
+        v = self._order_targets(dynamics)[1]
         return np.full(dynamics.nv, np.nan) if v is None else np.asarray(v, dtype=float)
 
     def _bounds(self, m: NodeSample) -> list[Bound]:
         bounds = []
-        q, v, accelerations = self._list_given(m.dynamics)
+        q, v, accelerations = self._order_targets(m.dynamics)
         for name, x, given in (
             ("q", m.q, q),
             ("v", m.v, v),
@@ -116,7 +116,7 @@ class _Posture(Condition):
         return bounds
 
 
-def _find_undefined(value: Targets | None, names: Sequence[str]) -> Iterator[str]:
+def _find_nan(value: Targets | None, names: Sequence[str]) -> Iterator[str]:
     """Yield the names of numbers that are NaN."""
     if isinstance(value, Mapping):
         pairs = [(entry_named(name, names), x) for name, x in value.items()]
@@ -133,7 +133,7 @@ class StartAt(_Posture):
 
     def check(self, dynamics: Dynamics) -> None:
         super().check(dynamics)
-        free, undefined = self.free(dynamics), self.find_undefined(dynamics)
+        free, undefined = self.free(dynamics), self.find_nan(dynamics)
         sizes = (dynamics.nq, dynamics.nv, dynamics.nv)
         if any(undefined.values()) and tuple(map(len, free.values())) == sizes:
             raise ValueError(
@@ -154,7 +154,7 @@ class EndAt(_Posture):
         return [self._independent(m.dynamics, bound) for bound in self._bounds(m)]
 
     def at_rest(self, dynamics: Dynamics) -> bool:
-        v = self._list_given(dynamics)[1]
+        v = self._order_targets(dynamics)[1]
         return v is not None and not np.any(np.asarray(v, dtype=float))
 
     def _independent(self, d: Dynamics, bound: Bound) -> Bound:
@@ -209,16 +209,16 @@ class Within(Condition):
         d = m.dynamics
         for names, x in ((d.q_names, m.q), (d.v_names, m.v)):
             if self.name in names:
-                return [self._make_bound(x[names.index(self.name)])]
+                return [self._state_limits(x[names.index(self.name)])]
         for joint, names in _names_of_followers(d).items():
             if self.name in names:
-                return [self._make_bound(m.coordinate(joint)[names.index(self.name)])]
+                return [self._state_limits(m.coordinate(joint)[names.index(self.name)])]
         if self.name in d.output_names:
             outputs = d.outputs(m.t, m.q, m.v, m.p)
-            return [self._make_bound(outputs[d.output_names.index(self.name)])]
-        return [self._make_bound(m.input(self.name))]
+            return [self._state_limits(outputs[d.output_names.index(self.name)])]
+        return [self._state_limits(m.input(self.name))]
 
-    def _make_bound(self, x: ca.SX) -> Bound:
+    def _state_limits(self, x: ca.SX) -> Bound:
         return Bound(self.name, x, np.array([self.lower]), np.array([self.upper]))
 
 

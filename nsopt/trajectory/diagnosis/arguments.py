@@ -165,7 +165,7 @@ def check_numbers(
     for kind in (StartAt, EndAt):
         known = [x.free(dynamics) for x in stated if isinstance(x, kind)]
         for condition in (x for x in conditions if isinstance(x, kind)):
-            for what, names in condition.find_undefined(dynamics).items():
+            for what, names in condition.find_nan(dynamics).items():
                 left = frozenset.intersection(*(x[what] for x in known)) if known else frozenset()
                 for name in sorted(names - left):
                     raise ValueError(

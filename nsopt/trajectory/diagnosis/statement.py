@@ -309,15 +309,15 @@ class Statement:
     def posture(self, when: Occasion) -> tuple[Array, Array]:
         """Return q (nq,) and v (nv,) as given at start or end, NaN where they are free."""
         d = self.dynamics
-        return self._turn(self._find_given(d.q_names, when), when), self._find_given(
+        return self._turn(self._find_values(d.q_names, when), when), self._find_values(
             d.v_names, when
         )
 
     def acceleration(self, when: Occasion) -> Array:
         """Return accelerations (nv,) as given at start or end, NaN where they are free."""
-        return self._find_given(self._acceleration_names, when)
+        return self._find_values(self._acceleration_names, when)
 
-    def _find_given(self, names: Sequence[str], when: Occasion) -> Array:
+    def _find_values(self, names: Sequence[str], when: Occasion) -> Array:
         left = [self.interval(name, when, ALONG) for name in names]
         return np.array([x.lower if x.given else np.nan for x in left])
 

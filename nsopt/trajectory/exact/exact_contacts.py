@@ -97,7 +97,7 @@ class InSequence(ExactMotion):
             "objective_in_steps": attrs["objective"],
             "detailed_cost": json.dumps(costs),
             "stationarity_kind": "",
-            "stationarity": f"stationary in its sequence of contact; {self._tell_tried()}",
+            "stationarity": f"stationary in its sequence of contact; {self._tell_trials()}",
             "contact_sequence": describe_sequence(self.sequence, smooth),
             "sequences_tried": self.tried,
             "borders": self.solved.borders,
@@ -110,7 +110,7 @@ class InSequence(ExactMotion):
         of_search = {name: attrs[name] for name in OF_SEARCH}
         return record(self.steps, solution, motion, p, backend, of_search | own)
 
-    def _tell_tried(self) -> str:
+    def _tell_trials(self) -> str:
         """Return in words what is known of other sequences."""
         if self.stopped:
             return "interrupted while others were tried"

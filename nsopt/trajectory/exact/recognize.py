@@ -106,7 +106,7 @@ class Recognizer:
 
     def _modes_of(self, x: Contact) -> tuple[list[ContactMode], dict[int, ContactMode]]:
         """Return the mode of a contact in each step, and at which nodes it strikes, and how."""
-        closed, slip, slides = self._find_closed(x), self._slip(x), self._slides(x)
+        closed, slip, slides = self._find_contact_steps(x), self._slip(x), self._slides(x)
         in_steps = (slip[1:] + slip[:-1]) / 2
 
         def mode(k: int) -> ContactMode:
@@ -146,7 +146,7 @@ class Recognizer:
         slides: NDArray[np.bool_] = presses & (friction >= ON_CONE * mu * normal)
         return slides
 
-    def _find_closed(self, x: Contact) -> list[bool]:
+    def _find_contact_steps(self, x: Contact) -> list[bool]:
         """Return in which steps a contact is closed, all of its gaps being alike."""
         data, own = self.result.data, self._gaps(x)
         closed = data["contact_mode"].values[1:, own] != FREE

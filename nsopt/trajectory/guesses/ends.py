@@ -49,7 +49,7 @@ def start_posture(
     ValueError
         For an unknown name.
     """
-    posture = _order_given(f"start of {guess}", given, dynamics)
+    posture = _order_coordinates(f"start of {guess}", given, dynamics)
     posture = _fill(posture, find_ends(dynamics, conditions)[0])
     if not np.isnan(posture).any():
         return posture
@@ -81,7 +81,7 @@ def end_posture(
     ValueError
         For an unknown name, or if no posture is found.
     """
-    posture = _order_given(f"end of {guess}", given, dynamics)
+    posture = _order_coordinates(f"end of {guess}", given, dynamics)
     posture = _fill(posture, find_ends(dynamics, conditions)[1])
     kinds = [type(x) for x in conditions]
     tasks = [x for x in kinds if x.end is not Condition.end and not issubclass(x, EndAt)]
@@ -94,7 +94,7 @@ def end_posture(
         raise ValueError(f"{guess} is given no end, and {error}; or give it an end") from None
 
 
-def _order_given(what: str, given: Targets | None, dynamics: Dynamics) -> Array:
+def _order_coordinates(what: str, given: Targets | None, dynamics: Dynamics) -> Array:
     """Return given coordinates in order, NaN where they are not given."""
     if given is None:
         return np.full(dynamics.nq, np.nan)

@@ -155,12 +155,12 @@ class InMode(Condition):
         return [zero(f"{self.forces.name} rests in its last step", self.of(m).slip)]
 
     def start(self, m: NodeSample) -> list[Bound]:
-        return self._keep_closed(m, self.start_with)
+        return self._state_contact(m, self.start_with)
 
     def end(self, m: NodeSample) -> list[Bound]:
-        return self._keep_closed(m, self.end_with)
+        return self._state_contact(m, self.end_with)
 
-    def _keep_closed(self, m: NodeSample, ends: Ends) -> list[Bound]:
+    def _state_contact(self, m: NodeSample, ends: Ends) -> list[Bound]:
         if not self.forces.mode.closed:
             return []
         x, name = self.of(m), self.forces.name

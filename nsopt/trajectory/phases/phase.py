@@ -155,7 +155,7 @@ class PhaseProgram:
             raise ValueError("no contact strikes where the first phase begins: state it at rest")
         closing = find_closing(earlier, forces) if before is not None else []
         impact = bool(closing or strikes)
-        known = _find_known(d, phase, before, impact)
+        known = _find_end_states(d, phase, before, impact)
         in_modes = contacts_in_modes(d, forces, horizon.steps, known, earlier, p, impact)
         check_rebounds([x for x in in_modes if x.forces.name in closing], p)
         unit = () if before is not None else UnitAtStart.of_free(d, known[0])
@@ -240,7 +240,7 @@ def _remedy(d: Dynamics) -> str:
     return f"; give it a mode, modes={{{names}}}" if names else ""
 
 
-def _find_known(
+def _find_end_states(
     d: Dynamics, phase: MotionPhase, before: PhaseProgram | None, impact: bool
 ) -> tuple[GivenState, GivenState]:
     """Return what is given at the start and at the end, also by the end of the phase before."""

@@ -167,7 +167,7 @@ class NodeTemplate:
         given = [b.value for b in started if np.array_equal(b.lower, b.upper)]
         # Conditions see the velocity as an expression, which is that at the start there.
         of_v = ca.vertcat(coupled, *given)
-        q_left = _find_undetermined(ca.vertsplit(node.q), given)
+        q_left = _find_free_entries(ca.vertsplit(node.q), given)
         v_left = [e for e in ca.vertsplit(node.v) if not ca.depends_on(of_v, e)]
         q = ca.vertcat(ca.SX(0, 1), *(e for e in q_left if not ca.depends_on(coupled, e)))
         v = ca.vertcat(ca.SX(0, 1), *v_left)
@@ -358,7 +358,7 @@ def _name_rows(rows: Rows, names: Mapping[str, Sequence[str]]) -> Iterator[tuple
         yield f"{rows.name} of {x}" if x else rows.name, scaled[i]
 
 
-def _find_undetermined(entries: list[ca.SX], given: Sequence[ca.SX]) -> list[ca.SX]:
+def _find_free_entries(entries: list[ca.SX], given: Sequence[ca.SX]) -> list[ca.SX]:
     """Return the entries of which none of the given values is a function alone."""
     rows = [x for value in given for x in ca.vertsplit(value)]
     found = [[e for e in entries if ca.depends_on(x, e)] for x in rows]
