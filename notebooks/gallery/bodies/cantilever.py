@@ -10,7 +10,7 @@ theory of beams, 1.875² / (2 pi l²) sqrt(E I / (rho A)) = 8.9 Hz, within two h
 import numpy as np
 from matplotlib import pyplot as plt
 
-from nsopt import *
+from nsopt import GROUND, Fixed, Frame, Mechanism, StepBounds, Tracker, assemble, simulate
 from nsopt.robots import CrossSection, LinkMaterial, flexible_link
 
 LENGTH, RADIUS = 0.8, 0.004  # m

@@ -10,7 +10,18 @@ mechanism that forgets where it began, not the simulation.
 import numpy as np
 from matplotlib import pyplot as plt
 
-from nsopt import *
+from nsopt import (
+    GROUND,
+    Body,
+    Frame,
+    Mechanism,
+    Revolute,
+    Start,
+    StepBounds,
+    Tracker,
+    assemble,
+    simulate,
+)
 
 upper = Body("upper", 1.0, (1 / 12, 1 / 12, 1 / 12), position=(0.5, 0.0, 0.0))
 lower = Body("lower", 1.0, (1 / 12, 1 / 12, 1 / 12), position=(1.5, 0.0, 0.0))

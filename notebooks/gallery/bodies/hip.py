@@ -9,7 +9,19 @@ and part of the energy is lost. Nothing drives the leg, so its energy never rise
 
 import numpy as np
 
-from nsopt import *
+from nsopt import (
+    GROUND,
+    Body,
+    Cone,
+    CubicLaw,
+    Frame,
+    Mechanism,
+    RangeOfMotion,
+    Spherical,
+    StepBounds,
+    assemble,
+    simulate,
+)
 from nsopt.plots import range_of_motion
 
 axes = np.array([[1.0, 0, 0], [0, -1, 0], [0, 0, -1]])  # forward, to the left, down the leg

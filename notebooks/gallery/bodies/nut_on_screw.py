@@ -10,7 +10,7 @@ radian. Three threads, from a leisurely 10 mm to a steep 300 mm a turn.
 import numpy as np
 from matplotlib import pyplot as plt
 
-from nsopt import *
+from nsopt import GROUND, Body, Frame, Mechanism, Parameter, Screw, StepBounds, assemble, simulate
 
 MASS, J = 1.0, 2e-4  # kg, kg m^2
 nut = Body("nut", MASS, (J, J, J))

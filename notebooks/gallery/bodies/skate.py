@@ -10,7 +10,7 @@ after each half turn. A constraint on velocities alone, which takes no posture f
 import numpy as np
 from matplotlib import pyplot as plt
 
-from nsopt import *
+from nsopt import GROUND, Body, Frame, KnifeEdge, Mechanism, Planar, StepBounds, assemble, simulate
 
 SLOPE, SPIN = np.radians(20), 1.5  # rad, rad/s
 pull = 9.81 * np.sin(SLOPE)  # m/s^2 along -y, down the slope

@@ -10,7 +10,7 @@ they were; how often it turns over is an elliptic integral of its three inertias
 import numpy as np
 from matplotlib import pyplot as plt
 
-from nsopt import *
+from nsopt import Body, Mechanism, StepBounds, assemble, simulate
 
 INERTIA, SPIN, NUDGE = (0.2, 0.3, 0.4), 5.0, 0.01  # kg m^2, rad/s, rad/s
 nut = Body("nut", 1.0, INERTIA, angular_velocity=(NUDGE, SPIN, 0.0))

@@ -11,7 +11,7 @@ where the socket wears.
 import numpy as np
 from matplotlib import pyplot as plt
 
-from nsopt import *
+from nsopt import GROUND, Body, Frame, Mechanism, SphericalClearance, StepBounds, assemble, simulate
 
 CLEARANCE, LENGTH, TILT = 1e-3, 0.5, np.radians(30)  # m, m, rad
 down = np.array([np.sin(TILT), 0.0, -np.cos(TILT)])

@@ -8,7 +8,17 @@ outermost ends of the bushings touch, and that is how far the door leans. Togeth
 clearance of 1 mm its centre sags by 1.304 mm.
 """
 
-from nsopt import *
+from nsopt import (
+    GROUND,
+    AppliedForce,
+    Body,
+    Frame,
+    Mechanism,
+    RevoluteClearance,
+    StepBounds,
+    assemble,
+    simulate,
+)
 from nsopt.plots import contact_paths
 
 CLEARANCE, AXIAL, LENGTH = 5e-4, 1e-3, 0.08  # m

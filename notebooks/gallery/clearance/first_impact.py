@@ -11,7 +11,19 @@ end, m J / (J + m a²), at the speed of a fall through the clearance.
 import numpy as np
 from matplotlib import pyplot as plt
 
-from nsopt import *
+from nsopt import (
+    GROUND,
+    Body,
+    ContactAligned,
+    Frame,
+    Mechanism,
+    Parameter,
+    Planar,
+    PlanarRevoluteClearance,
+    StepBounds,
+    assemble,
+    simulate,
+)
 
 ARM = 0.5  # m, from the hinge to the centre of mass
 rod = Body("rod", 1.0, (0.01, 0.09, 0.09), position=(ARM, 0.0, 0.0))

@@ -12,7 +12,19 @@ import casadi as ca
 import numpy as np
 from matplotlib import pyplot as plt
 
-from nsopt import *
+from nsopt import (
+    GROUND,
+    AppliedForce,
+    Body,
+    Distance,
+    Frame,
+    Mechanism,
+    Spherical,
+    SphericalClearance,
+    StepBounds,
+    assemble,
+    simulate,
+)
 
 CLEARANCE, HEIGHT = 2e-4, 1.0  # m
 feet = [(np.cos(x), np.sin(x), 0.0) for x in np.radians([10, 110, 130, 230, 250, 350])]

@@ -10,7 +10,20 @@ clearance at each end.
 
 import numpy as np
 
-from nsopt import *
+from nsopt import (
+    GROUND,
+    Body,
+    Driven,
+    Frame,
+    Mechanism,
+    PlanarRevoluteClearance,
+    Prismatic,
+    Revolute,
+    Start,
+    StepBounds,
+    assemble,
+    simulate,
+)
 from nsopt.animation import animate
 
 CRANK, ROD, CLEARANCE = 0.05, 0.12, 5e-4  # m

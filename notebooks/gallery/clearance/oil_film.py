@@ -11,7 +11,20 @@ same eccentricity.
 import numpy as np
 from matplotlib import pyplot as plt
 
-from nsopt import *
+from nsopt import (
+    GROUND,
+    AppliedForce,
+    Body,
+    Driven,
+    Frame,
+    JournalBearing,
+    Mechanism,
+    Planar,
+    StepBounds,
+    Turn,
+    assemble,
+    simulate,
+)
 
 CLEARANCE, RADIUS, LENGTH, VISCOSITY = 5e-5, 0.02, 0.02, 0.02  # m, m, m, Pa s
 SPEED, LOAD = 3000 * 2 * np.pi / 60, 200.0  # rad/s, N

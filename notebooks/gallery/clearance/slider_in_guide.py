@@ -11,7 +11,19 @@ of 0.4 rebounds from each. Its stroke is twice the crank, as ever.
 import numpy as np
 from matplotlib import pyplot as plt
 
-from nsopt import *
+from nsopt import (
+    GROUND,
+    Body,
+    ContactLaw,
+    Frame,
+    Mechanism,
+    Parameter,
+    PlanarPrismaticClearance,
+    Revolute,
+    StepBounds,
+    assemble,
+    simulate,
+)
 
 CRANK, ROD, SPEED = 0.153, 0.306, 150.0  # m, m, rad/s
 SPIN, TURN = (0.0, 0.0, SPEED), (0.0, 0.0, -SPEED * CRANK / ROD)

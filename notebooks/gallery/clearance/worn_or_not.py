@@ -10,8 +10,18 @@ simulated impacts: the clearance of the mechanism that was filmed is 1 mm.
 import numpy as np
 from matplotlib import pyplot as plt
 
-from nsopt import *
-from nsopt.trajectory import *
+from nsopt import (
+    GROUND,
+    Body,
+    Frame,
+    Mechanism,
+    Parameter,
+    Planar,
+    PlanarRevoluteClearance,
+    StepBounds,
+    assemble,
+)
+from nsopt.trajectory import Measured, Unknown, fit, sensitivities
 
 rod = Body("rod", 1.0, (0.01, 0.09, 0.09), position=(0.5, 0.0, 0.0))
 pin, bushing = Frame(GROUND), Frame.at(rod, (0.0, 0.0, 0.0))

@@ -10,7 +10,18 @@ last, tiniest bounces as rest.
 
 from matplotlib import pyplot as plt
 
-from nsopt import *
+from nsopt import (
+    GROUND,
+    Body,
+    ContactAligned,
+    ContactLaw,
+    Frame,
+    Mechanism,
+    PlaneContact,
+    StepBounds,
+    assemble,
+    simulate,
+)
 
 HEIGHT, RESTITUTION = 1.0, 0.7
 ball = Body("ball", 1.0, (0.1, 0.1, 0.1), position=(0.0, 0.0, HEIGHT))

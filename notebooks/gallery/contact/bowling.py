@@ -10,7 +10,17 @@ takes, 2 v / (7 mu g). From there on friction has nothing left to do.
 import numpy as np
 from matplotlib import pyplot as plt
 
-from nsopt import *
+from nsopt import (
+    GROUND,
+    Body,
+    ContactLaw,
+    Frame,
+    Mechanism,
+    PlaneContact,
+    StepBounds,
+    assemble,
+    simulate,
+)
 
 SPEED, RADIUS, FRICTION = 7.0, 0.108, 0.12  # m/s, m
 J = 2 / 5 * 6.0 * RADIUS**2

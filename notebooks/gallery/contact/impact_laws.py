@@ -10,7 +10,21 @@ half of its speed at least; by that of Gonthier and others it rebounds with what
 import numpy as np
 from matplotlib import pyplot as plt
 
-from nsopt import *
+from nsopt import (
+    GROUND,
+    Body,
+    CompliantContact,
+    ContactLaw,
+    Frame,
+    Gonthier,
+    HuntCrossley,
+    Mechanism,
+    Parameter,
+    PlaneContact,
+    StepBounds,
+    assemble,
+    simulate,
+)
 
 ball = Body("ball", 1.0, (0.1, 0.1, 0.1), velocity=(0.0, 0.0, -1.0))
 law = ContactLaw(restitution=Parameter("e", 0.5))

@@ -10,7 +10,18 @@ finds that moment by itself.
 
 import numpy as np
 
-from nsopt import *
+from nsopt import (
+    GROUND,
+    Body,
+    Frame,
+    Mechanism,
+    Planar,
+    PlaneContact,
+    StepBounds,
+    assemble,
+    link_outline,
+    simulate,
+)
 from nsopt.animation import animate
 
 LENGTH, BEGIN = 3.0, np.radians(75)  # m, rad from the floor

@@ -11,7 +11,19 @@ from two rough contacts that do not rebound.
 import numpy as np
 from matplotlib import pyplot as plt
 
-from nsopt import *
+from nsopt import (
+    GROUND,
+    Body,
+    ContactLaw,
+    Frame,
+    Mechanism,
+    Planar,
+    PlaneContact,
+    StepBounds,
+    assemble,
+    box_outline,
+    simulate,
+)
 
 WIDE, HIGH, TILT = 0.2, 1.0, np.radians(6)  # m, m, rad
 M = 100.0

@@ -11,7 +11,21 @@ with one coefficient for both the block would come to rest.
 import numpy as np
 from matplotlib import pyplot as plt
 
-from nsopt import *
+from nsopt import (
+    GROUND,
+    Body,
+    Driven,
+    Frame,
+    Mechanism,
+    Prismatic,
+    SlideFriction,
+    SpringDamper,
+    Start,
+    StepBounds,
+    StribeckLaw,
+    assemble,
+    simulate,
+)
 
 MASS, STIFFNESS, BELT, STATIC, KINETIC = 1.0, 50.0, 0.1, 0.5, 0.3  # kg, N/m, m/s
 ALONG = (1.0, 0.0, 0.0)

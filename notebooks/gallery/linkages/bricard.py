@@ -9,7 +9,7 @@ back: one condition of its hinges is redundant everywhere. Its energy is kept.
 
 import numpy as np
 
-from nsopt import *
+from nsopt import GROUND, Body, Frame, Mechanism, Revolute, StepBounds, assemble, simulate
 from nsopt.animation import animate
 
 corners = [(0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1)]  # m

@@ -10,7 +10,20 @@ unless a spring presses harder than that, it leaves the rim.
 import numpy as np
 from matplotlib import pyplot as plt
 
-from nsopt import *
+from nsopt import (
+    GROUND,
+    Body,
+    Driven,
+    Frame,
+    Mechanism,
+    PointOnCurve,
+    Prismatic,
+    Revolute,
+    StepBounds,
+    assemble,
+    consistent,
+    simulate,
+)
 
 ECCENTRICITY, RADIUS, SPEED = 0.012, 0.04, 1200 * 2 * np.pi / 60  # m, m, rad/s
 up = (0.0, 1.0, 0.0)

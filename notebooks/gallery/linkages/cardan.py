@@ -10,7 +10,19 @@ That is why cars have two of them, or better joints.
 import numpy as np
 from matplotlib import pyplot as plt
 
-from nsopt import *
+from nsopt import (
+    GROUND,
+    Body,
+    Driven,
+    Frame,
+    Mechanism,
+    Revolute,
+    Start,
+    StepBounds,
+    assemble,
+    consistent,
+    simulate,
+)
 
 ANGLE, SPEED = np.radians(40), 10.0  # rad, rad/s
 ALONG = (1.0, 0.0, 0.0)

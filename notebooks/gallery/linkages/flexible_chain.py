@@ -10,7 +10,22 @@ its chord.
 
 import numpy as np
 
-from nsopt import *
+from nsopt import (
+    GROUND,
+    Body,
+    CornerPath,
+    Frame,
+    Mechanism,
+    Programmed,
+    Revolute,
+    RungeKutta,
+    Start,
+    StepBounds,
+    Tracker,
+    assemble,
+    consistent,
+    simulate,
+)
 from nsopt.plots import link_shapes
 from nsopt.robots import CrossSection, LinkMaterial, flexible_link, replace_link
 

@@ -10,7 +10,20 @@ crank swings to and fro, and the last pin of the rhombus goes up and down a line
 import casadi as ca
 import numpy as np
 
-from nsopt import *
+from nsopt import (
+    GROUND,
+    Body,
+    Driven,
+    Frame,
+    Mechanism,
+    PointOnLine,
+    Revolute,
+    StepBounds,
+    Tracker,
+    assemble,
+    consistent,
+    simulate,
+)
 from nsopt.animation import animate
 
 LONG, SIDE, CRANK = 1.0, 0.4, 0.35  # m

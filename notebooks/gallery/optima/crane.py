@@ -8,9 +8,28 @@ pulls, brakes for a moment to let the load swing ahead, and so on, and the load 
 arrives.
 """
 
-from nsopt import *
+from nsopt import (
+    GROUND,
+    Actuator,
+    Body,
+    Frame,
+    Mechanism,
+    Prismatic,
+    Revolute,
+    assemble,
+    box_outline,
+)
 from nsopt.animation import animate
-from nsopt.trajectory import *
+from nsopt.trajectory import (
+    ActuatorLimits,
+    Duration,
+    EndAt,
+    Horizon,
+    Smoothness,
+    StartAt,
+    Straight,
+    optimize,
+)
 
 ALONG, FORCE, DISTANCE = (1.0, 0.0, 0.0), 10.0, 2.0  # N, m
 trolley = Body("trolley", 2.0, (0.1, 0.1, 0.1), outline=box_outline(0.3, 0.15))

@@ -11,10 +11,19 @@ same postures. Most is saved where the arm need not be lifted through a stretche
 import numpy as np
 from matplotlib import pyplot as plt
 
-from nsopt import *
+from nsopt import assemble
 from nsopt.problem import problem_folder
 from nsopt.robots import load_urdf, resistances
-from nsopt.trajectory import *
+from nsopt.trajectory import (
+    ActuatorLimits,
+    EndAt,
+    Horizon,
+    JointLoad,
+    Quintic,
+    Smoothness,
+    StartAt,
+    optimize,
+)
 
 arm = load_urdf(problem_folder() / "arm_7dof" / "arm_7dof.urdf")
 dynamics = assemble(arm, resistances(arm), gravity=(0.0, 0.0, -9.81))

@@ -11,8 +11,18 @@ momentum that the finger gives is taken by friction, mu m g at all times.
 import numpy as np
 from matplotlib import pyplot as plt
 
-from nsopt import *
-from nsopt.trajectory import *
+from nsopt import (
+    GROUND,
+    Actuator,
+    Body,
+    ContactLaw,
+    Frame,
+    Mechanism,
+    PlaneContact,
+    Prismatic,
+    assemble,
+)
+from nsopt.trajectory import ActuatorLimits, Effort, EndAt, Horizon, Quintic, StartAt, optimize
 
 BEHIND, DISTANCE, FRICTION, ALONG = 0.1, 0.3, 0.3, (1.0, 0.0, 0.0)  # m, m
 block = Body("block", 1.0, point_mass=True)

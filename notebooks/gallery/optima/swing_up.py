@@ -9,9 +9,9 @@ at the end is exactly the energy of the raised pendulum, 2 m g l.
 
 import numpy as np
 
-from nsopt import *
+from nsopt import GROUND, Actuator, Body, Frame, Mechanism, Revolute, assemble
 from nsopt.animation import animate
-from nsopt.trajectory import *
+from nsopt.trajectory import ActuatorLimits, Effort, EndAt, Horizon, StartAt, Straight, optimize
 
 MASS, LENGTH, TORQUE = 1.0, 0.5, 2.0  # kg, m, N m
 weight = Body("weight", MASS, (0.01, 0.01, 0.01), position=(0.0, -LENGTH, 0.0))
