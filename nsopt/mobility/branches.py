@@ -16,10 +16,10 @@ from nsopt.mobility.tracing import Finding, Trace, trace
 Array = NDArray[np.float64]
 
 SHOWN = 1e-6
-"""Part of the largest rate below which a rate is zero."""
+"""Part of the largest rate up to which a rate is not shown."""
 
 SMALL = 0.01
-"""The same, below which one is small: others are stated over one that is not."""
+"""Part of the largest rate up to which others are not stated over it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,22 +31,22 @@ class MotionBranch:
     piece : ConePiece
         In the kernel of J.
     first, last : int
-        The orders of the cones it is a piece of.
+        The lowest and highest order k of the cones K^k that it is a piece of.
     finding : Finding
         Whether finite motions lead along it: `CONFIRMED` if along all directions that were tried,
         `REFUTED` if not along one of them.
     both_ways : bool
-        Whether they lead along each direction and its opposite.
+        Whether motions lead along each direction and its opposite.
     smooth : bool
-        Whether they do, and one only along each.
+        Whether exactly one motion leads along each direction and its opposite.
     freedom : int
-        Differential freedom along the motions.
+        The least freedom to first order, n - rank J, at points of the motions.
     rates : mapping of rate to (k,)
-        Rates of all joints, cut ones too, along a basis of its span.
+        Rates of all joints, cut ones too, along each vector of a basis of its span.
     equations : tuple of str
-        Of a curved one, to lowest order in some of the rates, on which the others depend.
-    motion : (number, n)
-        Coordinates u of a point of each motion that was found.
+        Of a curved one, to lowest order, in rates by which all others are given.
+    points : (number, n)
+        Coordinates u [rad or m] of one point of each motion that was found.
     """
 
     piece: ConePiece
@@ -58,7 +58,7 @@ class MotionBranch:
     freedom: int
     rates: Mapping[str, Array]
     equations: tuple[str, ...]
-    motion: Array
+    points: Array
 
     @property
     def dimension(self) -> int:
@@ -83,47 +83,42 @@ class MotionBranch:
         return f"{kind}, {orders}: {found}"
 
 
-def branches_of(reduction: Reduction, cones: list[list[ConePiece]]) -> tuple[MotionBranch, ...]:
+def trace_branches(reduction: Reduction, cones: list[list[ConePiece]]) -> tuple[MotionBranch, ...]:
     """Return the pieces of all cones as branches, each traced."""
     pieces = {id(piece): piece for cone in cones for piece in cone}
     branches = []
     for key, piece in pieces.items():
-        held = [k for k, cone in enumerate(cones, 1) if any(id(p) == key for p in cone)]
+        orders = [k for k, cone in enumerate(cones, 1) if any(id(p) == key for p in cone)]
         others = [x for x in pieces.values() if x is not piece and not x.contains(piece)]
-        branches.append(_branch(reduction, piece, others, held, len(cones)))
+        # With one free direction g is a power series in it: once a coefficient is not zero, the
+        # cone ends there and g has no other zero nearby.
+        isolated = reduction.freedom == 1 and orders[-1] < len(cones)
+        pairs = [] if isolated else _trace_rays(reduction, piece, others)
+        found = [x for pair in pairs for x in pair if x.finding is Finding.CONFIRMED]
+        finding = Finding.REFUTED if isolated else _judge(pairs)
+        both = finding is Finding.CONFIRMED and len(found) == 2 * len(pairs)
+        points = np.array([x.u for x in found]).reshape(-1, len(reduction.columns))
+        branches.append(
+            MotionBranch(
+                piece=piece,
+                first=orders[0],
+                last=orders[-1],
+                finding=finding,
+                both_ways=both,
+                smooth=both and all(x.sheets == 1 for x in found),
+                freedom=min((x.freedom for x in found), default=0),
+                rates=reduction.rates(piece.basis),
+                equations=_format_equations(reduction, piece),
+                points=points * reduction.columns,
+            )
+        )
     return tuple(branches)
 
 
-def _branch(
-    reduction: Reduction, piece: ConePiece, others: list[ConePiece], held: list[int], orders: int
-) -> MotionBranch:
-    """Return a piece as a branch, given the orders of the cones it is a piece of, of so many."""
-    first, last = held[0], held[-1]
-    # With one free direction, a Taylor coefficient of g that is not zero leaves no other zero.
-    alone = reduction.freedom == 1 and last < orders
-    pairs = [] if alone else _trace(reduction, piece, others)
-    found = [x for pair in pairs for x in pair if x.finding is Finding.CONFIRMED]
-    finding = Finding.REFUTED if alone else _finding(pairs)
-    confirmed = finding is Finding.CONFIRMED
-    both = confirmed and len(found) == 2 * len(pairs)
-    return MotionBranch(
-        piece,
-        first,
-        last,
-        finding,
-        both,
-        both and all(x.sheets == 1 for x in found),
-        min((x.freedom for x in found), default=0),
-        reduction.rates(piece.basis),
-        _equations(reduction, piece),
-        np.array([x.u for x in found]).reshape(-1, len(reduction.columns)) * reduction.columns,
-    )
-
-
-def _trace(
+def _trace_rays(
     reduction: Reduction, piece: ConePiece, others: list[ConePiece]
 ) -> list[tuple[Trace, Trace]]:
-    """Return the traces of directions of a piece and their opposites, up to one without motion."""
+    """Return the traces of each ray of a piece and its opposite, up to one without motion."""
     pairs: list[tuple[Trace, Trace]] = []
     for ray in piece.rays.T:
         pairs.append((trace(reduction, piece, ray, others), trace(reduction, piece, -ray, others)))
@@ -132,30 +127,32 @@ def _trace(
     return pairs
 
 
-def _equations(reduction: Reduction, piece: ConePiece) -> tuple[str, ...]:
-    """Return the lowest forms of the constraints in the rates of some joints of the tree."""
-    if piece.rows is None:
+def _format_equations(reduction: Reduction, piece: ConePiece) -> tuple[str, ...]:
+    """Return the lowest forms of a curved piece in as many rates of joints as J leaves free."""
+    if piece.equations is None:
         return ()
     N = reduction.columns[:, None] * reduction.bases[0]
+    # Pivots of QR are the rates by which s is known best.
     chosen = np.sort(scipy.linalg.qr(N.T, pivoting=True, mode="r")[1][: N.shape[1]])
     names = [reduction.constraints.names[k] for k in chosen]
     inverse = np.asarray(np.linalg.inv(N[chosen]), dtype=float)
-    return piece.rows.g.lowest().along(inverse).texts(names)
+    return piece.equations.g.lowest().along(inverse).texts(names)
 
 
-def _finding(pairs: list[tuple[Trace, Trace]]) -> Finding:
-    either = [{x.finding for x in pair} for pair in pairs]
-    if all(Finding.CONFIRMED in x for x in either):
+def _judge(pairs: list[tuple[Trace, Trace]]) -> Finding:
+    """Return the finding of a piece: a motion along a ray or its opposite is one along the line."""
+    findings = [{x.finding for x in pair} for pair in pairs]
+    if all(Finding.CONFIRMED in x for x in findings):
         return Finding.CONFIRMED
-    return Finding.REFUTED if any(x == {Finding.REFUTED} for x in either) else Finding.UNDECIDED
+    return Finding.REFUTED if any(x == {Finding.REFUTED} for x in findings) else Finding.UNDECIDED
 
 
-def rates_of(b: MotionBranch) -> tuple[str, ...]:
-    """Return in words the rates along a basis of a line or a subspace."""
-    names, basis = list(b.rates), _echelon(np.array(list(b.rates.values())))
+def format_rates(b: MotionBranch) -> tuple[str, ...]:
+    """Return the rates of a line or a subspace as text, one for each vector of a basis."""
+    names, basis = list(b.rates), _reduce_basis(np.array(list(b.rates.values())))
     return tuple(
         ", ".join(
-            f"{name} {_short(v)}"
+            f"{name} {np.round(v, 4) + 0.0:g}"  # + 0.0 makes 0 of -0
             for name, v in zip(names, x, strict=True)
             if abs(v) > SHOWN * np.max(np.abs(x))
         )
@@ -163,9 +160,9 @@ def rates_of(b: MotionBranch) -> tuple[str, ...]:
     )
 
 
-def _echelon(basis: Array) -> Array:
+def _reduce_basis(basis: Array) -> Array:
     """Return vectors (n, k) of the same span, each 1 at a place where the others are 0."""
-    R, done = basis.copy(), 0
+    R, done = basis.copy(), 0  # Gauss-Jordan elimination of columns
     for row in range(len(R)):
         left = np.abs(R[:, done:])
         if not left.size:
@@ -178,7 +175,3 @@ def _echelon(basis: Array) -> Array:
             R[:, others] -= np.outer(R[:, done], R[row, others])
             done += 1
     return R
-
-
-def _short(v: float) -> str:
-    return f"{np.round(v, 4) + 0.0:g}"

@@ -1,7 +1,9 @@
 """The cones K^1, K^2, ... of motions that meet the constraints to each order [mobility 2016, 5.2].
 
-They are found in the kernel of J, as pieces: lines, subspaces, or curved cones that polynomials
-describe. Each piece of K^i is one of K^(i+1) or has pieces of less dimension in it.
+K^i has the directions s_1 of motions that meet g(s) = 0 (`Reduction`) up to t^i. It is found in the
+kernel of J as pieces: lines, subspaces, or curved cones that polynomials describe. Each piece of
+K^i is one of K^(i+1) or has pieces of less dimension in it. Directions are vectors s (variables,),
+as many as J leaves free.
 """
 
 from __future__ import annotations
@@ -21,17 +23,21 @@ Array = NDArray[np.float64]
 SAME = 1e-5
 """Sine of the angle up to which directions are the same."""
 
-ALIKE = 1e-3
-"""Distance up to which roots may be one, of higher multiplicity."""
+CLUSTERED = 1e-3
+"""Distance, over 1 + |root|, up to which roots are taken for one of higher multiplicity."""
 
 COMMON = 1e-7
-"""Value up to which a direction is a zero of all forms."""
+"""Value up to which a form is zero in a direction of length one."""
 
-DRAWN = 5
+RAYS = 5
 """Directions of a piece that stand for all of it."""
 
-STARTS, NEARBY, NUDGE = 60, 8, 0.01
-"""Starts from which a curved piece is looked for, and displacements that measure its dimension."""
+STARTS = 60
+"""Random directions from which pieces in a subspace are looked for."""
+
+NEARBY, NUDGE = 8, 0.01
+"""Displacements, for each dimension of the subspace, that measure the dimension of a piece, and
+their size."""
 
 
 class ConePiece(NamedTuple):
@@ -44,46 +50,46 @@ class ConePiece(NamedTuple):
         Orthonormal, of its span; k is the dimension if it is a line or a subspace.
     rays : (variables, count)
         Directions in it, of length one.
-    rows : Prolongation, optional
-        The equations of a curved one.
+    equations : Prolongation, optional
+        Of a curved one: what its directions meet.
     """
 
     dimension: int
     basis: Array
     rays: Array
-    rows: Prolongation | None = None
+    equations: Prolongation | None = None
 
     @property
     def linear(self) -> bool:
         """Whether it is a line or a subspace."""
         return bool(self.basis.shape[1] == self.dimension)
 
-    def off(self, s: Array) -> Array:
-        """Return the part across its span of vectors (variables, ...)."""
+    def part_across(self, s: Array) -> Array:
+        """Return the part of vectors (variables, ...) that is orthogonal to its span."""
         across: Array = s - self.basis @ (self.basis.T @ s)
         return across
 
     def distance(self, ray: Array) -> float:
         """Return the distance of a direction (variables,) of length one from the piece."""
-        if self.rows is None:
-            return float(np.linalg.norm(self.off(ray)))
-        start = np.vstack([ray, np.zeros((self.rows.order - 2, len(ray)))])
-        motion = self.rows.nearest(start, self.basis)
+        if self.equations is None:
+            return float(np.linalg.norm(self.part_across(ray)))
+        start = np.vstack([ray, np.zeros((self.equations.order - 2, len(ray)))])
+        motion = self.equations.nearest(start, self.basis)
         return 1.0 if motion is None else float(np.linalg.norm(motion[0] - ray))
 
     def contains(self, other: ConePiece) -> bool:
-        """Return whether a linear piece contains another."""
-        return self.linear and bool(np.linalg.norm(self.off(other.basis)) < SAME)
+        """Return whether it contains another; False where it is curved."""
+        return self.linear and bool(np.linalg.norm(self.part_across(other.basis)) < SAME)
 
 
-def subspace(basis: Array) -> ConePiece:
+def make_subspace(basis: Array) -> ConePiece:
     """Return the piece that is a subspace, with directions drawn at random."""
-    draws = np.random.default_rng(1).normal(size=(basis.shape[1], DRAWN))
+    draws = np.random.default_rng(1).normal(size=(basis.shape[1], RAYS))
     rays = basis if basis.shape[1] == 1 else basis @ (draws / np.linalg.norm(draws, axis=0))
     return ConePiece(basis.shape[1], basis, rays)
 
 
-def cones(g: PolynomialMap, order: int) -> list[list[ConePiece]]:
+def find_cones(g: PolynomialMap, order: int) -> list[list[ConePiece]]:
     """Return the pieces of K^1 to K^order; none where only zero is left.
 
     Parameters
@@ -92,27 +98,28 @@ def cones(g: PolynomialMap, order: int) -> list[list[ConePiece]]:
         The reduced constraints, with Taylor polynomials up to ``order``.
     order : int
     """
-    found = [[subspace(np.eye(g.variables))] if g.variables else []]
+    found = [[make_subspace(np.eye(g.variables))] if g.variables else []]
     for i in range(2, order + 1):
-        rows = Prolongation(g, i)
-        pieces = [new for piece in found[-1] for new in _keep_pieces(rows, piece)]
-        found.append(_maximal(pieces))
+        equations = Prolongation(g, i)
+        pieces = [new for piece in found[-1] for new in _find_pieces_in(equations, piece)]
+        found.append(_drop_contained(pieces))
     return found
 
 
-def _keep_pieces(rows: Prolongation, piece: ConePiece) -> list[ConePiece]:
+def _find_pieces_in(equations: Prolongation, piece: ConePiece) -> list[ConePiece]:
     """Return the pieces of the next cone in a piece of the one before."""
-    if all(rows.has_motion(ray) for ray in piece.rays.T):
+    if all(equations.has_motion(ray) for ray in piece.rays.T):
         return [piece]
     if piece.dimension == 1:
         return []
-    if rows.g.variables == 2:
-        return [subspace(x[:, None]) for x in _lines(rows.g) if rows.has_motion(x)]
-    return list(_sample(rows, piece.basis))
+    if equations.g.variables == 2:  # lines are roots of a polynomial: exact, and none is missed
+        lines = _find_common_zeros(equations.g)
+        return [make_subspace(x[:, None]) for x in lines if equations.has_motion(x)]
+    return list(_search_pieces(equations, piece.basis))
 
 
-def _maximal(pieces: list[ConePiece]) -> list[ConePiece]:
-    """Leave out pieces that are part of others."""
+def _drop_contained(pieces: list[ConePiece]) -> list[ConePiece]:
+    """Return the pieces that are not part of others."""
     kept: list[ConePiece] = []
     for piece in sorted(pieces, key=lambda x: -x.dimension):
         if not any(other.contains(piece) for other in kept):
@@ -120,9 +127,9 @@ def _maximal(pieces: list[ConePiece]) -> list[ConePiece]:
     return kept
 
 
-def _lines(g: PolynomialMap) -> Iterator[Array]:
-    """Yield the common real zeros (2,) of the lowest forms in two variables."""
-    turn = 0.7390851  # so that no zero has its first entry near zero
+def _find_common_zeros(g: PolynomialMap) -> Iterator[Array]:
+    """Yield the common real zeros (2,) of the forms of lowest degree, in two variables."""
+    turn = 0.7390851  # [rad], an arbitrary one: no zero of a mechanism has its first entry zero
     basis = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
     forms = g.lowest().along(basis)
     degree = int(forms.exponents[0].sum())
@@ -130,7 +137,7 @@ def _lines(g: PolynomialMap) -> Iterator[Array]:
     by_power = np.zeros(degree + 1)
     by_power[degree - forms.exponents[:, 1]] = forms.coefficients[largest]
     for root in _cluster(np.roots(np.trim_zeros(by_power, "f"))):
-        x = np.array([1.0, root])
+        x = np.array([1.0, root])  # forms are homogeneous: a zero is known by the ratio of entries
         x /= np.linalg.norm(x)
         if np.max(np.abs(forms.value(x))) < COMMON:
             yield basis @ x
@@ -141,7 +148,7 @@ def _cluster(roots: NDArray[Any]) -> list[float]:
     found, left = [], list(roots)
     while left:
         root = left[0]
-        near = [x for x in left if abs(x - root) < ALIKE * (1 + abs(root))]
+        near = [x for x in left if abs(x - root) < CLUSTERED * (1 + abs(root))]
         left = [x for x in left if x not in near]
         mean = np.mean(near)
         if abs(mean.imag) < 1e-7 * (1 + abs(mean)):
@@ -149,42 +156,43 @@ def _cluster(roots: NDArray[Any]) -> list[float]:
     return found
 
 
-def _sample(rows: Prolongation, basis: Array) -> Iterator[ConePiece]:
-    """Yield pieces in a subspace, found from many starts."""
+def _search_pieces(equations: Prolongation, basis: Array) -> Iterator[ConePiece]:
+    """Yield pieces in a subspace, found from many starts; one could be missed."""
     rng = np.random.default_rng(2)
     known: list[ConePiece] = []
     for _ in range(STARTS):
-        s = rng.normal(size=(rows.order - 1, rows.g.variables)) * 0.3
+        s = rng.normal(size=(equations.order - 1, equations.g.variables)) * 0.3
         s[0] = basis @ rng.normal(size=basis.shape[1])
         s[0] /= np.linalg.norm(s[0])
-        motion = rows.nearest(s, basis)
-        if motion is None or any(np.linalg.norm(x.off(motion[0])) < SAME for x in known):
+        motion = equations.nearest(s, basis)
+        if motion is None or any(np.linalg.norm(x.part_across(motion[0])) < SAME for x in known):
             continue
-        known.append(_piece_at(rows, motion, basis))
+        known.append(_measure_piece(equations, motion, basis))
         yield known[-1]
 
 
-def _piece_at(rows: Prolongation, motion: Array, basis: Array) -> ConePiece:
-    """Return the piece around a motion's direction."""
+def _measure_piece(equations: Prolongation, motion: Array, basis: Array) -> ConePiece:
+    """Return the piece that a motion (order - 1, variables) begins in, by directions near its."""
     rng, rays = np.random.default_rng(3), [motion[0]]
     for _ in range(NEARBY * basis.shape[1]):
         s = motion.copy()
         s[0] += NUDGE * basis @ rng.normal(size=basis.shape[1])
         s[0] /= np.linalg.norm(s[0])
-        near = rows.nearest(s, basis)
+        near = equations.nearest(s, basis)
         if near is not None:
             rays.append(near[0])
     found = np.stack(rays, axis=1)
     moves = found[:, 1:] - motion[0][:, None]
     across = moves - np.outer(motion[0], motion[0] @ moves)
-    values = np.linalg.svd(across, compute_uv=False) / np.sqrt(max(across.shape[1], 1))
-    dimension = 1 + int(np.sum(values > 0.2 * NUDGE))
-    spans = np.linalg.svd(found)
-    span = spans[0][:, : max(dimension, int(np.sum(spans[1] > SAME)))]
-    flat = subspace(spans[0][:, :dimension])
-    if all(rows.has_motion(ray) for ray in flat.rays.T):
+    sizes = np.linalg.svd(across, compute_uv=False) / np.sqrt(max(across.shape[1], 1))
+    # Moves within the piece keep the size of a nudge, what curves away has its square.
+    dimension = 1 + int(np.sum(sizes > 0.2 * NUDGE))
+    axes, lengths, _ = np.linalg.svd(found)
+    flat = make_subspace(axes[:, :dimension])
+    if all(equations.has_motion(ray) for ray in flat.rays.T):
         return flat
-    return ConePiece(dimension, span, found[:, :DRAWN], rows)
+    span = axes[:, : max(dimension, int(np.sum(lengths > SAME)))]
+    return ConePiece(dimension, span, found[:, :RAYS], equations)
 
 
 def span_pieces(pieces: list[ConePiece], variables: int) -> Array:

@@ -14,7 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from nsopt.algebra import JetScalars, Scalars, TimeJet, evaluated
 from nsopt.mechanics import Constraint, Mechanism, Motion, State
 from nsopt.mobility.cut_bodies import cut_bodies, pose_bodies
-from nsopt.mobility.screws import ScrewTree, move_joints, poses, screw_tree, twists
+from nsopt.mobility.screws import (
+    ScrewTree,
+    build_screw_tree,
+    differentiate_poses,
+    differentiate_twists,
+    move_joints,
+)
 from nsopt.mobility.topology import Topology
 from nsopt.parameter import parameters_in, substitute
 
@@ -37,7 +43,7 @@ class LoopConstraints:
     q : (nq,), optional
         Coordinates of `Mechanism.tree`; by default those of the poses that the bodies state.
     parameters : mapping of name to float, optional
-        Other values for Parameters of the mechanism.
+        Values of Parameters in place of those stated.
     t : float [s]
         For joints that move with time: they are held as they are then.
 
@@ -78,7 +84,7 @@ class LoopConstraints:
 
     def _check_closed(self) -> None:
         h = self.value(np.zeros(self.n))
-        k = int(np.argmax(np.abs(h)))
+        k = int(np.argmax(np.abs(h)))  # the row that is off most
         if np.abs(h[k]) > CLOSED:
             raise ValueError(
                 f"the mechanism is not assembled: joint {self.owners[k]!r} is open by "
@@ -88,8 +94,8 @@ class LoopConstraints:
         # Residuals vanish also where frames are turned by half a turn [mobility 2016, remark 2].
         s = self._state(self.motions(ca.SX.zeros(self.n)))
         for joint in self.cut:
-            turned = ca.substitute(joint.alignment(s), self.symbols, ca.SX(ca.DM(self.p)))
-            if np.any(np.asarray(ca.evalf(turned)) < ALIGNED):
+            cosines = ca.substitute(joint.alignment(s), self.symbols, ca.SX(ca.DM(self.p)))
+            if np.any(np.asarray(ca.evalf(cosines)) < ALIGNED):
                 raise ValueError(
                     f"the mechanism is not assembled: joint {joint.name!r} closes with its frames "
                     "turned the wrong way; turn one of them, or the body that it is on"
@@ -97,12 +103,12 @@ class LoopConstraints:
 
     @property
     def n(self) -> int:
-        """The number of coordinates."""
+        """The number of coordinates u."""
         return self.tree.n
 
     @property
     def m(self) -> int:
-        """The number of rows."""
+        """The number of rows of h."""
         return len(self.owners)
 
     @property
@@ -118,14 +124,14 @@ class LoopConstraints:
 
     @cached_property
     def owners(self) -> tuple[str, ...]:
-        """The joint of each row."""
+        """The name of the joint of each row of h, (m,)."""
         sizes = [condition.function.numel_out(0) for condition in self._conditions]
         return tuple(j.name for j, size in zip(self.cut, sizes, strict=True) for _ in range(size))
 
     @cached_property
     def tree(self) -> ScrewTree:
         """The screws of the joints of the tree."""
-        return screw_tree(self.mechanism, self._state({}).value, self.symbols)
+        return build_screw_tree(self.mechanism, self._state({}).value, self.symbols)
 
     def _state(self, motions: Mapping[Any, Motion]) -> State:
         symbols = {name: self.symbols[k] for k, name in enumerate(self.parameters)}
@@ -147,10 +153,11 @@ class LoopConstraints:
         }
         residual = ca.densify(joint.residual(self._state(motions)))
         arguments = [pose, self.symbols]
-        body = bodies[-1].name
+        # How steep rows are, whatever the unit of a residual: by a small motion of its last body.
+        last = bodies[-1].name
         twist, frame = ca.SX.sym("twist", 6), joint.frames[-1 if joint.frames[-1].body else 0]
-        turned = {body: _displace(motions[body], self._state(motions).motion(frame).r, twist)}
-        moved = joint.residual(self._state(motions | turned))
+        displaced = {last: _displace(motions[last], self._state(motions).motion(frame).r, twist)}
+        moved = joint.residual(self._state(motions | displaced))
         gradient = ca.substitute(ca.jacobian(moved, twist), twist, ca.SX.zeros(6))
         return _Condition(
             names,
@@ -171,23 +178,23 @@ class LoopConstraints:
 
     @cached_property
     def size(self) -> float:
-        """The largest distance between joints at the posture [m]."""
+        """The largest distance between frames of joints at the posture [m]; 1 if all coincide."""
         x = np.asarray(self.joint_places(np.zeros(self.n))).T
         return float(np.max(np.linalg.norm(x[:, None] - x, axis=2))) or 1.0
 
     def row_gradients(self) -> Array:
-        """Return the gradient of each row by the twist of the joint's last moving frame, (m, 6).
+        """Return the gradient of each row by a displacement of the joint's last moving frame.
 
-        By turns about its origin, then by translations, in world axes.
+        (m, 6): by three turns [rad] about its origin, then by translations [m], in world axes.
         """
-        places = np.asarray(self.tree.posture(self.q, self.p)[1])
+        poses = np.asarray(self.tree.screws_and_poses(self.q, self.p)[1])
         return np.concatenate(
-            [np.asarray(c.gradient(places[:, c.columns], self.p)) for c in self._conditions]
+            [np.asarray(c.gradient(poses[:, c.columns], self.p)) for c in self._conditions]
         )
 
     @cached_property
     def closure(self) -> ca.Function:
-        """(u) -> h (m,) and its derivative J (m, n), by the motions of the bodies."""
+        """(u) -> h (m,) and its derivative J (m, n), of the poses of all bodies by CasADi."""
         u = ca.SX.sym("u", self.n)
         p = ca.SX(ca.DM(self.p))
         h = ca.substitute(self.residual(u), self.symbols, p)
@@ -205,7 +212,7 @@ class LoopConstraints:
 
     @cached_property
     def with_cut_bodies(self) -> LoopConstraints:
-        """The same loops closed by halves of bodies, with coordinates of the cut joints too."""
+        """The same loops by `cut_bodies` at the same posture: cut joints have coordinates too."""
         motions = self.motions(ca.SX.zeros(self.n))
         p = ca.SX(ca.DM(self.p))
         numbers = {
@@ -217,11 +224,11 @@ class LoopConstraints:
     def joint_screws(self) -> dict[str, Array]:
         """Return the screws of each joint at the posture, (number, 6) in world axes, cut ones too.
 
-        Those of a body that is free in the tree are by its name, those of a joint that mimics
-        another by the name of that one; a joint without coordinates has none.
+        Those of a free body are under its name, those of a joint that mimics another under the name
+        of that one; a joint without coordinates, such as `Distance`, has none.
         """
         whole = self.with_cut_bodies
-        screws = np.asarray(whole.tree.posture(whole.q, whole.p)[0]).T
+        screws = np.asarray(whole.tree.screws_and_poses(whole.q, whole.p)[0]).T
         found: dict[str, list[Array]] = {}
         for link, screw in zip(whole.tree.links, screws, strict=True):
             if link.coordinate >= 0:
@@ -238,12 +245,12 @@ class LoopConstraints:
         return np.asarray(self.closure(np.zeros(self.n) if u is None else u)[1])
 
     def derivatives(self, *motion: ArrayLike) -> Array:
-        """Return H^(1), H^(2), ... of a motion through the posture [mobility 2016, eq. 35].
+        """Return H^(k) = d^k h / dt^k for k = 1, 2, ... along a motion [mobility 2016, eq. 35].
 
         Parameters
         ----------
         motion : (n,) or (n, count), each
-            x, y, z, ...: the derivatives of u by time, of one motion or of several.
+            du/dt, d^2u/dt^2, ... at the posture, of one motion or of ``count``.
 
         Returns
         -------
@@ -252,38 +259,43 @@ class LoopConstraints:
         u = np.stack([np.asarray(x, dtype=float) for x in motion])
         one = u.ndim == 2
         u = u[:, :, None] if one else u
-        screws, places = (np.asarray(x) for x in self.tree.posture(self.q, self.p))
-        H = self.derivatives_in(Scalars(), screws, places, list(map(float, self.p)), u)
+        screws, poses = (np.asarray(x) for x in self.tree.screws_and_poses(self.q, self.p))
+        H = self.derivatives_in(Scalars(), screws, poses, list(map(float, self.p)), u)
         return H[:, :, 0] if one else H
 
     def derivatives_in(
-        self, of: Scalars, screws: NDArray[Any], places: NDArray[Any], p: list[Any], x: NDArray[Any]
+        self,
+        scalars: Scalars,
+        screws: NDArray[Any],
+        poses: NDArray[Any],
+        p: list[Any],
+        x: NDArray[Any],
     ) -> NDArray[Any]:
         """Return the derivatives of h (order, m, count) in any kind of numbers.
 
         Parameters
         ----------
-        of : Scalars
-            Functions of these numbers.
-        screws, places : (6, number of links), (12, number of bodies)
-            As by `ScrewTree.posture`.
+        scalars : Scalars
+            The arithmetic of these numbers.
+        screws, poses : (6, number of links), (12, number of bodies)
+            As by `ScrewTree.screws_and_poses`.
         p : list of numbers
             Parameters.
         x : (order, n, count)
-            Derivatives of the coordinates.
+            Derivatives of the coordinates by time, from the first on.
         """
         u = np.concatenate([np.zeros_like(x[:1]), x])
-        moving = twists(self.tree, screws[:, :, None], u, of)
+        twists = differentiate_twists(self.tree, screws[:, :, None], u, scalars)
         still = np.zeros((len(x), 6, x.shape[2]), dtype=x.dtype)
         rows = []
         for condition in self._conditions:
             entries = []
             for name, column in zip(condition.bodies, condition.columns, strict=True):
-                link = self.tree.ends[name]
-                twist = moving[link] if link >= 0 else still
-                pose = poses(twist, places[:, column, None])
+                link = self.tree.body_links[name]
+                twist = twists[link] if link >= 0 else still
+                pose = differentiate_poses(twist, poses[:, column, None])
                 entries += [TimeJet(pose[:, k]) for k in range(12)]
-            rows += evaluated(condition.function, [entries, p], JetScalars(of))
+            rows += evaluated(condition.function, [entries, p], JetScalars(scalars))
         # A row that does not depend on the motion is a number, not a jet.
         zero = TimeJet(np.zeros((len(u), u.shape[2]), dtype=u.dtype))
         return np.stack([(zero + row).d[1:] for row in rows], axis=1)
@@ -296,11 +308,11 @@ class _Condition:
     bodies: tuple[str, ...]
     columns: list[int]  # of their poses among those of all bodies
     function: ca.Function  # (poses (12, number of bodies), p) -> (rows,)
-    gradient: ca.Function  # (the same) -> (rows, 6), by the twist of the last of the bodies
+    gradient: ca.Function  # (the same) -> (rows, 6), as of `row_gradients`
 
 
 def _displace(motion: Motion, point: ca.SX, twist: ca.SX) -> Motion:
-    """Return the motion of a body after a small turn about a point, and a small translation."""
+    """Return a body after a small turn twist[:3] about a point, and a translation twist[3:]."""
     turn = ca.skew(twist[:3])
     r = motion.r + turn @ (motion.r - point) + twist[3:]
     return Motion(r, motion.A + turn @ motion.A, motion.v, motion.w)

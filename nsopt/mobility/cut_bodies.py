@@ -14,45 +14,46 @@ from nsopt.parameter import exchange
 
 
 def pose_bodies(mechanism: Mechanism, motions: dict[str, Motion]) -> Mechanism:
-    """Return a mechanism whose bodies start at other poses, in the tree that it has.
+    """Return a mechanism whose bodies start at other poses, with the same spanning tree.
 
     Parameters
     ----------
     mechanism : Mechanism
     motions : mapping of body name to Motion
-        Numbers; velocities are left out.
+        Numbers; their velocities are not used.
     """
-    kept = {branch.joint.name for branch in mechanism.tree.branches if branch.joint}
-    option = Relative([joint.name for joint in mechanism.joints if joint.name not in kept])
+    in_tree = {branch.joint.name for branch in mechanism.tree.branches if branch.joint}
+    tree = Relative([joint.name for joint in mechanism.joints if joint.name not in in_tree])
     moved = []
     for body in mechanism.bodies:
         r, A, *_ = (np.asarray(ca.evalf(x)) for x in motions[body.name])
         p = body.orientation if body.point_mass else tuple(from_rotation(A))
         moved.append((body, replace(body, position=tuple(r.ravel()), orientation=p)))
     bodies, joints = exchange((tuple(mechanism.bodies), tuple(mechanism.joints)), moved)
-    return replace(mechanism, bodies=bodies, joints=joints, coordinates=option)
+    return replace(mechanism, bodies=bodies, joints=joints, coordinates=tree)
 
 
 def cut_bodies(mechanism: Mechanism) -> Mechanism:
     """Return a mechanism whose loops close by halves of bodies [mobility 2016, section 2.1].
 
     Each cut joint that has coordinates of its own carries one half of a body; a `Fixed` joint holds
-    both halves together, so that a loop of lower pairs has six rows. Other cut joints stay.
+    both halves together, so that a loop of lower pairs has six rows. Other cut joints stay. Masses
+    do not matter here: each half has that of the whole body.
     """
-    kept = {branch.joint.name for branch in mechanism.tree.branches if branch.joint}
+    in_tree = {branch.joint.name for branch in mechanism.tree.branches if branch.joint}
     bodies, joints, closing = list(mechanism.bodies), list[Constraint](), []
     for joint in mechanism.joints:
-        points = any(frame.body is not None and frame.body.point_mass for frame in joint.frames)
-        if joint.name in kept or joint.freedom() is None or points:
+        on_point = any(frame.body is not None and frame.body.point_mass for frame in joint.frames)
+        if joint.name in in_tree or joint.freedom() is None or on_point:
             joints.append(joint)
             continue
         a, b = joint.frames
         frame = b if b.body is not None else a
         assert frame.body is not None
         half = replace(frame.body, name=f"{frame.body.name} at {joint.name}")
-        other = Frame(half, frame.origin, frame.axes)
-        joints.append(exchange(joint, [(frame, other)]))
+        on_half = Frame(half, frame.origin, frame.axes)
+        joints.append(exchange(joint, [(frame, on_half)]))
         closing.append(Fixed(f"{joint.name} closed", Frame(frame.body), Frame(half)))
         bodies.append(half)
-    option = Relative([joint.name for joint in closing])
-    return replace(mechanism, bodies=bodies, joints=(*joints, *closing), coordinates=option)
+    tree = Relative([joint.name for joint in closing])
+    return replace(mechanism, bodies=bodies, joints=(*joints, *closing), coordinates=tree)

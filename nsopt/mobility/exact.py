@@ -19,17 +19,17 @@ from nsopt.algebra import ROUND_OFF, Scalars, evaluated
 from nsopt.mobility.constraints import LoopConstraints
 
 EXACT = 1e-13
-"""Relative distance from a fraction, root or multiple up to which a number is one."""
+"""Relative distance of a number from a fraction up to which it counts as that."""
 
 DENOMINATOR = 10_000
-"""The largest denominator."""
+"""The largest denominator of such fractions."""
 
 LETTERS = "xyz"
 """Of derivatives of the coordinates; later ones are u4, u5, ..."""
 
 
 def sympy() -> Any:
-    """Return the module SymPy.
+    """Import SymPy and return the module.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def recognise(x: float) -> Any:
     s = sympy()
     if abs(x) < ROUND_OFF:
         return s.Integer(0)
-    for value, power, factor in (
+    for value, root, factor in (  # x = factor * value^(1 / root), up to its sign
         (x, 1, 1),
         (x**2, 2, 1),
         (x / np.pi, 1, s.pi),
@@ -63,7 +63,7 @@ def recognise(x: float) -> Any:
         fraction = Fraction(value).limit_denominator(DENOMINATOR)
         if abs(float(fraction) - value) <= EXACT * abs(value):
             found = s.Rational(fraction.numerator, fraction.denominator)
-            return (1 if x > 0 else -1) * s.root(abs(found), power) * factor
+            return (1 if x > 0 else -1) * s.root(abs(found), root) * factor
     raise ValueError(
         f"{x!r} is no fraction, root or fraction of pi with denominators up to {DENOMINATOR}: "
         "state the geometry by such numbers, or by Parameters"
@@ -71,7 +71,7 @@ def recognise(x: float) -> Any:
 
 
 class ExpressionScalars(Scalars):
-    """Functions of SymPy's expressions."""
+    """Arithmetic of SymPy's expressions."""
 
     def function(self, name: str, *x: Any) -> Any:
         return getattr(sympy(), "Abs" if name == "fabs" else name)(*x)
@@ -83,8 +83,8 @@ class ExpressionScalars(Scalars):
         return bool(x > 0)
 
 
-class _Outside(Exception):  # noqa: N818 (it is caught where it is raised)
-    """A number that is not in a domain."""
+class _Outside(Exception):  # noqa: N818 (caught within this module, no error)
+    """A number that is not in the field of coefficients of a ring."""
 
     def __init__(self, number: Any) -> None:
         super().__init__()
@@ -92,7 +92,10 @@ class _Outside(Exception):  # noqa: N818 (it is caught where it is raised)
 
 
 class PolynomialScalars(Scalars):
-    """Functions of the constant polynomials of a ring."""
+    """Arithmetic of the polynomials of a ring; functions other than sums and products of constants.
+
+    Functions of constants raise `_Outside` where their values are not in the ring.
+    """
 
     def __init__(self, ring: Any) -> None:
         self._ring = ring
@@ -143,26 +146,26 @@ def constraint_expressions(loops: LoopConstraints) -> dict[str, list[Any]]:
 def constraint_polynomials(loops: LoopConstraints, order: int) -> list[list[Any]]:
     """Return H^(1) to H^(order), each a list of m polynomials of SymPy, at the posture.
 
-    In x1, ..., xn, then y1, ..., z1, ..., u4_1, ... and so on: the derivatives of the coordinates,
-    in their order; and in the Parameters of the mechanism.
+    Their symbols are the derivatives of the n coordinates: x1, ..., xn of first order, y1, ...,
+    z1, ..., then u4_1, ... and so on; and the Parameters of the mechanism.
 
     Raises
     ------
     ImportError, ValueError
-        As `constraint_expressions`; if roots and functions of such numbers are none themselves.
+        As `constraint_expressions`; or a root or function of such numbers has no exact field.
     """
     p = _parameters(loops)
     symbols = ca.SX.sym("p", len(p))
-    posture = [ca.vec(x) for x in loops.tree.posture(ca.SX(ca.DM(loops.q)), symbols)]
-    screws, places = (
+    posture = [ca.vec(x) for x in loops.tree.screws_and_poses(ca.SX(ca.DM(loops.q)), symbols)]
+    screws, poses = (
         evaluated(ca.Function("posture", [symbols], [x]), [p], ExpressionScalars()) for x in posture
     )
-    numbers = [*screws, *places, *p]
+    numbers = [*screws, *poses, *p]
     while True:
         ring = _ring(loops.n, order, numbers)
         try:
-            return _polynomials(loops, PolynomialScalars(ring[0]), ring[1:], screws, places)
-        except _Outside as found:  # a root or a function of a number: once more with that
+            return _polynomials(loops, PolynomialScalars(ring[0]), ring[1:], screws, poses)
+        except _Outside as found:  # a root or a function of a number: once more, with it adjoined
             if found.number in numbers:
                 raise ValueError(
                     f"{found.number} is in no field of fractions, roots and pi: state the geometry "
@@ -173,16 +176,16 @@ def constraint_polynomials(loops: LoopConstraints, order: int) -> list[list[Any]
 
 def _polynomials(
     loops: LoopConstraints,
-    of: PolynomialScalars,
+    scalars: PolynomialScalars,
     unknowns: Sequence[Any],
     screws: list[Any],
-    places: list[Any],
+    poses: list[Any],
 ) -> list[list[Any]]:
-    p = [of.lift(x) for x in _parameters(loops)]
+    p = [scalars.lift(x) for x in _parameters(loops)]
     H = loops.derivatives_in(
-        of,
-        _array(list(map(of.lift, screws)), 6),
-        _array(list(map(of.lift, places)), 12),
+        scalars,
+        _array(list(map(scalars.lift, screws)), 6),
+        _array(list(map(scalars.lift, poses)), 12),
         p,
         _array(list(unknowns), loops.n).T[:, :, None],
     )
@@ -206,7 +209,7 @@ def _parameters(loops: LoopConstraints) -> list[Any]:
 
 
 def _ring(n: int, order: int, numbers: list[Any]) -> tuple[Any, ...]:
-    """Return a ring of polynomials whose coefficients may be these numbers, and its symbols."""
+    """Return a ring of polynomials whose coefficients may be these numbers, then its symbols."""
     s = sympy()
     symbols = sorted(set().union(*(x.free_symbols for x in numbers)), key=str)
     transcendental = [s.pi] if any(x.has(s.pi) for x in numbers) else []
@@ -215,9 +218,10 @@ def _ring(n: int, order: int, numbers: list[Any]) -> tuple[Any, ...]:
     domain = s.construct_domain(sorted(algebraic, key=str), extension=True, field=True)[0]
     if symbols or transcendental:
         domain = domain.frac_field(*symbols, *transcendental)
-    names = [_name(k, i + 1) for k in range(order) for i in range(n)]
+    names = [_name_derivative(k, i + 1) for k in range(order) for i in range(n)]
     return tuple(s.ring(names, domain))
 
 
-def _name(k: int, i: int) -> str:
+def _name_derivative(k: int, i: int) -> str:
+    """Return the symbol of the derivative of order k + 1 of coordinate i, from 1 on."""
     return f"{LETTERS[k]}{i}" if k < len(LETTERS) else f"u{k + 1}_{i}"

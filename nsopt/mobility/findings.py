@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mobility.branches import MotionBranch, rates_of
+from nsopt.mobility.branches import MotionBranch, format_rates
 from nsopt.mobility.motions import follow_branch
 from nsopt.mobility.reduction import Reduction
 from nsopt.mobility.topology import Topology
@@ -17,7 +17,7 @@ from nsopt.mobility.tracing import Finding
 Array = NDArray[np.float64]
 
 WIDTH = 24
-"""Of the labels of the page."""
+"""Characters of the labels of the page."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +32,11 @@ class Mobility:
         The order of the constraints up to which the cones were computed. That cones of two orders
         are equal proves nothing about the next.
     freedoms : int
-        Of all joints, each by itself.
+        The sum of those of all joints.
     gruebler : int
-        ``freedoms`` less the rows of all loops.
+        ``freedoms - rows``.
     rows, rank : int
-        Of the constraints on the freedoms of all joints, whichever are cut.
+        Of the constraints on the freedoms of all joints: six rows a loop, whichever joint is cut.
     differential_freedom : int
         ``freedoms - rank``, the dimension of K^1.
     cone_dimensions : tuple of int
@@ -57,12 +57,12 @@ class Mobility:
     underconstrained : bool or None
         Whether the posture is regular, but the differential freedom more than the local one.
     redundant_rows : mapping of joint to int
-        How many rows of each cut joint those before it imply, here.
+        How many rows of each cut joint follow from its others and from joints before it, here.
     gimbal_locks : tuple of (str, str, str)
-        Three hinges each that stand for a ball, with their axes in one plane: a singularity of the
-        coordinates, which a `Spherical` in their place does not have.
+        Names of three hinges that stand for a ball, with their axes in one plane: a singularity of
+        the coordinates, which a `Spherical` in their place does not have.
     tangent_space : mapping of rate to (k,)
-        A basis of the span of the tangent cone, by the rates of all joints.
+        Rates of all joints along each vector of a basis of the span of the tangent cone.
     """
 
     reduction: Reduction
@@ -92,7 +92,7 @@ class Mobility:
         return self.reduction.constraints.q
 
     def motions(self, branch: MotionBranch, step: float = 0.1, count: int = 8) -> list[Array]:
-        """Return the finite motions along a branch, by `follow_branch`."""
+        """Return the finite motions along a branch, as `follow_branch` does."""
         return follow_branch(self.reduction, branch, step, count)
 
     @property
@@ -107,7 +107,7 @@ class Mobility:
 
     @property
     def underconstrained(self) -> bool | None:
-        """Whether the posture is regular, but moves to first order only in some directions."""
+        """Whether the posture is regular, but in some directions is free to first order only."""
         if self.singular is None or self.local_freedom is None:
             return None
         return not self.singular and self.differential_freedom != self.local_freedom
@@ -211,9 +211,9 @@ def _branches(x: Mobility) -> Iterator[tuple[str, str]]:
             f"direction {k + 1}" if branch.dimension == 1 else f"directions {k + 1}",
             str(branch),
         )
-        # Directions that are not those of motions have their lines and subspaces listed behind.
+        # A refuted subspace has no rates of its own: its lines and subspaces are branches below.
         if branch.dimension == 1 or (branch.piece.linear and branch.finding != Finding.REFUTED):
-            yield from (("", text) for text in rates_of(branch))
+            yield from (("", text) for text in format_rates(branch))
         for equation in branch.equations:
             yield "", f"0 = {equation}"
 

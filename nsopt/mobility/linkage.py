@@ -30,7 +30,7 @@ def linkage(screws: ArrayLike, names: Sequence[str] = ()) -> Mechanism:
     Raises
     ------
     ValueError
-        If there are fewer than two screws, or one is none of length one.
+        If there are fewer than two screws, or one has no unit vector along its axis.
     """
     Y = numbers("screws", screws)
     if Y.ndim != 2 or Y.shape[1] != 6 or len(Y) < 2:
@@ -43,13 +43,13 @@ def linkage(screws: ArrayLike, names: Sequence[str] = ()) -> Mechanism:
         Body(f"link {k + 1}", 0.0, position=(points[k] + points[k + 1]) / 2)
         for k in range(len(Y) - 1)
     ]
-    around = [GROUND, *bodies, GROUND]
-    joints = [_joint(names[k], Y[k], points[k], around[k], around[k + 1]) for k in range(len(Y))]
+    chain = [GROUND, *bodies, GROUND]
+    joints = [_joint(names[k], Y[k], points[k], chain[k], chain[k + 1]) for k in range(len(Y))]
     return Mechanism(bodies, joints, Relative(names[-1:]))
 
 
 def _point(name: str, y: np.ndarray) -> np.ndarray:
-    """Return the point of an axis nearest to the origin."""
+    """Return the point of an axis nearest to the origin (3,) [m]; the origin for a slide."""
     turn, slide = y[:3], y[3:]
     length = np.linalg.norm(turn) or np.linalg.norm(slide)
     if not np.isclose(length, 1.0, rtol=0, atol=1e-9):

@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from nsopt.interrupt import interruptible
 from nsopt.mechanics import Mechanism, implied_rows
-from nsopt.mobility.branches import MotionBranch, branches_of
-from nsopt.mobility.cones import cones, span_pieces
+from nsopt.mobility.branches import MotionBranch, trace_branches
+from nsopt.mobility.cones import find_cones, span_pieces
 from nsopt.mobility.constraints import LoopConstraints
 from nsopt.mobility.findings import Mobility
 from nsopt.mobility.gimbals import gimbal_locks
 from nsopt.mobility.reduction import Reduction
-from nsopt.mobility.tracing import Finding, strays
+from nsopt.mobility.tracing import Finding, has_other_motions
 
 Array = NDArray[np.float64]
 
@@ -36,9 +36,9 @@ def mobility(
     q : (nq,), optional
         Coordinates of ``mechanism.tree``; by default those of the poses that the bodies state.
     order : int
-        Highest derivative of the constraints, 1 or more.
+        Highest derivative by time of the constraints, 1 (velocities) or more.
     parameters : mapping of name to float, optional
-        Other values for Parameters.
+        Values of Parameters in place of those stated.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def mobility(
         If ``mechanism`` is something else.
     ValueError
         If the order is below 1 or too high for so many free directions, the mechanism has no loop
-        or is not closed there, or a rank cannot be decided: then with the singular values.
+        or is not closed there, or a rank cannot be decided (`UndecidedRankError`).
     KeyboardInterrupt
         After Ctrl-C or SIGTERM.
     """
@@ -64,11 +64,13 @@ def mobility(
 
 def _find_mobility(constraints: LoopConstraints, order: int) -> Mobility:
     reduction = Reduction.of(constraints)
-    pieces = cones(reduction.polynomials(order), order)
-    branches = branches_of(reduction, pieces)
-    local = _local(reduction, branches)
-    singular = _singular(reduction, branches, local)
-    tangent = span_pieces([b.piece for b in _confirm(branches)], reduction.freedom)
+    cones = find_cones(reduction.polynomials(order), order)
+    branches = trace_branches(reduction, cones)
+    local = _find_local_freedom(reduction, branches)
+    singular = _is_singular(reduction, branches, local)
+    tangent = span_pieces([b.piece for b in _select_confirmed(branches)], reduction.freedom)
+    # Counted as if loops were cut in bodies: six rows each, and the 6 - m freedoms of a cut joint
+    # of m rows, so that the numbers are the same whichever joint is cut.
     cut_freedoms = sum(6 - constraints.owners.count(joint.name) for joint in constraints.cut)
     rows = 6 * len(constraints.cut)
     freedoms = constraints.n + cut_freedoms
@@ -78,10 +80,10 @@ def _find_mobility(constraints: LoopConstraints, order: int) -> Mobility:
         freedoms=freedoms,
         rows=rows,
         rank=freedoms - reduction.freedom,
-        cone_dimensions=tuple(max((p.dimension for p in x), default=0) for x in pieces),
+        cone_dimensions=tuple(max((p.dimension for p in cone), default=0) for cone in cones),
         branches=branches,
         local_freedom=local,
-        shakiness=_shakiness(branches, len(pieces), local),
+        shakiness=_find_shakiness(branches, order, local),
         singular=singular,
         constraint_singular=_rank_changes(reduction, branches, local),
         overconstrained=_has_dependent_rows(reduction, branches, local),
@@ -91,46 +93,50 @@ def _find_mobility(constraints: LoopConstraints, order: int) -> Mobility:
     )
 
 
-def _confirm(branches: tuple[MotionBranch, ...]) -> list[MotionBranch]:
+def _select_confirmed(branches: tuple[MotionBranch, ...]) -> list[MotionBranch]:
     return [b for b in branches if b.finding is Finding.CONFIRMED]
 
 
-def _local(reduction: Reduction, branches: tuple[MotionBranch, ...]) -> int | None:
-    """Return the local freedom."""
+def _find_local_freedom(reduction: Reduction, branches: tuple[MotionBranch, ...]) -> int | None:
+    """Return the largest dimension of the motions, None where larger ones cannot be excluded."""
     if not reduction.redundant:
         return reduction.freedom
-    found = _confirm(branches)
+    found = _select_confirmed(branches)
     most = max((b.dimension for b in found), default=0)
-    # A cusp that other motions pass may be more than a line.
-    open_ones = [b for b in branches if b.finding is Finding.UNDECIDED and b.dimension > most]
-    beyond = [b for b in found if b.dimension == most and not b.smooth and b.freedom > most]
-    if open_ones or beyond:
+    larger = [b for b in branches if b.finding is Finding.UNDECIDED and b.dimension > most]
+    # At a cusp the tangents may be fewer than the motions, which J beside the posture bounds.
+    cusps = [b for b in found if b.dimension == most and not b.smooth and b.freedom > most]
+    if larger or cusps:
         return None
-    # Part of a direction may be one of motions, if higher orders would tell.
-    more = reduction.freedom > max(most, 1) and strays(reduction, [b.piece for b in found])
+    # The last cone may be too large, and motions be in a part of a piece that tracing refuted.
+    pieces = [b.piece for b in found]
+    more = reduction.freedom > max(most, 1) and has_other_motions(reduction, pieces)
     return None if more else most
 
 
-def _singular(
+def _is_singular(
     reduction: Reduction, branches: tuple[MotionBranch, ...], local: int | None
 ) -> bool | None:
     if not reduction.redundant:
         return False
+    """Return whether the closed postures nearby are other than one smooth manifold."""
     if local is None:
         return None
-    found = _confirm(branches)
+    found = _select_confirmed(branches)
     return bool(local) and not (len(found) == 1 and found[0].smooth and found[0].piece.linear)
 
 
-def _shakiness(branches: tuple[MotionBranch, ...], order: int, local: int | None) -> int | None:
-    """Return the order before the first cone that is the tangent cone."""
+def _find_shakiness(
+    branches: tuple[MotionBranch, ...], order: int, local: int | None
+) -> int | None:
+    """Return k - 1 of the first K^k that is the tangent cone: that of the confirmed branches."""
     if local is None or any(b.finding is Finding.UNDECIDED for b in branches):
         return None
-    tangent = {id(b) for b in _confirm(branches)}
-    if any(not b.both_ways for b in _confirm(branches)):
+    tangent = _select_confirmed(branches)
+    if any(not b.both_ways for b in tangent):  # half a line at least, and all cones have whole ones
         return None
     for k in range(1, order + 1):
-        if {id(b) for b in branches if b.first <= k <= b.last} == tangent:
+        if [b for b in branches if b.first <= k <= b.last] == tangent:
             return k - 1
     return None
 
@@ -138,17 +144,18 @@ def _shakiness(branches: tuple[MotionBranch, ...], order: int, local: int | None
 def _rank_changes(
     reduction: Reduction, branches: tuple[MotionBranch, ...], local: int | None
 ) -> bool | None:
+    """Return whether the rank of J is another one at points of motions nearby."""
     if local is None:
         return None
-    return any(b.freedom != reduction.freedom for b in _confirm(branches))
+    return any(b.freedom != reduction.freedom for b in _select_confirmed(branches))
 
 
 def _has_dependent_rows(
     reduction: Reduction, branches: tuple[MotionBranch, ...], local: int | None
 ) -> bool | None:
-    """Return whether rows depend on others along the motions, or here if there are none."""
+    """Return whether rows depend on others along all motions, or here if there are none."""
     if local is None:
         return None
     m, n = reduction.constraints.m, reduction.constraints.n
-    along = [b.freedom for b in _confirm(branches)] or [reduction.freedom]
-    return min(m - n + k for k in along) > 0
+    freedoms = [b.freedom for b in _select_confirmed(branches)] or [reduction.freedom]
+    return m > n - min(freedoms)  # more rows than rank, even where that is largest

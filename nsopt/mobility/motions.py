@@ -1,4 +1,4 @@
-"""Finite motions along branches, followed further than tracing needs."""
+"""Finite motions along branches, followed from the posture to where their loops no longer close."""
 
 from __future__ import annotations
 
@@ -20,16 +20,15 @@ def follow_branch(
 ) -> list[Array]:
     """Return the motions of a branch that tracing confirmed, from the posture.
 
-    Each goes on in the direction that it comes from, as far as the loops close.
+    Each is continued along its tangent, as far as the loops close, `count` steps at most.
 
     Parameters
     ----------
     reduction : Reduction
     branch : MotionBranch
     step : float
-        Between neighbours [rad, or over the size of the mechanism].
+        Length of a step in scaled coordinates [rad, or over the size of the mechanism].
     count : int
-        The number of steps, at most.
 
     Returns
     -------
@@ -37,13 +36,13 @@ def follow_branch(
         Coordinates u, zero at the posture; one array for each direction that was traced.
     """
     return [
-        reduction.columns * _follow(reduction, near / reduction.columns, step, count)
-        for near in branch.motion
+        reduction.columns * _follow(reduction, point / reduction.columns, step, count)
+        for point in branch.points
     ]
 
 
 def _follow(reduction: Reduction, near: Array, step: float, count: int) -> Array:
-    """Return the motion through the posture and a point near it, scaled."""
+    """Return the motion (steps + 1, n) through the posture and a point near it, scaled."""
     points = [np.zeros_like(near), near]
     while len(points) <= count:
         _, J = reduction.evaluate(points[-1])
@@ -55,11 +54,12 @@ def _follow(reduction: Reduction, near: Array, step: float, count: int) -> Array
         if new is None:
             break
         points.append(new)
+    # The point near by is no step away: it is left out unless it is all there is.
     return np.array([points[0], *points[2:]] if len(points) > 2 else points)
 
 
 def _close(reduction: Reduction, u: Array) -> Array | None:
-    """Return the closed posture nearest to one, by Gauss-Newton; None where there is none."""
+    """Return a closed posture near ``u``, by Gauss-Newton; None where it finds none."""
     for _ in range(20):
         h, J = reduction.evaluate(u)
         if np.max(np.abs(h), initial=0.0) < CLOSED:

@@ -1,4 +1,4 @@
-"""Polynomial maps without constant and linear terms, on vectors and on power series."""
+"""Vectors of polynomials, their values at vectors and along power series."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 
 
 NEGLIGIBLE = 1e-9
-"""Part of the largest coefficient below which one is left out in words."""
+"""Part of the largest coefficient up to which others are left out of texts."""
 
 
 def exponents_of(variables: int, degree: int) -> NDArray[np.int_]:
@@ -24,24 +24,31 @@ def exponents_of(variables: int, degree: int) -> NDArray[np.int_]:
 
 
 def monomials(exponents: NDArray[np.int_], s: Array) -> Array:
-    """Return monomials (terms, ...) of exponents (terms, variables) at s (variables, ...)."""
+    """Return the values (terms, ...) of monomials with exponents (terms, variables) at s.
+
+    s is (variables, ...).
+    """
     powers = s[None] ** exponents.reshape(*exponents.shape, *[1] * (s.ndim - 1))
     return np.asarray(np.prod(powers, axis=1), dtype=float)
 
 
 def fit_polynomials(exponents: NDArray[np.int_], s: Array, values: Array) -> Array:
-    """Return the coefficients (size, terms) for values (size, count) at s (variables, count)."""
+    """Return the coefficients (size, terms) of ``size`` polynomials of given monomials.
+
+    By least squares, of their values (size, count) at s (variables, count).
+    """
     found = np.linalg.lstsq(monomials(exponents, s).T, values.T, rcond=None)[0]
     return np.asarray(found.T, dtype=float)
 
 
 @dataclass(frozen=True, eq=False)
 class PolynomialMap:
-    """Polynomials by their monomials.
+    """A vector of ``size`` polynomials, by the monomials that they have in common.
 
     Attributes
     ----------
     exponents : (terms, variables) int
+        Of each variable in each monomial.
     coefficients : (size, terms)
     """
 
@@ -61,15 +68,15 @@ class PolynomialMap:
     def reduce(self, zero: float) -> PolynomialMap:
         """Return independent combinations of the polynomials, coefficients up to ``zero`` left out.
 
-        Each is of size one.
+        Their vectors of coefficients are orthonormal.
         """
         C = self.coefficients
         if not C.size:
             return PolynomialMap(self.exponents, np.zeros((0, len(self.exponents))))
-        _, values, vectors = np.linalg.svd(C, full_matrices=False)
-        kept = vectors[values > zero]
-        kept = np.where(np.abs(kept) * values[values > zero, None] > zero, kept, 0.0)
-        return PolynomialMap(self.exponents, kept)
+        _, sizes, vectors = np.linalg.svd(C, full_matrices=False)
+        independent, sizes = vectors[sizes > zero], sizes[sizes > zero, None]
+        found = np.where(np.abs(independent) * sizes > zero, independent, 0.0)
+        return PolynomialMap(self.exponents, found)
 
     def of_degree(self, degree: int) -> PolynomialMap:
         """Return the part of one degree."""
@@ -77,18 +84,18 @@ class PolynomialMap:
         return PolynomialMap(self.exponents[chosen], self.coefficients[:, chosen])
 
     def lowest(self) -> PolynomialMap:
-        """Return the part of the lowest degree that is not zero."""
+        """Return the part of the lowest degree that has a coefficient other than zero."""
         degrees = np.unique(self.exponents.sum(axis=1))
         parts = (self.of_degree(int(degree)) for degree in degrees)
         return next((part for part in parts if np.any(part.coefficients)), self)
 
     def texts(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return the polynomials in words, over their largest coefficients."""
-        words = [_monomial(names, row) for row in self.exponents]
+        """Return the polynomials as text, each over its largest coefficient."""
+        monomials = [_format_monomial(names, row) for row in self.exponents]
         return tuple(
             " ".join(
                 f"{value:+.4g} {monomial}"
-                for value, monomial in zip(c / np.max(np.abs(c)), words, strict=True)
+                for value, monomial in zip(c / np.max(np.abs(c)), monomials, strict=True)
                 if abs(value) > NEGLIGIBLE
             )
             for c in self.coefficients
@@ -96,35 +103,35 @@ class PolynomialMap:
         )
 
     def along(self, basis: Array) -> PolynomialMap:
-        """Return the map of s = basis x, for x of fewer variables or as many."""
-        kept = basis.shape[1]
+        """Return the polynomials in x (k,), s = basis x, for a basis (variables, k).
+
+        Each degree is fitted to values at random x, as a linear map keeps degrees apart.
+        """
+        variables = basis.shape[1]
         degrees = self.exponents.sum(axis=1)
-        powers, values = [np.zeros((0, kept), dtype=int)], [np.zeros((self.size, 0))]
+        exponents, coefficients = [np.zeros((0, variables), dtype=int)], [np.zeros((self.size, 0))]
         for degree in np.unique(degrees):
-            new = exponents_of(kept, int(degree))
-            points = np.random.default_rng(0).normal(size=(kept, 2 * len(new) + 1))
-            part = self.of_degree(int(degree)).value(basis @ points)
-            powers.append(new)
-            values.append(fit_polynomials(new, points, part))
-        return PolynomialMap(np.concatenate(powers), np.concatenate(values, axis=1))
+            new = exponents_of(variables, int(degree))
+            points = np.random.default_rng(0).normal(size=(variables, 2 * len(new) + 1))
+            values = self.of_degree(int(degree)).value(basis @ points)
+            exponents.append(new)
+            coefficients.append(fit_polynomials(new, points, values))
+        return PolynomialMap(np.concatenate(exponents), np.concatenate(coefficients, axis=1))
 
     def value(self, s: Array) -> Array:
         """Return the values (size, ...) at s (variables, ...)."""
         return np.tensordot(self.coefficients, monomials(self.exponents, s), axes=1)
 
     def gradient(self) -> PolynomialMap:
-        """Return the derivatives by each variable, (size * variables) polynomials."""
-        powers, values = [], []
+        """Return the (size * variables) derivatives: of each polynomial by each variable."""
+        terms, exponents = len(self.exponents), []
+        C = np.zeros((self.size, self.variables, self.variables * terms))
         for k in range(self.variables):
             lower = self.exponents.copy()
             lower[:, k] = np.maximum(lower[:, k] - 1, 0)
-            powers.append(lower)
-            values.append(self.coefficients * self.exponents[:, k])
-        terms = len(self.exponents)
-        C = np.zeros((self.size, self.variables, self.variables * terms))
-        for k, value in enumerate(values):
-            C[:, k, k * terms : (k + 1) * terms] = value
-        return PolynomialMap(np.concatenate(powers), C.reshape(-1, self.variables * terms))
+            exponents.append(lower)
+            C[:, k, k * terms : (k + 1) * terms] = self.coefficients * self.exponents[:, k]
+        return PolynomialMap(np.concatenate(exponents), C.reshape(-1, self.variables * terms))
 
     def series(self, s: Array) -> Array:
         """Return the power series of the map along a series without constant term.
@@ -143,22 +150,22 @@ class PolynomialMap:
         terms = np.zeros((len(self.exponents), count))
         terms[:, 0] = 1.0
         for k in range(self.variables):
-            powers = np.zeros((highest + 1, count))
+            powers = np.zeros((highest + 1, count))  # the series of 1, s_k, s_k^2, ...
             powers[0, 0] = 1.0
             x = np.concatenate([[0.0], s[:, k]])
             for e in range(1, highest + 1):
                 powers[e] = np.convolve(powers[e - 1], x)[:count]
-            terms = _products(terms, powers[self.exponents[:, k]])
+            terms = _multiply_series(terms, powers[self.exponents[:, k]])
         return terms.T @ self.coefficients.T
 
 
-def _monomial(names: Sequence[str], exponents: NDArray[np.int_]) -> str:
+def _format_monomial(names: Sequence[str], exponents: NDArray[np.int_]) -> str:
     powers = zip(names, exponents, strict=True)
     return " ".join(f"({name})" + (f"^{e}" if e > 1 else "") for name, e in powers if e)
 
 
-def _products(a: Array, b: Array) -> Array:
-    """Return the products of truncated power series, (number, count) each."""
+def _multiply_series(a: Array, b: Array) -> Array:
+    """Return the products of truncated power series, row by row (number, count)."""
     count, product = a.shape[1], np.zeros_like(a)
     for k in range(count):
         product[:, k:] += a[:, k : k + 1] * b[:, : count - k]

@@ -1,9 +1,9 @@
-"""Constraints near a posture, reduced to the directions that are free to first order.
+"""Constraints h(u) = 0 near a posture, reduced to the directions that are free to first order.
 
-With J = H^(1) of rank r, the columns of N span its kernel and those of M the complement, U the left
+With J = dh/du of rank r, the columns of N span its kernel and those of M the complement, U the left
 kernel and V its complement. u = N s + M w meets V^T h = 0 for one w(s) only, near zero; what
 remains, g(s) = U^T h = 0, starts at second order (Lyapunov and Schmidt). This is the projection of
-each H^(i) on the left kernel of J, where its newest derivative drops out [mobility 2016, 5.2].
+each d^i h / dt^i on the left kernel of J, where d^i u / dt^i drops out [mobility 2016, 5.2].
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CLOSED = 1e-13
 """Residual, in scaled rows, at which the reduced equations count as solved."""
 
 MOST_TERMS = 2000
-"""Monomials of one degree that are computed, at most."""
+"""Monomials of one degree that are fitted, at most."""
 
 PROBES = 5
 """Random directions along which a degree must vanish to count as zero."""
@@ -38,7 +38,7 @@ class UndecidedRankError(ValueError):
 
 
 def decide_rank(matrix: Array, what: str) -> int:
-    """Return the rank of a scaled matrix.
+    """Return the rank of a scaled matrix; messages call it ``what``.
 
     Raises
     ------
@@ -63,15 +63,15 @@ class Reduction:
     """The constraints of loops in the directions that J leaves free.
 
     Lengths are divided by the size of the mechanism, and each row by its gradient in the relative
-    motion of the bodies it connects, so that all numbers are about one.
+    motion of the bodies it connects, so that all numbers are about one. J, u, h are scaled here.
 
     Attributes
     ----------
     constraints : LoopConstraints
     columns : (n,)
-        Scales of the coordinates u.
+        u [rad or m] over scaled u: the size of the mechanism for lengths, 1 for angles.
     rows : (m,)
-        Scales of the rows of h.
+        Scaled rows over those of h.
     """
 
     constraints: LoopConstraints
@@ -82,10 +82,10 @@ class Reduction:
     def of(cls, constraints: LoopConstraints) -> Reduction:
         """Return the reduction at the posture of the constraints."""
         size = constraints.size
-        columns = np.where(constraints.tree.lengths, size, 1.0)
+        columns = np.where(constraints.tree.is_length, size, 1.0)
         gradients = constraints.row_gradients() * np.repeat([1.0, size], 3)
-        steep = np.linalg.norm(gradients, axis=1)
-        return cls(constraints, columns, 1 / np.where(steep > 0, steep, 1.0))
+        slopes = np.linalg.norm(gradients, axis=1)
+        return cls(constraints, columns, 1 / np.where(slopes > 0, slopes, 1.0))
 
     @cached_property
     def jacobian(self) -> Array:
@@ -100,12 +100,12 @@ class Reduction:
 
     @property
     def freedom(self) -> int:
-        """The dimension of the kernel of J."""
+        """The dimension n - r of the kernel of J."""
         return self.constraints.n - self.rank
 
     @property
     def redundant(self) -> int:
-        """The dimension of its left kernel."""
+        """The dimension m - r of its left kernel: how many rows depend on others."""
         return self.constraints.m - self.rank
 
     @cached_property
@@ -122,7 +122,7 @@ class Reduction:
         return np.asarray(np.linalg.inv(V.T @ self.jacobian @ M), dtype=float)
 
     def series(self, s: Array, order: int) -> tuple[Array, Array, float]:
-        """Return the Taylor series of the motion N s t + M w, and of g along it.
+        """Return the Taylor series in t of the motion u = N s t + M w(s t), and of g(s t).
 
         Parameters
         ----------
@@ -132,10 +132,10 @@ class Reduction:
         Returns
         -------
         u : (order, n, count)
-            Coefficients of t, t^2, ..., scaled coordinates.
+            Coefficients of t, t^2, ...
         g : (order, m - r, count)
         size : float
-            The largest coefficient of the rows before they were projected.
+            The largest coefficient of h before w corrects it, 1 at least: round-off is of its size.
         """
         N, M, U, V = self.bases
         u = np.zeros((order, len(N), s.shape[1]))
@@ -145,7 +145,7 @@ class Reduction:
         for k in range(1, order):
             motion = u[: k + 1] * factorials[: k + 1, None, None] * self.columns[:, None]
             newest = self.constraints.derivatives(*motion)[-1] * self.rows[:, None]
-            newest /= factorials[k]
+            newest /= factorials[k]  # the coefficient of t^(k + 1) of h while that of u is zero
             size = max(size, float(np.max(np.abs(newest))))
             g[k] = U.T @ newest
             u[k] = -M @ (self._inverse @ (V.T @ newest))
@@ -154,8 +154,8 @@ class Reduction:
     def polynomials(self, order: int) -> PolynomialMap:
         """Return the Taylor polynomials of g up to an order, in s.
 
-        Of each degree by the series along as many directions as there are monomials, and half as
-        many again; degrees that vanish along some random ones vanish.
+        They are fitted to the series along half as many directions again as there are monomials of
+        the highest degree; degrees that vanish along `PROBES` random directions are left out.
 
         Raises
         ------
@@ -163,7 +163,7 @@ class Reduction:
             If there are more monomials of a degree than `MOST_TERMS`.
         """
         free = self.freedom
-        degrees = self._degrees(order) if self.redundant and free and order >= 2 else []
+        degrees = self._find_degrees(order) if self.redundant and free and order >= 2 else []
         if not degrees:
             return PolynomialMap(np.zeros((0, free), dtype=int), np.zeros((0, 0)))
         count = comb(free + degrees[-1] - 1, degrees[-1])
@@ -174,7 +174,7 @@ class Reduction:
                 "do not matter by Fixed ones"
             )
         exponents = [exponents_of(free, k) for k in degrees]
-        directions = _directions(free, count + count // 2 + 1)
+        directions = _draw_directions(free, count + count // 2 + 1)
         _, g, size = self.series(directions, degrees[-1])
         coefficients = [
             fit_polynomials(powers, directions, g[k - 1])
@@ -183,41 +183,41 @@ class Reduction:
         found = PolynomialMap(np.concatenate(exponents), np.concatenate(coefficients, axis=1))
         return found.reduce(ZERO * size)
 
-    def _degrees(self, order: int) -> list[int]:
+    def _find_degrees(self, order: int) -> list[int]:
         """Return the degrees, up to an order, of which g has terms."""
-        _, g, size = self.series(_directions(self.freedom, PROBES), order)
-        # At directions of length one a monomial is small if there are many variables.
-        most = [np.max(np.abs(g[k - 1])) * self.freedom ** (k / 2) for k in range(2, order + 1)]
-        return [k for k, value in enumerate(most, 2) if value > ZERO * size]
+        _, g, size = self.series(_draw_directions(self.freedom, PROBES), order)
+        # Entries of directions of length one are about freedom^(-1/2), monomials its k-th power.
+        sizes = [np.max(np.abs(g[k - 1])) * self.freedom ** (k / 2) for k in range(2, order + 1)]
+        return [k for k, value in enumerate(sizes, 2) if value > ZERO * size]
 
     def rates(self, s: Array) -> dict[str, Array]:
-        """Return the rates of all joints, in their order, along directions s (n - r, k).
+        """Return the rates of all joints (k,), by name, along directions s (n - r, k).
 
         Those of cut joints, if they have coordinates of their own, follow from cut bodies.
         """
-        x = self.columns[:, None] * (self.bases[0] @ s)
+        tree_rates = self.columns[:, None] * (self.bases[0] @ s)
         whole = self.constraints.with_cut_bodies
-        mine = [whole.names.index(name) for name in self.constraints.names]
-        others = [k for k in range(whole.n) if k not in mine]
+        tree = [whole.names.index(name) for name in self.constraints.names]
+        cut = [k for k in range(whole.n) if k not in tree]
         J = whole.jacobian()
-        y = np.linalg.lstsq(J[:, others], -J[:, mine] @ x, rcond=None)[0]
-        found = np.zeros((whole.n, s.shape[1]))
-        found[mine], found[others] = x, y
-        return dict(zip(whole.names, found, strict=True))
+        rates = np.zeros((whole.n, s.shape[1]))
+        rates[tree] = tree_rates
+        rates[cut] = np.linalg.lstsq(J[:, cut], -J[:, tree] @ tree_rates, rcond=None)[0]
+        return dict(zip(whole.names, rates, strict=True))
 
     def point(self, s: Array, w: Array | None = None) -> tuple[Array, Array, Array]:
-        """Return the point of V^T h = 0 over s, the value of g there and its derivative.
+        """Return the point u = N s + M w(s) of V^T h = 0, the value of g there and dg/ds.
 
         Parameters
         ----------
         s : (n - r,)
         w : (r,), optional
-            Where Newton's method begins.
+            Where Newton's method begins; zero by default.
 
         Returns
         -------
         u : (n,)
-            Scaled coordinates; nan if Newton's method does not converge.
+            Nan if Newton's method does not converge; g is then inf, Dg zero.
         g : (m - r,)
         Dg : (m - r, n - r)
         """
@@ -232,7 +232,7 @@ class Reduction:
                 along = np.linalg.lstsq(across, V.T @ J @ N, rcond=None)[0]
                 return u, U.T @ h, U.T @ J @ (N - M @ along)
             move = np.linalg.lstsq(across, error, rcond=None)[0]
-            w = w - move / max(1.0, float(np.linalg.norm(move)))
+            w = w - move / max(1.0, float(np.linalg.norm(move)))  # a radian, or the size, at most
         return np.full(len(N), np.nan), np.full(U.shape[1], np.inf), np.zeros((U.shape[1], len(s)))
 
     def evaluate(self, u: Array) -> tuple[Array, Array]:
@@ -244,7 +244,7 @@ class Reduction:
         )
 
 
-def _directions(variables: int, count: int) -> Array:
+def _draw_directions(variables: int, count: int) -> Array:
     """Return random directions (variables, count) of length one."""
     found = np.random.default_rng(0).normal(size=(variables, count))
     return np.asarray(found / np.linalg.norm(found, axis=0), dtype=float)

@@ -1,8 +1,8 @@
 """Joint screws of a spanning tree, at a posture and along a motion [mobility 2016, section 3].
 
-The coordinates of a posture q are u (n,), zero at q: a turn or slide is q + u; a ball turns by u
-about its x, y and z, one after another, three revolutes that meet at right angles. A free body has
-the six of SE(3), which is a subgroup of itself: so loops may have any number of higher pairs.
+Motions near a posture q have coordinates u (n,), zero at q [rad or m]: a turn or slide is q + u; a
+ball turns by u about its x, y and z, one after another, as three revolutes at right angles. A body
+that only higher pairs hold is free: in the tree by three slides and three turns.
 """
 
 from __future__ import annotations
@@ -37,21 +37,22 @@ class ScrewTree:
     ----------
     links : tuple of ScrewLink
         Each after its parent.
-    ends : mapping of body name to int
-        The link each body belongs to; None is the ground.
+    body_links : mapping of body name to int
+        The index in ``links`` of the link that carries each body; None is the ground, at -1.
     names : tuple of str
         Of the coordinates u, ``joint.rate``.
-    lengths : (n,) bool
-        Which coordinates are lengths.
-    posture : (q, p) -> Y (6, number of links), poses (12, number of bodies)
-        Screws in world axes, and of each body the position and the columns of its axes.
+    is_length : (n,) bool
+        Which coordinates are lengths [m]; others are angles [rad].
+    screws_and_poses : (q, p) -> Y (6, number of links), poses (12, number of bodies)
+        Screws in world axes, (e, s x e + h e) as of `linkage`, at joint coordinates q (nq,) and
+        Parameters p; of each body the centre of mass [m] and the columns of its axes.
     """
 
     links: tuple[ScrewLink, ...]
-    ends: dict[str | None, int]
+    body_links: dict[str | None, int]
     names: tuple[str, ...]
-    lengths: NDArray[np.bool_]
-    posture: ca.Function
+    is_length: NDArray[np.bool_]
+    screws_and_poses: ca.Function
 
     @property
     def n(self) -> int:
@@ -59,23 +60,26 @@ class ScrewTree:
         return len(self.names)
 
 
-def screw_tree(mechanism: Mechanism, value: Any = constant, p: ca.SX | None = None) -> ScrewTree:
+def build_screw_tree(
+    mechanism: Mechanism, value: Any = constant, p: ca.SX | None = None
+) -> ScrewTree:
     """Return the screws of a mechanism's spanning tree.
 
     Parameters
     ----------
     mechanism : Mechanism
     value : callable
-        From stated numbers to expressions of p.
-    p : SX (np,), optional
-        Parameters.
+        From numbers as stated, a `Parameter` or a float, to expressions of p.
+    p : SX (number of Parameters,), optional
+        Their symbols; none by default.
     """
     coordinates = mechanism.tree
     q = ca.SX.sym("q", len(coordinates.q_names))
     tree, n = coordinates.links(value), len(coordinates.v_names)
     motions = Recursion(tree, q).motions(ca.SX.zeros(n))
-    links, screws, last = list[ScrewLink](), list[ca.SX](), {-1: -1}
-    lengths = np.zeros(n, dtype=bool)
+    links, screws = list[ScrewLink](), list[ca.SX]()
+    last = {-1: -1}  # of each link of `tree`, the last of the screw links that it becomes
+    is_length = np.zeros(n, dtype=bool)
     for k, (link, motion) in enumerate(zip(tree.links, motions, strict=True)):
         parent = last[link.parent]
         entries = range(link.coordinate.v.start, link.coordinate.v.stop)
@@ -83,28 +87,28 @@ def screw_tree(mechanism: Mechanism, value: Any = constant, p: ca.SX | None = No
             turn, slide = motion.A @ link.turn[:, i], motion.A @ link.slide[:, i]
             screws.append(ca.vertcat(turn, ca.cross(motion.r, turn) + slide))
             links.append(ScrewLink(parent, entry, link.coordinate.ratio))
-            lengths[entry] |= isinstance(link.step, Axis) and not any(link.step.turn)
+            is_length[entry] |= isinstance(link.step, Axis) and not any(link.step.turn)
             parent = len(links) - 1
         last[k] = parent
     bodies = coordinates.motions(q, ca.SX.zeros(n), value)
     poses = [ca.vertcat(m.r, ca.vec(m.A)) for m in bodies.values()]
-    ends = {name: last[tree.placements[name][0]] for name in (None, *bodies)}
-    posture = ca.Function(
-        "posture",
+    body_links = {name: last[tree.placements[name][0]] for name in (None, *bodies)}
+    screws_and_poses = ca.Function(
+        "screws_and_poses",
         [q, ca.SX(0, 1) if p is None else p],
         [ca.densify(ca.horzcat(ca.SX(6, 0), *screws)), ca.densify(ca.horzcat(*poses))],
     )
-    return ScrewTree(tuple(links), ends, coordinates.v_names, lengths, posture)
+    return ScrewTree(tuple(links), body_links, coordinates.v_names, is_length, screws_and_poses)
 
 
 def move_joints(mechanism: Mechanism, q: ca.SX, u: ca.SX) -> ca.SX:
-    """Return the joint coordinates (nq,) of the tree at u (n,) from q."""
+    """Return the joint coordinates (nq,) of the tree that are u (n,) away from q (nq,)."""
     parts = [ca.SX(0, 1)]
     for block in mechanism.tree.blocks:
         if not block.ball:
             parts.append(q[block.q] + u[block.v])
             continue
-        p, turns = q[block.q], ca.vertsplit(u[block.v])
+        p, turns = q[block.q], ca.vertsplit(u[block.v])  # Euler parameters (4,), three angles
         for k, turn in enumerate(turns):
             axis = ca.SX(ca.DM(np.eye(3)[k]))
             p = product(p, ca.vertcat(ca.cos(turn / 2), axis * ca.sin(turn / 2)))
@@ -112,7 +116,7 @@ def move_joints(mechanism: Mechanism, q: ca.SX, u: ca.SX) -> ca.SX:
     return ca.vertcat(*parts)
 
 
-def twists(tree: ScrewTree, Y: Array, u: Array, of: Scalars) -> list[Array]:
+def differentiate_twists(tree: ScrewTree, Y: Array, u: Array, scalars: Scalars) -> list[Array]:
     """Return the twist of each link and its derivatives [mobility 2016, eqs. 11, 15, 16, 31, 32].
 
     Parameters
@@ -121,19 +125,20 @@ def twists(tree: ScrewTree, Y: Array, u: Array, of: Scalars) -> list[Array]:
     Y : (6, number of links, 1)
         The screws at the posture.
     u : (order + 1, n, count)
-        Derivatives of the coordinates of ``count`` motions.
-    of : Scalars
-        Functions of the numbers that all these are.
+        Derivatives by time of the coordinates of ``count`` motions, that of order zero first.
+    scalars : Scalars
+        The arithmetic of the entries of Y and u: floats, CasADi's, SymPy's.
 
     Returns
     -------
     list of (order, 6, count)
-        Spatial twists, with derivatives up to ``order - 1``.
+        (w, velocity of the body's point in the origin), with derivatives up to ``order - 1``.
 
     Notes
     -----
-    Eq. 15, with exponent nu + r in place of k + r (erratum), is Leibniz' rule for S_j times the
-    rate of q_j, summed over the joints before: so it is computed.
+    Eq. 15, with exponent nu + r in place of k + r (erratum), is Leibniz' rule for screw S_j times
+    the rate of q_j, summed over the joints before: so it is computed. S_j moves with the link
+    before it, dS_j/dt = [twist of that link, S_j], the Lie bracket of se(3).
     """
     order, count = len(u) - 1, u.shape[2]
     found: list[Array] = []
@@ -149,7 +154,7 @@ def twists(tree: ScrewTree, Y: Array, u: Array, of: Scalars) -> list[Array]:
             S[r] = leibniz(before, S, r - 1, _screw_products)
         rate = u[1:, link.coordinate : link.coordinate + 1]
         if link.ratio != 1:
-            rate = rate * of.constant(link.ratio)
+            rate = rate * scalars.constant(link.ratio)
         found.append(before + np.stack([leibniz(S, rate, r) for r in range(order)]))
     return found
 
@@ -158,13 +163,13 @@ def _screw_products(a: Array, b: Array) -> Array:
     return bracket(a, b, axis=1)
 
 
-def poses(twist: Array, pose: Array) -> Array:
+def differentiate_poses(twist: Array, pose: Array) -> Array:
     """Return the pose of a body and its derivatives [mobility 2016, eq. 19].
 
     Parameters
     ----------
     twist : (order, 6, count)
-        Of its link, by `twists`.
+        Of its link, by `differentiate_twists`.
     pose : (12, 1)
         Position and columns of the axes, at the posture.
 
@@ -177,7 +182,7 @@ def poses(twist: Array, pose: Array) -> Array:
     found[0] = np.broadcast_to(pose, (12, count))
     w, v = twist[:, :3], twist[:, 3:]
     for i in range(1, order + 1):
-        for column in range(4):
+        for column in range(4):  # r' = w x r + v, and x' = w x x of the three axes
             part = slice(3 * column, 3 * column + 3)
             found[i, part] = leibniz(w, found[:, part], i - 1, _vector_products)
         found[i, :3] = found[i, :3] + v[i - 1]

@@ -23,14 +23,17 @@ class SxScalars(Scalars):
 
 
 def constraint_function(loops: LoopConstraints, order: int) -> ca.Function:
-    """Return (q, p, x, y, ...) -> H (m, order), with as many derivatives of u (n,) as the order."""
+    """Return (q, p, u1, u2, ...) -> H (m, order), column k is H^(k) of `LoopConstraints`.
+
+    q (nq,) is the posture, p the Parameters, u1 to u<order> (n,) the derivatives of u by time.
+    """
     q, p = ca.SX.sym("q", len(loops.q)), ca.SX.sym("p", len(loops.p))
     motion = [ca.SX.sym(f"u{k + 1}", loops.n) for k in range(order)]
-    screws, places = (_objects(x) for x in loops.tree.posture(q, p))
+    screws, poses = (_objects(x) for x in loops.tree.screws_and_poses(q, p))
     still = np.zeros((order, 1), dtype=object)
-    constants = [TimeJet(np.concatenate([_objects(x), still])) for x in ca.vertsplit(p)]
+    parameters = [TimeJet(np.concatenate([_objects(x), still])) for x in ca.vertsplit(p)]
     u = np.stack([_objects(x) for x in motion])
-    H = loops.derivatives_in(SxScalars(), screws, places, constants, u)
+    H = loops.derivatives_in(SxScalars(), screws, poses, parameters, u)
     columns = [ca.vertcat(*map(ca.SX, derivative)) for derivative in H[:, :, 0]]
     names = ["q", "p", *(f"u{k + 1}" for k in range(order))]
     return ca.Function("H", [q, p, *motion], [ca.horzcat(*columns)], names, ["H"])

@@ -16,10 +16,11 @@ class FundamentalCycle(NamedTuple):
     cut : str
         The joint that is not in the tree.
     joints : tuple of str
-        Those of the tree, on the way from frame a of the cut joint to its frame b; a free body
-        stands for the six freedoms by which it is in the tree.
+        Those of the tree, on the way from frame a of the cut joint to its frame b; the name of a
+        free body stands for the six freedoms by which it is in the tree.
     orientation : tuple of int
-        sigma of each: 1 if its frame a is on the side of the ground, else -1.
+        sigma of each [mobility 2016, section 4.1]: 1 if its frame a is on the side of the ground,
+        else -1.
     """
 
     cut: str
@@ -54,7 +55,7 @@ class Topology:
     def of(cls, mechanism: Mechanism) -> Topology:
         """Return the graph of a mechanism with the spanning tree of its relative coordinates."""
         branches = {branch.body.name: branch for branch in mechanism.tree.branches}
-        kept = {id(branch.joint) for branch in branches.values()}
+        in_tree = {id(branch.joint) for branch in branches.values()}
         joints = tuple(mechanism.joints)
         edges: dict[str, tuple[str | None, str | None]] = {}
         for joint in joints:
@@ -69,26 +70,26 @@ class Topology:
                 for name, branch in branches.items()
             },
             tuple(
-                _cycle(joint.name, edges[joint.name], branches)
+                _make_cycle(joint.name, edges[joint.name], branches)
                 for joint in joints
-                if id(joint) not in kept
+                if id(joint) not in in_tree
             ),
         )
 
     @property
     def gamma(self) -> int:
-        """The cyclomatic number |J| - |B| + 1 of a connected graph, ground counted as a body."""
-        parts: dict[str | None, str | None] = {name: name for name in (None, *self.bodies)}
+        """The cyclomatic number |J| - |B| + connected parts, the ground counted as a body."""
+        leader: dict[str | None, str | None] = {name: name for name in (None, *self.bodies)}
 
         def root(name: str | None) -> str | None:
-            while parts[name] != name:
-                name = parts[name]
+            while leader[name] != name:
+                name = leader[name]
             return name
 
         for a, b in self.edges.values():
-            parts[root(a)] = root(b)
-        connected = sum(name == of for name, of in parts.items())
-        return len(self.joints) - (len(self.bodies) + 1) + connected
+            leader[root(a)] = root(b)
+        parts = sum(name == above for name, above in leader.items())
+        return len(self.joints) - (len(self.bodies) + 1) + parts
 
 
 def _parent(branch: Branch) -> str | None:
@@ -96,25 +97,25 @@ def _parent(branch: Branch) -> str | None:
     return body.name if body else None
 
 
-def _cycle(
+def _make_cycle(
     cut: str, ends: tuple[str | None, str | None], branches: dict[str, Branch]
 ) -> FundamentalCycle:
-    ways = [_way(end, branches) for end in ends]
-    while ways[0] and ways[1] and ways[0][-1] is ways[1][-1]:
-        ways = [way[:-1] for way in ways]
-    path = [*ways[0], *reversed(ways[1])]
-    outward = (b.joint is None or b.parent_frame is b.joint.frames[0] for b in path)
+    from_a, from_b = (_list_branches_to_ground(end, branches) for end in ends)
+    while from_a and from_b and from_a[-1] is from_b[-1]:  # what both share is not of the loop
+        from_a, from_b = from_a[:-1], from_b[:-1]
+    path = [*from_a, *reversed(from_b)]
+    begins_at_ground = (b.joint is None or b.parent_frame is b.joint.frames[0] for b in path)
     return FundamentalCycle(
         cut,
         tuple(b.joint.name if b.joint else b.body.name for b in path),
-        tuple(1 if x else -1 for x in outward),
+        tuple(1 if x else -1 for x in begins_at_ground),
     )
 
 
-def _way(body: str | None, branches: dict[str, Branch]) -> list[Branch]:
+def _list_branches_to_ground(body: str | None, branches: dict[str, Branch]) -> list[Branch]:
     """Return the branches from a body to the ground."""
-    way = []
+    passed = []
     while body is not None:
-        way.append(branches[body])
+        passed.append(branches[body])
         body = _parent(branches[body])
-    return way
+    return passed

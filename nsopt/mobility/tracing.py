@@ -1,8 +1,8 @@
 """Finite motions along the directions of cones: found, or found not to be there.
 
-A direction r is followed on sections: among the points s = e r + b, b across the piece of the cone
-that r is in, zeros of g at three sizes e. A motion leads along r where there are some at each size
-and b / e shrinks with e. Where none is near, there is no motion.
+A direction r is followed on three sections, at sizes e: the points s = e r + b, b orthogonal to the
+piece of the cone that r is in. A motion leads along r where g (`Reduction`) has zeros on each and
+b / e shrinks with e. Where none is near, there is no motion.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from nsopt.mobility.reduction import Reduction
 Array = NDArray[np.float64]
 
 SIZES = (0.16, 0.08, 0.04)
-"""Distances from the posture: of the joint that moves most [rad, or over the mechanism's size]."""
+"""Of sections: how far the joint that moves most has moved [rad, or over the mechanism's size]."""
 
-CLOSER = (1.0, 0.25, 0.0625)
-"""Parts of these, tried in turn."""
+FRACTIONS = (1.0, 0.25, 0.0625)
+"""Factors on these sizes, tried in turn."""
 
 ZERO, NONZERO = 1e-12, 1e-10
 """Values of g, in scaled rows, up to which it is zero, and from which it is not."""
 
 NEAR = 0.5
-"""Of the size of a section, how far from a direction zeros are looked for."""
+"""|b| / e up to which zeros are looked for."""
 
 SPREAD = (0.0, 0.3, -0.3, 0.1, -0.1, 0.02, -0.02)
-"""Of the same, where Gauss-Newton begins, across the piece."""
+"""b / e from which Gauss-Newton begins, along a random direction across the piece."""
 
 SHRINKS = 0.85
-"""Part to which b / e shrinks at half the size, at most, along a motion."""
+"""Along a motion, b / e at half the size is below this part of b / e at the whole size."""
 
 STRAIGHT = 1e-4
 """b / e that counts as none."""
 
 APART = 1e-3
-"""Of the size, the distance from which zeros are two."""
+"""Distance over e from which zeros are two."""
 
 FLAT = 1e-7
 """Singular values of the derivative of g up to which they are zero."""
@@ -51,11 +51,12 @@ FLAT = 1e-7
 ITERATIONS = 30
 
 AROUND, ASIDE = 12, 0.2
-"""Directions looked around in for each freedom, and sine of the angle from which one is another."""
+"""Random directions, for each freedom, in which other motions are looked for, and the sine of the
+angle from a piece from which they are others."""
 
 
 class Finding(Enum):
-    """What tracing found out of a direction."""
+    """Whether finite motions lead along a direction."""
 
     CONFIRMED = "confirmed"
     REFUTED = "refuted"
@@ -84,11 +85,11 @@ class Trace(NamedTuple):
     ----------
     finding : Finding
     freedom : int
-        n - rank J at the points found: the dimension of the motions there.
+        The least n - rank J at the points found; 0 unless confirmed, as are the next.
     sheets : int
-        The largest number of zeros on a section: motions with the same direction.
+        The largest number of zeros on a section: of motions with the same direction.
     u : (n,)
-        Scaled coordinates of a point found, at the middle size; zero where none is.
+        Scaled coordinates of the point found at the middle size.
     """
 
     finding: Finding
@@ -107,52 +108,55 @@ def trace(
     reduction : Reduction
     piece : ConePiece
     ray : (n - r,)
-        Of length one.
+        The direction, of length one.
     others : sequence of ConePiece
-        Pieces whose own motions may be near.
+        Pieces whose own motions may be near: their zeros are not counted as sheets.
     """
     along = piece.basis if piece.linear else ray[:, None]
     across = null_space(along.T)
     spread = SPREAD if piece.linear and across.shape[1] else (0.0,)
-    sizes = _sizes(reduction, ray)
-    sections = [_section(reduction, size, ray, across, spread) for size in sizes]
+    sizes = _choose_sizes(reduction, ray)
+    sections = [_find_zeros(reduction, size, ray, across, spread) for size in sizes]
     nearest = [x.zeros[0] for x in sections if x.zeros]
     if len(nearest) == len(SIZES):
-        straight = any(
-            all(b < max(SHRINKS * a, STRAIGHT) for a, b in pairwise(offs))
+        # A motion is a choice of one zero on each section that comes nearer to the direction.
+        tangent = any(
+            all(smaller < max(SHRINKS * larger, STRAIGHT) for larger, smaller in pairwise(offs))
             for offs in product(*([off for _, off, _ in x.zeros] for x in sections))
         )
-        finding = Finding.CONFIRMED if straight else Finding.REFUTED
+        finding = Finding.CONFIRMED if tangent else Finding.REFUTED
     else:
-        # Without freedom across, g is a function of the size alone, and zero at none or at all.
-        clear = sections[:1] if not across.shape[1] else sections
-        none = all(not x.zeros and NONZERO < x.least < np.inf for x in clear)
+        # Without freedom across, g is a function of the size alone, and zero at none or at all:
+        # the largest section, where it is farthest from zero, is enough.
+        judged = sections[:1] if not across.shape[1] else sections
+        none = all(not x.zeros and NONZERO < x.least < np.inf for x in judged)
         finding = Finding.REFUTED if none else Finding.UNDECIDED
     if finding is not Finding.CONFIRMED:
         return Trace(finding, 0, 0, np.zeros(len(reduction.columns)))
     own = [
-        [zero for zero in section.zeros if _belongs(reduction, zero[0], piece, others)]
+        [zero for zero in section.zeros if _is_nearest_to(reduction, zero[0], piece, others)]
         for section in sections
     ]
     sheets = max(map(len, own)) if piece.linear else 1
     return Trace(finding, min(k for _, _, k in nearest), sheets, nearest[1][0])
 
 
-def _sizes(reduction: Reduction, ray: Array) -> list[float]:
+def _choose_sizes(reduction: Reduction, ray: Array) -> list[float]:
     """Return the lengths of s along a direction at which the joint that moves most has `SIZES`.
 
-    Smaller ones where the reduced equations have no solution so far away, as near another singular
-    posture.
+    By `FRACTIONS` smaller where V^T h = 0 has no solution so far away, as near another singularity.
     """
     most = float(np.max(np.abs(reduction.bases[0] @ ray)))
-    for part in CLOSER:
+    for part in FRACTIONS:
         sizes = [part * size / most for size in SIZES]
         if all(np.all(np.isfinite(reduction.point(size * ray)[0])) for size in sizes):
             break
     return sizes
 
 
-def _belongs(reduction: Reduction, u: Array, piece: ConePiece, others: Sequence[ConePiece]) -> bool:
+def _is_nearest_to(
+    reduction: Reduction, u: Array, piece: ConePiece, others: Sequence[ConePiece]
+) -> bool:
     """Return whether a point is nearer to a piece than to others."""
     s = reduction.bases[0].T @ u
     ray = s / np.linalg.norm(s)
@@ -160,17 +164,17 @@ def _belongs(reduction: Reduction, u: Array, piece: ConePiece, others: Sequence[
     return all(mine <= other.distance(ray) for other in others)
 
 
-def strays(reduction: Reduction, pieces: list[ConePiece]) -> bool:
-    """Return whether there are postures near this one in other directions than those of pieces.
+def has_other_motions(reduction: Reduction, pieces: list[ConePiece]) -> bool:
+    """Return whether closed postures are found nearby in other directions than those of pieces.
 
-    Looked for from directions all around, at two sizes, so that not all need be found.
+    They are looked for from random directions, at the two smaller sizes: one could be missed.
     """
     free = reduction.freedom
     rng = np.random.default_rng(4)
     for start in rng.normal(size=(AROUND * free, free)):
         ray = start / np.linalg.norm(start)
-        for size in _sizes(reduction, ray)[1:]:
-            u, s = _on_sphere(reduction, size, ray)
+        for size in _choose_sizes(reduction, ray)[1:]:
+            u, s = _find_zero_on_sphere(reduction, size, ray)
             ray = s / np.linalg.norm(s)
             if u is None or any(piece.distance(ray) < ASIDE for piece in pieces):
                 break
@@ -179,8 +183,10 @@ def strays(reduction: Reduction, pieces: list[ConePiece]) -> bool:
     return False
 
 
-def _on_sphere(reduction: Reduction, size: float, ray: Array) -> tuple[Array | None, Array]:
-    """Return the zero of g of a given size nearest to a direction, u and s; None if none is."""
+def _find_zero_on_sphere(
+    reduction: Reduction, size: float, ray: Array
+) -> tuple[Array | None, Array]:
+    """Return a zero of g with |s| = size near a direction, as u and s; u is None if none is."""
     s, w = size * ray, None
     for _ in range(ITERATIONS):
         u, g, Dg = reduction.point(s, w)
@@ -189,34 +195,36 @@ def _on_sphere(reduction: Reduction, size: float, ray: Array) -> tuple[Array | N
         if np.max(np.abs(g), initial=0.0) < ZERO:
             return u, s
         w = reduction.bases[1].T @ u
-        along = null_space(s[None])
-        step = along @ np.linalg.lstsq(Dg @ along, -g, rcond=1e-6)[0]
+        tangents = null_space(s[None])  # of the sphere
+        step = tangents @ np.linalg.lstsq(Dg @ tangents, -g, rcond=1e-6)[0]
         s = s + step * min(1.0, 0.3 * size / max(float(np.linalg.norm(step)), 1e-300))
         s *= size / np.linalg.norm(s)
     return None, s
 
 
-def _section(
+def _find_zeros(
     reduction: Reduction, size: float, ray: Array, across: Array, spread: Sequence[float]
 ) -> ConeSection:
-    """Return the zeros among s = size * ray + across b, |b| up to half the size."""
+    """Return the zeros among s = size * ray + across b, |b| up to `NEAR` times the size.
+
+    ``across`` (n - r, k) is a basis; Gauss-Newton begins at b of sizes ``spread`` over the size.
+    """
     rng = np.random.default_rng(0)
     zeros: list[tuple[Array, float, int]] = []
     least = np.inf
     for part in spread:
-        b = part * size * _direction(rng, across.shape[1])
+        b = part * size * _draw_direction(rng, across.shape[1])
         u, b, g, Dg = _gauss_newton(reduction, size * ray, across, b)
         error = float(np.max(np.abs(g), initial=0.0))
         least = min(least, error)
         apart = all(np.linalg.norm(u - other) > APART * size for other, _, _ in zeros)
         if error < ZERO and np.linalg.norm(b) < NEAR * size and apart:
-            flat = np.linalg.svd(Dg, compute_uv=False)
-            freedom = len(ray) - int(np.sum(flat > FLAT))
+            freedom = len(ray) - int(np.sum(np.linalg.svd(Dg, compute_uv=False) > FLAT))
             zeros.append((u, float(np.linalg.norm(b)) / size, freedom))
     return ConeSection(sorted(zeros, key=lambda x: x[1]), least)
 
 
-def _direction(rng: np.random.Generator, count: int) -> Array:
+def _draw_direction(rng: np.random.Generator, count: int) -> Array:
     x = np.ones(1) if count == 1 else rng.normal(size=count)
     return x / max(float(np.linalg.norm(x)), 1e-300)
 
@@ -224,7 +232,7 @@ def _direction(rng: np.random.Generator, count: int) -> Array:
 def _gauss_newton(
     reduction: Reduction, s: Array, across: Array, b: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """Return the point where |g| is least along b, its b, and g and its derivative there."""
+    """Return u of the iterate with the least |g| among s + across b, its b, g and dg/ds."""
     w, largest = None, NEAR * float(np.linalg.norm(s))
     best = None
     for _ in range(ITERATIONS):
