@@ -1,4 +1,4 @@
-"""The contract of coordinates of a mechanism: vectors and Euler parameters."""
+"""The contract of coordinates of a mechanism, absolute or relative."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from nsopt.mechanics.model.frame import Frame, Motion
 
 Array = NDArray[np.float64]
 Value = Callable[[Any], ca.SX]
-"""From stated numbers to an expression, `State.value`."""
+"""From a number, Parameter or function of time, as stated, to an expression: `State.value`."""
 
 
 class Block(NamedTuple):
-    """The entries of q and v of a part of the coordinates."""
+    """A part of the coordinates, and its entries of q and v."""
 
     q: slice
     v: slice
-    ball: bool  # Euler parameters and an angular velocity, else as many velocities as coordinates
+    ball: bool  # Euler parameters (4,) and an angular velocity (3,); else v = qdot
 
 
 class Coordinates(ABC):
@@ -58,23 +58,25 @@ class Coordinates(ABC):
         q, v : SX (nq,), (nv,)
         value : callable
         displacement : SX (nv,), optional
-            A virtual one to add, of first order: derivatives by it are those dual to v.
+            Symbols of a virtual displacement to add to q, to first order: derivatives by it are
+            dual to v, as generalized forces are.
         """
 
     def between(
         self, q: ca.SX, v: ca.SX, value: Value, displacement: ca.SX
     ) -> Callable[[Frame, Frame], Motion] | None:
-        """Return (a, b) -> the motion of frame b as seen from a, in its axes, where that is short.
+        """Return (a, b) -> the motion of frame b as seen from frame a, in the axes of a.
 
-        Arguments as for `motions`. None by default: then it is taken from world axes.
+        Arguments as for `motions`. None by default: there is no shorter way than by world axes.
         """
         del q, v, value, displacement
         return None
 
     def find_counted_angle(self, a: Frame, b: Frame, q: ca.SX, displacement: ca.SX) -> ca.SX | None:
-        """Return the angle of frame b about z of a by a coordinate, which counts full turns [rad].
+        """Return the angle of x of frame b from x of a about z of a [rad], full turns counted.
 
-        None where there is no coordinate of a turn about z of both, as by default.
+        It is a coordinate but for a constant and a sign; None where none turns about z of both
+        frames, as by default.
         """
         del a, b, q, displacement
         return None
@@ -93,26 +95,25 @@ class Coordinates(ABC):
 
     @abstractmethod
     def twists(self, q: ca.SX, v: ca.SX, h: ca.SX, value: Value) -> ca.SX:
-        """Return the velocities of all bodies that go from q to q (+) h v in a steady move.
+        """Return the velocities of all bodies that go from q to q (+) h v in a steady move, (nu,).
 
-        Each centre of mass at constant velocity in world axes, each body turning at constant
-        angular velocity in its own. Those of the move that ends at q have -h.
+        Each centre of mass goes at constant velocity in world axes, each body turns at constant
+        angular velocity in its own. With -h they are those of the move that ends at q.
 
         Parameters
         ----------
         q, v : SX (nq,), (nv,)
         h : SX scalar [s]
-            Any number; at zero they are those at q.
+            Any number; at zero the result is the velocities at q.
         value : callable
         """
 
     @abstractmethod
     def momentum(self, q: ca.SX, twists: ca.SX, h: ca.SX, value: Value) -> ca.SX:
-        """Return the momentum of bodies at q that leave with ``twists``, (nv,) [N s, N m s].
+        """Return the generalized momentum of bodies that leave q with ``twists``, (nv,).
 
-        That of the discrete Lagrangian of a step of h: what the gyroscopic torque w x J w takes in
-        its first half is still in it. With -h it is that of bodies that arrive. At h = 0 the
-        momentum of the twists at q is M v.
+        [N s, N m s], that of the discrete Lagrangian of a step of h: the gyroscopic torque w x J w
+        over h / 2 is added. With -h it is that of bodies that arrive at q. At h = 0 it is M v.
         """
 
     def inertial(self, q: ca.SX, v: ca.SX, a: ca.SX, value: Value) -> ca.SX:
@@ -130,12 +131,13 @@ class Coordinates(ABC):
         Parameters
         ----------
         refuse : bool
-            Whether a start that has no such coordinates is refused; else they are near it.
+            Whether poses and velocities that the joints of the tree do not allow are refused; if
+            not, q and v are near them.
 
         Raises
         ------
         ValueError
-            If there are none, naming the joint.
+            If they are refused, naming the joint.
         """
 
     def rate_matrix(self, q: ca.SX) -> ca.SX:
@@ -154,7 +156,7 @@ class Coordinates(ABC):
         return ca.vertcat(ca.SX(0, 1), *parts)
 
     def norms(self, q: ca.SX) -> ca.SX:
-        """Return p.p of all Euler parameters, shape (n,)."""
+        """Return the squared norms p.p of all Euler parameters, shape (number of balls,)."""
         return ca.vertcat(ca.SX(0, 1), *(ca.sumsqr(q[b.q]) for b in self.blocks if b.ball))
 
     def renormalise(self, q: ca.SX) -> ca.SX:
@@ -163,7 +165,10 @@ class Coordinates(ABC):
         return ca.vertcat(ca.SX(0, 1), *parts)
 
     def retract(self, q: ca.SX, displacement: ca.SX) -> ca.SX:
-        """Return q after constant velocity v over h, ``displacement`` = h v; exact, norms kept."""
+        """Return q after constant velocity v over h, ``displacement`` = h v.
+
+        Exact: turns by the exponential map, which keeps the norms of Euler parameters.
+        """
         parts = [
             turned(q[b.q], displacement[b.v]) if b.ball else q[b.q] + displacement[b.v]
             for b in self.blocks
@@ -171,7 +176,7 @@ class Coordinates(ABC):
         return ca.vertcat(ca.SX(0, 1), *parts)
 
     def retract_matrix(self, displacement: ca.SX) -> ca.SX:
-        """Return T, shape (nv, nv): by T d(displacement) the end of `retract` is displaced."""
+        """Return T, (nv, nv): the end of `retract` is displaced by T d(displacement), dual to v."""
         parts = [
             turned_matrix(displacement[b.v]) if b.ball else ca.SX.eye(b.v.stop - b.v.start)
             for b in self.blocks

@@ -20,7 +20,10 @@ from nsopt.mechanics.model.freedom import Axis, Ball
 
 @dataclass(frozen=True)
 class CoordinateMap:
-    """The coordinate of a freedom: ratio * q[slice] + offset."""
+    """Where a freedom has its coordinate, ratio * q[self.q] + offset, and rate, ratio * v[self.v].
+
+    Ratio and offset are those of a `Mimic`; 1 and 0 for other joints.
+    """
 
     q: slice
     v: slice
@@ -31,11 +34,15 @@ class CoordinateMap:
 Inertia = tuple[ca.SX, ca.SX, ca.SX]
 """Mass [kg], first moment (3,) [kg m] and inertia about the origin of a link (3, 3) [kg m^2]."""
 
+CentralInertia = tuple[ca.SX, ca.SX, ca.SX]
+"""Mass [kg], centre of mass (3,) [m] and inertia about that (3, 3) [kg m^2]."""
+
 NO_COORDINATE = CoordinateMap(slice(0, 0), slice(0, 0))
+"""Of a link that is fixed to its parent."""
 
 
 class Placement(NamedTuple):
-    """A pose in a link: of a body, or of the frame of the next freedom."""
+    """A pose fixed in a link: that of a body, or of the frame where the next freedom begins."""
 
     A: Array  # (3, 3) its axes in those of the link
     c: ca.SX  # (3,) [m] its origin
@@ -55,16 +62,18 @@ class TreeLink:
     Attributes
     ----------
     parent : int
-        -1 is the ground.
+        Index of the link that carries it; -1 is the ground.
     placement : Placement
-        Of its freedom's frame in the parent.
+        Where its freedom begins in the parent.
     step : Axis or Ball, or None where nothing moves
+        The freedom.
     coordinate : CoordinateMap
     turn, slide : (3, k), (3, k) [m/rad, or 1]
-        Angular and linear velocity per rate, in its own axes.
+        Angular and linear velocity per rate, in its own axes; k is 1, of a ball 3, else 0.
     rotor : SX scalar [kg m^2] or [kg]
-        Inertia of a motor, as the freedom feels it.
+        Inertia of a motor, as the freedom feels it: by the square of the gear ratio.
     bodies : dict of body name to (Body, Placement)
+        Those that are fixed in it.
     """
 
     parent: int
@@ -80,8 +89,8 @@ class TreeLink:
         """Return the rates of its freedom (k,) from those of the coordinates (nv,)."""
         return self.coordinate.ratio * v[self.coordinate.v] if self.step else ca.SX(0, 1)
 
-    def masses(self, value: Value) -> Iterator[Inertia]:
-        """Yield of each body its mass, centre (3,) [m], and inertia about that (3, 3)."""
+    def masses(self, value: Value) -> Iterator[CentralInertia]:
+        """Yield the inertia of each body, in the axes of the link."""
         for body, placement in self.bodies.values():
             J = value(body.inertia)
             J = ca.diag(J) if J.is_column() else J
@@ -94,9 +103,11 @@ class LinkTree:
     Parameters
     ----------
     branches : sequence of Branch
+        Each after that of its parent.
     entries : mapping of body name to sequence of CoordinateMap
-        Of the freedoms of its branch.
+        Of the freedoms of its branch, from the parent to the body.
     rotors : mapping of joint name to SX
+        `TreeLink.rotor`, zero for those left out.
     value : callable
     weld : bool
         Whether bodies on fixed joints become part of the link that carries them; else they are
@@ -126,13 +137,13 @@ class LinkTree:
             self._grow(branch)
 
     @cached_property
-    def masses(self) -> list[list[Inertia]]:
+    def masses(self) -> list[list[CentralInertia]]:
         """`TreeLink.masses` of each link."""
         return [[*link.masses(self.value)] for link in self.links]
 
     @cached_property
     def inertias(self) -> list[Inertia]:
-        """Those of the links, all bodies of each together."""
+        """The inertia of each link, all its bodies together."""
         return [_sum_inertia(masses) for masses in self.masses]
 
     def _grow(self, branch: Branch) -> None:
@@ -142,23 +153,25 @@ class LinkTree:
         placement = placement.of_frame(branch.parent_frame, self.value)
         steps: Sequence[Axis | Ball | None] = branch.freedom
         entries = self._entries[branch.body.name]
-        if not steps and not (self._weld and parent >= 0):
+        if not steps and not (self._weld and parent >= 0):  # what is welded to the ground, too
             steps, entries = (None,), (NO_COORDINATE,)
         rotor = self._rotors.get(branch.joint.name if branch.joint else "", ca.SX(0))
         for step, entry in zip(steps, entries, strict=True):
             subspace = _subspace(step, self.value)
             self.links.append(TreeLink(parent, placement, step, entry, *subspace, rotor))
             parent, placement = len(self.links) - 1, Placement(np.eye(3), ca.SX.zeros(3))
-        turn = np.asarray(branch.child_frame.axes).T
+        # The body from its child frame, which is where the last freedom ends.
+        inverse = np.asarray(branch.child_frame.axes).T
         own = Placement(
-            without_round_off(placement.A @ turn),
-            placement.c - ca.SX(placement.A @ turn) @ self.value(branch.child_frame.origin),
+            without_round_off(placement.A @ inverse),
+            placement.c - ca.SX(placement.A @ inverse) @ self.value(branch.child_frame.origin),
         )
         self.placements[branch.body.name] = (parent, own)
         self.links[parent].bodies[branch.body.name] = (branch.body, own)
 
 
-def _sum_inertia(masses: Iterable[Inertia]) -> Inertia:
+def _sum_inertia(masses: Iterable[CentralInertia]) -> Inertia:
+    """Return the inertia of bodies together about the origin of their link."""
     m, h, J = ca.SX(0), ca.SX.zeros(3), ca.SX.zeros(3, 3)
     for mass, c, own in masses:
         S = ca.skew(c)

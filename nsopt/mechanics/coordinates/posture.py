@@ -20,7 +20,10 @@ OPEN = 1e-9
 
 
 def joint_coordinates(owners: Sequence[Branch]) -> Array:
-    """Return q (nq,) of the poses that the bodies state, of the branches that own coordinates."""
+    """Return q (nq,) of the poses that bodies state, given the branches that have coordinates.
+
+    Where these poses open joints, q is near them.
+    """
     return np.concatenate([np.zeros(0), *(_coordinates(branch) for branch in owners)])
 
 
@@ -63,7 +66,10 @@ def _coordinates(branch: Branch) -> Array:
 
 
 def _along(steps: Sequence[Axis], R: Array, d: Array) -> Mapping[str, float]:
-    """Return the coordinates of slides, then of one turn, or of turns about x, y and maybe z."""
+    """Return the coordinates of steps by name, for the pose R, d of frame b in frame a.
+
+    Steps are slides, then one turn, or turns about x, y and maybe z.
+    """
     values = {}
     turning = [step for step in steps if any(step.turn)]
     for step in steps:
@@ -84,13 +90,14 @@ def _along(steps: Sequence[Axis], R: Array, d: Array) -> Mapping[str, float]:
     return values
 
 
-def _relative_pose(on: Frame, to: Frame) -> tuple[Array, Array]:
-    """Return axes and origin of a frame in another, as their bodies are stated."""
-    (A, r), (B, s) = _pose(on), _pose(to)
+def _relative_pose(parent: Frame, child: Frame) -> tuple[Array, Array]:
+    """Return axes and origin of frame ``child`` in ``parent``, as their bodies are stated."""
+    (A, r), (B, s) = _pose(parent), _pose(child)
     return A.T @ B, A.T @ (s - r)
 
 
 def _pose(frame: Frame) -> tuple[Array, Array]:
+    """Return axes (3, 3) and origin (3,) of a frame in world axes, as its body is stated."""
     origin, axes = np.asarray(number(frame.origin)), np.asarray(frame.axes)
     body = frame.body
     if body is None:
@@ -102,9 +109,10 @@ def _pose(frame: Frame) -> tuple[Array, Array]:
 def joint_velocities(
     bodies: Sequence[Body], motions: Mapping[str, Motion], v: ca.SX
 ) -> tuple[Array, Array]:
-    """Return v (nv,) nearest to the velocities that the bodies state, and the misfit of each body.
+    """Return v (nv,) nearest to the velocities that bodies state, and the misfit of each (nb,).
 
-    Nearest by the kinetic energy of the difference.
+    Nearest by the kinetic energy of the difference; misfits are the largest entries of it [m/s or
+    rad/s].
 
     Parameters
     ----------
@@ -128,16 +136,19 @@ def joint_velocities(
 
 
 def _roots_of_inertia(bodies: Sequence[Body]) -> Array:
-    """Return L (6 nb, 6 nb) with L.T L the inertia of all bodies, world axes, none without any."""
-    blocks, trace = [], 1e-6 * max(float(number(body.mass)) for body in bodies) or 1.0
+    """Return L (6 nb, 6 nb) with L.T L the inertia of all bodies, in world axes.
+
+    What has no inertia is given a little, so that its velocities count as well.
+    """
+    blocks, least = [], 1e-6 * max(float(number(body.mass)) for body in bodies) or 1.0
     for body in bodies:
         A = np.eye(3) if body.point_mass else body.rotation
         J = np.zeros(3) if body.point_mass else np.asarray(number(body.inertia))
         for M in (float(number(body.mass)) * np.eye(3), np.diag(J) if J.ndim == 1 else J):
             values, vectors = np.linalg.eigh(M)
-            blocks.append((A @ vectors * np.sqrt(np.maximum(values, trace**2))).T)
-    beside: Array = np.einsum("kij,kl->kilj", blocks, np.eye(len(blocks)))  # along the diagonal
-    return beside.reshape(3 * len(blocks), -1)
+            blocks.append((A @ vectors * np.sqrt(np.maximum(values, least**2))).T)
+    diagonal: Array = np.einsum("kij,kl->kilj", blocks, np.eye(len(blocks)))
+    return diagonal.reshape(3 * len(blocks), -1)
 
 
 def check_velocities(branches: Sequence[Branch], misfits: Mapping[str, float]) -> None:

@@ -1,9 +1,9 @@
 """Recursions over the links of a tree: motions, loads, mass matrix.
 
-All vectors are in the axes of their link, which is shortest: the recursive Newton-Euler algorithm
-[CHARMIE 2023, eqs. 28-34, errata for 30 and 31] with free axes in place of x, y, z, screws and
-balls beside turns and slides, and accelerations of link origins instead of joints. Gravity enters
-as an acceleration -g of the ground.
+All vectors are in the axes of their link, which makes the shortest expressions: the recursive
+Newton-Euler algorithm [CHARMIE 2023, eqs. 28-34, errata for 30 and 31] with free axes in place of
+x, y, z, screws and balls beside turns and slides, and accelerations of link origins instead of
+joints. Gravity enters as an acceleration -g of the ground. Below, ``up`` is the parent of a link.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class Recursion:
     ----------
     tree : LinkTree
     q : SX (nq,)
-    move : SX (nv,), optional
-        A virtual displacement to add, of first order.
+    displacement : SX (nv,), optional
+        A virtual displacement to add to q, to first order.
 
     Attributes
     ----------
@@ -86,20 +86,20 @@ class Recursion:
         gravity: ca.SX,
         loads: Mapping[int, Wrench] | None = None,
     ) -> tuple[ca.SX, list[Wrench]]:
-        """Return the generalized forces of a motion (nv,), and the wrench on each link.
+        """Return the generalized forces (nv,) that a motion takes, and the wrench on each link.
 
         Parameters
         ----------
         v, vdot : SX (nv,)
         gravity : SX (3,) [m/s^2]
         loads : mapping of link to Wrench
-            External ones.
+            External ones, which take their part in moving it.
 
         Returns
         -------
         tau : SX (nv,)
         wrenches : list of Wrench
-            By which the parent of each link moves it and what it carries.
+            By which the parent of each link moves it and all that it carries.
         """
         wrenches = self._inertial_wrenches(v, vdot, gravity)
         for k, (force, torque) in (loads or {}).items():
@@ -108,29 +108,30 @@ class Recursion:
         return self.generalize(wrenches, vdot), wrenches
 
     def generalize(self, wrenches: list[Wrench], rates: ca.SX) -> ca.SX:
-        """Return generalized forces (nv,) of wrenches, and of rotors at rates (nv,).
+        """Return generalized forces (nv,) of wrenches on links, and of rotors at rates (nv,).
 
-        To the wrench on each link that of all it carries is added.
+        Forces of accelerations, or momenta of velocities. In ``wrenches`` that of all that a link
+        carries is added to its own.
         """
         tau = [ca.SX(0)] * rates.numel()
         for k in reversed(range(len(self.tree.links))):
             link, (f, n) = self.tree.links[k], wrenches[k]
             coordinate, (R, p) = link.coordinate, self.poses[k]
-            felt, push, turn = _hand_on(link.turn, link.slide, R, p, f, n)
+            felt, force, torque = _hand_on(link.turn, link.slide, R, p, f, n)
             felt += link.rotor * link.rates(rates)
             for i, j in enumerate(range(coordinate.v.start, coordinate.v.stop)):
                 tau[j] += coordinate.ratio * felt[i]
             if link.parent >= 0:
-                above = wrenches[link.parent]
-                wrenches[link.parent] = (above[0] + push, above[1] + turn)
+                up = wrenches[link.parent]
+                wrenches[link.parent] = (up[0] + force, up[1] + torque)
         return ca.vertcat(ca.SX(0, 1), *tau)
 
     def _inertial_wrenches(self, v: ca.SX, vdot: ca.SX, gravity: ca.SX) -> list[Wrench]:
         """Return rate of momentum and angular momentum of each link, less its weight."""
         accelerations = self._accelerations(v, vdot, gravity)
         wrenches = (
-            _inertial_wrench(*inertia, *of)
-            for inertia, of in zip(self.tree.inertias, accelerations, strict=True)
+            _inertial_wrench(*inertia, *acceleration)
+            for inertia, acceleration in zip(self.tree.inertias, accelerations, strict=True)
         )
         return [(f, n) for f, n in wrenches]
 
@@ -147,19 +148,19 @@ class Recursion:
         return accelerations
 
     def kinetic(self, v: ca.SX) -> ca.SX:
-        """Return the kinetic energy [J]: half the operations of v^T M v / 2 with its matrix."""
-        energy, moves, zero = ca.SX(0), list[tuple[ca.SX, ca.SX]](), ca.SX.zeros(3)
+        """Return the kinetic energy [J], in half the operations of v^T M v / 2 by the matrix."""
+        energy, twists, zero = ca.SX(0), list[tuple[ca.SX, ca.SX]](), ca.SX.zeros(3)
         links = zip(self.tree.links, self.poses, self.tree.inertias, strict=True)
         for link, pose, inertia in links:
-            up = moves[link.parent] if link.parent >= 0 else (zero, zero)
+            up = twists[link.parent] if link.parent >= 0 else (zero, zero)
             rates = link.rates(v)
             u, w, twice = _move_origin(link.turn, link.slide, rates, *pose, *inertia, *up)
             energy += (twice + ca.sum1(link.rotor * rates**2)) / 2
-            moves.append((u, w))
+            twists.append((u, w))
         return energy
 
     def mass_matrix(self, nv: int) -> ca.SX:
-        """Return M (nv, nv) by composite links; entries of unrelated freedoms are left out."""
+        """Return M (nv, nv) by composite rigid bodies; freedoms on different branches have none."""
         composite = [*self.tree.inertias]
         M = ca.SX(nv, nv)
         for k in reversed(range(len(self.tree.links))):
@@ -173,7 +174,8 @@ class Recursion:
     def _add_column(self, M: ca.SX, k: int, f: ca.SX, n: ca.SX) -> None:
         """Add to M the entries of the freedom of link k with itself and with those that carry it.
 
-        ``f`` and ``n`` are momentum and angular momentum per rate, (3, n).
+        ``f`` and ``n`` are momentum and angular momentum of link k and all that it carries, per
+        rate, (3, rates).
         """
         mine, j = self.tree.links[k].coordinate, k
         rotor = self.tree.links[k].rotor * ca.SX.eye(mine.v.stop - mine.v.start)
@@ -224,20 +226,23 @@ def _inertial_wrench(
 def _hand_on(
     turn: ca.SX, slide: ca.SX, R: ca.SX, p: ca.SX, f: ca.SX, n: ca.SX
 ) -> tuple[ca.SX, ...]:
-    """Return what the freedom of a link feels of a wrench on it, and the wrench on its parent."""
-    push = R @ f
-    moment = ca.cross(p, push) if push.is_column() else ca.skew(p) @ push  # of each column
-    return turn.T @ n + slide.T @ f, push, R @ n + moment
+    """Return the generalized force of a wrench on a link, and the same wrench on its parent."""
+    force = R @ f
+    moment = ca.cross(p, force) if force.is_column() else ca.skew(p) @ force  # of each column
+    return turn.T @ n + slide.T @ f, force, R @ n + moment
 
 
 @state_once
 def _move_origin(
     turn: ca.SX, slide: ca.SX, rates: ca.SX, R: ca.SX, p: ca.SX, *more: ca.SX
 ) -> tuple[ca.SX, ...]:
-    """Return velocity and angular velocity of a link in its axes, and twice its energy."""
-    m, h, J, up, turning = more
-    w = R.T @ turning + turn @ rates
-    u = R.T @ (up + ca.cross(turning, p)) + slide @ rates
+    """Return velocity and angular velocity of a link in its axes, and twice its energy.
+
+    ``more`` are its inertia, and the velocity and angular velocity of its parent.
+    """
+    m, h, J, up_u, up_w = more
+    w = R.T @ up_w + turn @ rates
+    u = R.T @ (up_u + ca.cross(up_w, p)) + slide @ rates
     return u, w, ca.dot(u, m * u + 2 * ca.cross(w, h)) + ca.dot(w, J @ w)
 
 
@@ -249,7 +254,7 @@ def _momenta_per_rate(turn: ca.SX, slide: ca.SX, m: ca.SX, h: ca.SX, J: ca.SX) -
 
 @state_once
 def _carry(R: ca.SX, p: ca.SX, m: ca.SX, h: ca.SX, J: ca.SX, *up: ca.SX) -> Inertia:
-    """Return the inertia of a link with that of one that it carries."""
+    """Return the inertia ``up`` of a link with that of one that it carries at R, p."""
     up_m, up_h, up_J = up
     moment = R @ h
     S, T = ca.skew(p), ca.skew(moment)

@@ -33,7 +33,7 @@ from nsopt.parameter import constant
 BALL_COORDINATES = ("e0", "e1", "e2", "e3")
 BALL_RATES = ("wx", "wy", "wz")
 ALIGNED = 1e-12
-"""By how much a cosine of axes that are one may be off."""
+"""By how much the cosine between axes that coincide may be off."""
 Step = Axis | Ball
 
 
@@ -42,7 +42,7 @@ class RelativeCoordinates(Coordinates):
     """The coordinates of the joints of a tree: free bodies first, then joints in the order stated.
 
     A free body has its centre of mass in world axes and Euler parameters, a ball joint Euler
-    parameters, every other joint one coordinate per freedom; mimics have none of their own.
+    parameters, every other joint one coordinate per freedom; joints that mimic have none.
     """
 
     bodies: tuple[Body, ...]
@@ -61,11 +61,11 @@ class RelativeCoordinates(Coordinates):
 
     @cached_property
     def entries(self) -> Mapping[str, tuple[CoordinateMap, ...]]:
-        """The coordinates of the freedoms by which each body is attached, by body name."""
+        """The coordinates of `Branch.freedom`, from parent to body, by body name."""
         entries: dict[str, tuple[CoordinateMap, ...]] = {}
         i = j = 0
         for branch in self.owners:
-            own = []
+            own = []  # in the order of coordinates, from frame a to frame b
             for step in branch.freedom_a_to_b:
                 nq, nv = (4, 3) if isinstance(step, Ball) else (1, 1)
                 own.append(CoordinateMap(slice(i, i + nq), slice(j, j + nv)))
@@ -74,8 +74,8 @@ class RelativeCoordinates(Coordinates):
             entries[branch.body.name] = tuple(own if outward else own[::-1])
         child = {b.joint.name: b.body.name for b in self.branches if b.joint is not None}
         for mimic in self.mimics:
-            (of,) = entries[child[mimic.of]]
-            entries[child[mimic.joint]] = (CoordinateMap(of.q, of.v, mimic.ratio, mimic.offset),)
+            (led,) = entries[child[mimic.of]]
+            entries[child[mimic.joint]] = (CoordinateMap(led.q, led.v, mimic.ratio, mimic.offset),)
         return entries
 
     @cached_property
@@ -104,17 +104,14 @@ class RelativeCoordinates(Coordinates):
         )
 
     def links(self, value: Value, weld: bool = True) -> LinkTree:
-        """Return the links; unless ``weld``, with one for each body on a fixed joint.
-
-        Those of the last call, if it was the same.
-        """
-        last: dict[bool, LinkTree] = self.__dict__.setdefault("_trees", {})
-        if weld not in last or value != last[weld].value:
+        """Return the links, as `LinkTree` has them; those of the last call, if it was the same."""
+        trees: dict[bool, LinkTree] = self.__dict__.setdefault("_trees", {})
+        if weld not in trees or value != trees[weld].value:
             rotors = {
                 a.joint: value(a.rotor_inertia) * value(a.gear_ratio) ** 2 for a in self.actuators
             }
-            last[weld] = LinkTree(self.branches, self.entries, rotors, value, weld)
-        return last[weld]
+            trees[weld] = LinkTree(self.branches, self.entries, rotors, value, weld)
+        return trees[weld]
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all but expressions, which cannot be sent to other processes."""
@@ -131,10 +128,10 @@ class RelativeCoordinates(Coordinates):
         self, q: ca.SX, v: ca.SX, value: Value, displacement: ca.SX | None = None
     ) -> dict[str, Motion]:
         tree = self.links(value)
-        of_links, motions = Recursion(tree, q, displacement).motions(v), {}
+        link_motions, motions = Recursion(tree, q, displacement).motions(v), {}
         for body in self.bodies:
             k, placement = tree.placements[body.name]
-            r, A, u, w = of_links[k]
+            r, A, u, w = link_motions[k]
             arm = A @ placement.c
             motions[body.name] = Motion(r + arm, A @ placement.A, u + ca.cross(w, arm), w)
         return motions
@@ -153,20 +150,21 @@ class RelativeCoordinates(Coordinates):
             forward = (a.body, b.body) == (begin.body, end.body)
             if not forward and (a.body, b.body) != (end.body, begin.body):
                 continue
-            at_a, at_b = (begin, end) if forward else (end, begin)
-            first = np.asarray(a.axes).T @ np.asarray(at_a.axes)
-            closed = first @ np.asarray(at_b.axes).T @ np.asarray(b.axes)
-            turn = first @ axes[0].turn * (1 if forward else -1)
-            if not np.allclose([abs(turn[2]), closed[2, 2]], 1, rtol=0, atol=ALIGNED):
+            on_a, on_b = (begin, end) if forward else (end, begin)
+            to_joint = np.asarray(a.axes).T @ np.asarray(on_a.axes)
+            # Axes of b in those of a where the joint is at zero, and the axis of the joint.
+            at_zero = to_joint @ np.asarray(on_b.axes).T @ np.asarray(b.axes)
+            turn = to_joint @ axes[0].turn * (1 if forward else -1)
+            if not np.allclose([abs(turn[2]), at_zero[2, 2]], 1, rtol=0, atol=ALIGNED):
                 continue
             entry = self.entries[branch.body.name][0]
             u = entry.ratio * (q[entry.q] + displacement[entry.v]) + entry.offset
-            return float(np.arctan2(closed[1, 0], closed[0, 0])) + float(np.sign(turn[2])) * u
+            return float(np.arctan2(at_zero[1, 0], at_zero[0, 0])) + float(np.sign(turn[2])) * u
         return None
 
     def quaternions(self, q: ca.SX) -> dict[str, ca.SX]:
         tree = self.links(constant)
-        turned: list[ca.SX] = []
+        turned: list[ca.SX] = []  # Euler parameters of each link
         for link in tree.links:
             p = ca.SX(from_rotation(link.placement.A))
             if isinstance(link.step, Ball):
@@ -209,7 +207,7 @@ class RelativeCoordinates(Coordinates):
 
     @cached_property
     def _stated(self) -> tuple[Array, Array, dict[str, Motion], dict[str, float]]:
-        """The stated start, the motions of all bodies there, and by what these are off."""
+        """The stated start q, v, the motions of bodies there, and their misfits by name."""
         q, v = joint_coordinates(self.owners), ca.SX.sym("v", len(self.v_names))
         motions = self.motions(ca.SX(q), v, constant)
         rates, misfits = joint_velocities(self.bodies, motions, v)

@@ -1,7 +1,7 @@
-"""Motions of frames as seen from others, along the way that leads from one to the other in a tree.
+"""Motions of frames as seen from others, along the path in the tree from one to the other.
 
-Shorter than by world axes, where all that carries both frames would come in, and drop out only in
-numbers: across one joint they are expressions of its own coordinates.
+By world axes the links that carry both frames would be in the expressions, and cancel in numbers
+only: across one joint these are expressions of its own coordinates.
 """
 
 from __future__ import annotations
@@ -39,16 +39,17 @@ class RelativeMotions:
     def __call__(self, a: Frame, b: Frame) -> Motion:
         """Return the motion of frame b as seen from frame a, in the axes of a."""
         (ka, at_a), (kb, at_b) = (self._place(frame) for frame in (a, b))
-        up, down = self._up(ka), self._up(kb)
-        common = next(k for k in up if k in down)
-        seen = self._relate(at_a, self._between(down, common), at_b) if ka == common else None
-        if seen is not None:
-            return seen
+        from_a, from_b = self._up(ka), self._up(kb)
+        common = next(k for k in from_a if k in from_b)
+        if ka == common:  # the link of a carries b
+            return self._relate(at_a, self._between(from_b, common), at_b)
+        # Else by the motions of both in the link that carries both.
         origin = Placement(np.eye(3), ca.SX.zeros(3))
-        r, A, u, w = self._relate(origin, self._between(up, common), at_a)
-        s, B, x, y = self._relate(origin, self._between(down, common), at_b)
-        apart = s - r
-        return Motion(A.T @ apart, A.T @ B, A.T @ (x - u - ca.cross(w, apart)), A.T @ (y - w))
+        ra, A, va, wa = self._relate(origin, self._between(from_a, common), at_a)
+        rb, B, vb, wb = self._relate(origin, self._between(from_b, common), at_b)
+        apart = rb - ra
+        speed = vb - va - ca.cross(wa, apart)
+        return Motion(A.T @ apart, A.T @ B, A.T @ speed, A.T @ (wb - wa))
 
     def _place(self, frame: Frame) -> tuple[int, Placement]:
         """Return the link that a frame is on, and where."""
@@ -67,23 +68,26 @@ class RelativeMotions:
         return [self._tree.links[k] for k in chain[: chain.index(common)][::-1]]
 
     def _relate(self, begin: Placement, links: Sequence[TreeLink], end: Placement) -> Motion:
-        """Return the motion of a placement in the last link, as seen from one in a carrying one."""
-        A: ca.SX | np.ndarray = np.asarray(begin.A).T
+        """Return the motion of ``end`` in the last of the links, as seen from ``begin``.
+
+        ``begin`` is a placement in the parent of the first link.
+        """
+        A: ca.SX | np.ndarray = np.asarray(begin.A).T  # numbers up to the first freedom
         r = -ca.SX(A) @ begin.c
         v = w = ca.SX.zeros(3)
         for link in links:
             r, v = _shift(r, v, w, A, link.placement.c)
             A = _product(A, link.placement.A)
             R, slide = self._freedom(link)
-            along = ca.SX(A) @ slide
-            r, v = r + along, v + ca.cross(w, along)
+            way = ca.SX(A) @ slide
+            r, v = r + way, v + ca.cross(w, way)
             A, rates = ca.SX(A) @ R, link.rates(self._v)
             w, v = w + A @ (link.turn @ rates), v + A @ (link.slide @ rates)
         r, v = _shift(r, v, w, A, end.c)
         return Motion(r, ca.SX(_product(A, end.A)), v, w)
 
     def _freedom(self, link: TreeLink) -> tuple[ca.SX, ca.SX]:
-        """Return turn (3, 3) and slide (3,) by the freedom of a link."""
+        """Return rotation (3, 3) and slide (3,) [m] by the freedom of a link, displaced."""
         step, entry = link.step, link.coordinate
         if step is None:
             return ca.SX.eye(3), ca.SX.zeros(3)
@@ -96,7 +100,7 @@ class RelativeMotions:
 
 
 def _shift(r: ca.SX, v: ca.SX, w: ca.SX, A: ca.SX | np.ndarray, c: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """Return position and velocity of the point at c in axes A that turn with w."""
+    """Return position and velocity of the point at c in axes A, whose origin r has velocity v."""
     arm = ca.SX(A) @ c
     return r + arm, v + ca.cross(w, arm)
 

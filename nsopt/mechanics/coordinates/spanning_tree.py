@@ -1,4 +1,4 @@
-"""A spanning tree of joints: the parent of each body is a body or the ground, or it is free."""
+"""A spanning tree of joints: each body has a parent, and a joint to it unless it is free."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Branch(NamedTuple):
 
     @property
     def freedom_a_to_b(self) -> Freedom:
-        """The freedom from frame a to frame b of the joint, in the order of its coordinates."""
+        """The steps of ``freedom`` in the order from frame a to frame b, that of coordinates."""
         outward = self.joint is None or self.parent_frame is self.joint.frames[0]
         return self.freedom if outward else self.freedom[::-1]
 

@@ -8,7 +8,8 @@ coordinates: those in absolute coordinates in the null space of the joints [Bets
 would be of second order too, with the errors of inertias about joints, many times those about
 centres of mass.
 
-Differences are taken as products, not by subtraction, so that h may be zero.
+Nothing is subtracted and then divided by h, so that h may be zero: Euler parameters of turns are
+kept as (e0, h e).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class _Move(NamedTuple):
     e0: ca.SX  # Euler parameters of its turn: (e0, h e)
     e: ca.SX  # (3,) [1/s]
     w: ca.SX  # (3,) [rad/s] the constant angular velocity of that turn
-    u: ca.SX  # (3,) [m/s] way of its origin over h
+    u: ca.SX  # (3,) [m/s] displacement of its origin over h
 
 
 class SteadyMove:
@@ -67,29 +68,29 @@ class SteadyMove:
         if link.turn.is_zero():
             return _Move(up.e0, e, carried, u)
         e0, e, spin = _turn_on(link.turn, rates, h, up.e0, e)
-        # Turns about one axis add up, however large.
+        # Turns about one axis add up, however large; Euler parameters know them up to full turns.
         alike = ca.cross(carried, spin).is_zero()
         return _Move(e0, e, carried + spin if alike else _rate_of_turn(e0, e, h)[0], u)
 
 
 def _way(e0: ca.SX, e: ca.SX, c: ca.SX, h: ca.SX) -> ca.SX:
-    """Return by how much a point c (3,) of a link moves about its origin, over h."""
+    """Return the displacement by its turn of a point c (3,) [m] of a link, over h [m/s]."""
     turning = ca.cross(e, c)
     return 2 * (e0 * turning + h * ca.cross(e, turning))
 
 
 @state_once
 def _move_centre(A: ca.SX, c: ca.SX, h: ca.SX, e0: ca.SX, e: ca.SX, u: ca.SX) -> tuple[ca.SX]:
-    """Return the way of a point of a link over h, in world axes."""
+    """Return the displacement of a point c of a link over h, in world axes (3,) [m/s]."""
     return (A @ (u + _way(e0, e, c, h)),)
 
 
 @state_once
 def _carry(slide: ca.SX, rates: ca.SX, h: ca.SX, R: ca.SX, p: ca.SX, *up: ca.SX) -> Parts:
-    """Return u of a link, and e and w of its parent in its axes."""
+    """Return u of a link, and e and w of its parent ``up`` in its axes."""
     e0, e, w, u = up
-    slip = slide @ rates
-    return R.T @ (u + _way(e0, e, p + h * R @ slip, h)) + slip, R.T @ e, R.T @ w
+    along = slide @ rates
+    return R.T @ (u + _way(e0, e, p + h * R @ along, h)) + along, R.T @ e, R.T @ w
 
 
 @state_once
@@ -133,5 +134,5 @@ def body_momenta(recursion: Recursion, twists: ca.SX, h: ca.SX) -> list[Wrench]:
 def _momenta(m: ca.SX, c: ca.SX, J: ca.SX, A: ca.SX, twist: ca.SX, h: ca.SX) -> Wrench:
     """Return momentum and angular momentum of a body about the origin of its link."""
     u, w = twist[:3], twist[3:]
-    push, spin = m * A.T @ u, J @ w
+    push, spin = m * A.T @ u, J @ w  # momentum and angular momentum about its centre
     return push, spin + h / 2 * ca.cross(w, spin) + ca.cross(c, push)

@@ -21,8 +21,8 @@ def tree_reactions(
 ) -> dict[str, ca.SX]:
     """Return the reaction of each joint of a tree by name: (6,) on the body of its frame b.
 
-    Force [N] and torque [N m] about the origin of frame b, world axes; the part that drives or
-    resists the joint left out.
+    Force [N] and torque [N m] about the origin of frame b, world axes, without the part along the
+    freedoms of the joint, which drives or resists it.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def tree_reactions(
     motions : sequence of Motion
         Of the links, by `Recursion.motions`.
     wrenches : sequence of Wrench
-        On the links, by `Recursion.newton_euler`.
+        On the links, by `Recursion.newton_euler`; impulses in, impulses out.
     """
     tree = recursion.tree
     reactions = {}

@@ -11,18 +11,18 @@ from nsopt.mechanics.model.element import INSTANT
 from nsopt.mpcc import Mpcc
 
 ALPHA = BETA = 5.0
-"""Gains [1/s] on the rates and on the residuals of the ideal joints."""
+"""Baumgarte's gains [1/s] on the rates and on the residuals of the ideal joints."""
 
 EXACT, ROUGH = 1e-11, 1e-8
-"""Scaled residual at which Newton's method ends, and that from which there is no solution."""
+"""Scaled residual at which Newton's method ends, and that above which there is no solution."""
 
 
 class IndexOne(NamedTuple):
     """Accelerations, and what acts with them."""
 
     vdot: ca.SX  # (nv,)
-    mu: ca.SX  # (nc,) forces of the ideal joints
-    friction: ca.SX  # (nv,) of joints under these reactions [N, N m]
+    mu: ca.SX  # (nc,) [N, N m] forces of the ideal joints, of least norm
+    friction: ca.SX  # (nv,) [N, N m] of joints under the reactions by mu
     qdot: ca.SX  # (nq,) rates of coordinates, and of the internal states of friction
 
 
@@ -42,7 +42,7 @@ def state_index_one(
     gains: tuple[float, float],
     sizes: tuple[Any, Any],
 ) -> IndexOne:
-    """State the equations of motion with Baumgarte's stabilisation [RoM 2023, eq. 1].
+    """State the equations of motion for vdot and mu, stabilised by Baumgarte [RoM 2023, eq. 1].
 
         M vdot - F mu = applied - bias + friction(vdot, mu)
         C vdot        = -(closure_bias + 2 alpha rate + beta^2 closure)
@@ -57,37 +57,38 @@ def state_index_one(
     gains : float, float [1/s]
         alpha, beta.
     sizes : (expression of) typical force [N] and mass [kg]
+        By which unknowns and equations are scaled.
     """
     (alpha, beta), (force, mass) = gains, sizes
-    at, none = (x.t, x.q, x.p), (ca.SX.zeros(0), ca.SX.zeros(0))
+    at, no_contacts = (x.t, x.q, x.p), (ca.SX.zeros(0), ca.SX.zeros(0))
     a = mpcc.variable("acceleration", d.nv, scale=force / mass)
     mu = mpcc.variable("joint_force", len(d.closure_names), scale=force, multiplier=True)
-    known = (*x, 1, a, mu, *none)
-    C, pushes = d.closure_matrix(*at), mu
+    loads = (*x, 1, a)  # impulses over 1 s are forces
+    C, least = d.closure_matrix(*at), mu
     if d.redundant:
-        pushes = d.least_norm(*known)
+        least = d.least_norm(*loads, mu, *no_contacts)
     friction = ca.SX(d.nv, 1)
     if d.friction_joints:
-        reactions = d.reactions(*known[:-3], pushes, *none)[:, list(d.friction_joints)]
+        reactions = d.reactions(*loads, least, *no_contacts)[:, list(d.friction_joints)]
         friction = d.joint_friction(*x, INSTANT, _internal(d, x.q), reactions)
     applied = d.applied(*x) - d.bias(x.q, x.v, x.p)
     motion = d.mass(x.q, x.p) @ a - d.effort_matrix(*at) @ mu - applied - friction
     rate = C @ x.v + d.closure_drift(*at)
-    brought = d.closure_bias(*x) + 2 * alpha * rate + beta**2 * d.closure(*at)
+    stabilised = d.closure_bias(*x) + 2 * alpha * rate + beta**2 * d.closure(*at)
     mpcc.equal("acceleration", motion, scale=force)
-    joints = C @ a + brought
+    joints = C @ a + stabilised
     if d.redundant:
-        # Off closure rows contradict each other a little: what is of redundant ones alone is left.
+        # Where joints are a little open redundant rows contradict others: that part is left out.
         stresses = d.self_stresses(*at)
         joints -= stresses @ (stresses.T @ joints)
     mpcc.equal("joint_acceleration", joints, scale=force / mass, redundant=d.redundant > 0)
-    return IndexOne(a, pushes, friction, coordinate_rates(d, x))
+    return IndexOne(a, least, friction, coordinate_rates(d, x))
 
 
 def explicit_index_one(d: Dynamics, x: Instant) -> IndexOne:
-    """Return the accelerations of a mechanism without ideal joints to close, nor their friction.
+    """Return the accelerations of a mechanism without constraints or friction of joints.
 
-    By M = L D L^T, along a tree without fill-in: there is nothing to solve for.
+    By M = L D L^T, along a tree without fill-in: there are no unknowns.
     """
     M, applied = d.mass(x.q, x.p), d.applied(*x) - d.bias(x.q, x.v, x.p)
     vdot = ca.ldl_solve(applied, *ca.ldl(M))
@@ -99,8 +100,8 @@ def coordinate_rates(d: Dynamics, x: Instant) -> ca.SX:
     rates = d.rate_matrix(x.q) @ x.v
     if n := len(d.internal_names):
         h, z = ca.SX.sym("h"), _internal(d, x.q)
-        bending = ca.jacobian(d.advance_states(*x, h, z), h)
-        rates = ca.vertcat(rates[:-n], ca.substitute(bending, h, 0))
+        state_rates = ca.substitute(ca.jacobian(d.advance_states(*x, h, z), h), h, 0)
+        rates = ca.vertcat(rates[:-n], state_rates)
     return rates
 
 
@@ -159,7 +160,10 @@ def acceleration(d: Dynamics, alpha: float = ALPHA, beta: float = BETA) -> ca.Fu
 
 
 def _regular_rows(mpcc: Mpcc, d: Dynamics, x: Instant) -> ca.SX:
-    """Return the scaled equations; where some hold by others, forces along these are zero."""
+    """Return the scaled equations, with a regular Jacobian: redundant rows make forces unique.
+
+    Rows that self-stresses cancel from are filled with the forces along these, to be zero.
+    """
     rows = []
     for block in mpcc.equalities:
         row = block.expr / ca.SX(block.scale)

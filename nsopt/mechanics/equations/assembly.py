@@ -28,7 +28,7 @@ from nsopt.mechanics.model.mechanism import Mechanism
 from nsopt.parameter import Numbers, parameters_in
 
 MANY = 200
-"""Contacts from which it is told how long they take."""
+"""Contacts beyond which a warning tells how long they take."""
 
 
 def assemble(
@@ -59,8 +59,9 @@ def assemble(
     ------
     ValueError
         If two names are equal or no file can hold one, an element uses a body that is not in the
-        mechanism, two Parameters of one name differ in value, a free motion has no inertia, or a
-        planar contact is not in the plane in which its frames can move.
+        mechanism, two Parameters of one name differ in value, a free motion has no inertia, a
+        planar contact is not in the plane in which its frames can move, or drives cannot keep their
+        joint.
     TypeError
         If an ideal joint is among the elements.
     """
@@ -79,7 +80,7 @@ def assemble(
             stacklevel=2,
         )
     mechanism.check_members([*mechanism.joints, *members])
-    with interruptible(), naming(Element):
+    with interruptible(), naming(Element):  # errors name the element whose method raised them
         parameters = parameters_in((mechanism, members, gravity))
         symbolic = SymbolicMechanism(mechanism, members, gravity, tuple(parameters.values()))
         dynamics = _functions(symbolic)
@@ -110,7 +111,7 @@ def _functions(s: SymbolicMechanism) -> Dynamics:
     bias = coordinates.bias(q, v, s.state.value)
     qdot, h = ca.SX.sym("qdot", q.numel()), ca.SX.sym("h")
     twists = coordinates.twists(q, v, h, s.state.value)
-    u = ca.SX.sym("twists", twists.numel())
+    u = ca.SX.sym("twists", twists.numel())  # any, also of other q
     return Dynamics(
         mechanism=s.mechanism,
         elements=s.elements,

@@ -13,6 +13,7 @@ from nsopt.mechanics.model.element import Bore, Element, Gap
 from nsopt.mechanics.model.frame import Frame
 
 LAW = ("restitution", "friction", "viscous")
+"""The fields of `ContactLaw` that are functions of a `Dynamics`."""
 
 
 def constraint_functions(s: SymbolicMechanism) -> dict[str, Any]:
@@ -34,7 +35,7 @@ def constraint_functions(s: SymbolicMechanism) -> dict[str, Any]:
 
 
 def pose_functions(s: SymbolicMechanism) -> dict[str, Any]:
-    """Return the functions of a `Dynamics` that concern configurations, by name."""
+    """Return the functions of a `Dynamics` that concern poses and their mass matrix, by name."""
     coordinates, q, v = s.coordinates, s.q, s.v
     return {
         "mass": s.function("mass", "q p", s.mass),
@@ -114,9 +115,10 @@ def contact_functions(s: SymbolicMechanism) -> dict[str, Any]:
 
 
 def _gradients(s: SymbolicMechanism, gaps: Sequence[Gap]) -> ca.SX:
-    """Return the gradients of the gaps of a contact, (nv, ng), one by one where they are few.
+    """Return the gradients of the gaps of a contact by displacements, (nv, ng).
 
-    They are not evaluated: that takes as long for all contacts as for one.
+    Of the shorter kind: by as many passes as there are displacements, or gaps. They are still to be
+    evaluated, for all contacts at once, as that takes no longer than for one.
     """
     rows = [gap.function for gap in gaps]
     W = ca.jacobian(ca.vertcat(ca.SX(0, 1), *rows), s.displacement).T
@@ -133,7 +135,7 @@ def _with_frames(s: SymbolicMechanism) -> list[tuple[Gap, tuple[Frame, ...]]]:
 
 
 def sliding(s: SymbolicMechanism, gaps: list[tuple[Gap, tuple[Frame, ...]]]) -> ca.SX:
-    """Return by which velocity the material of body b slides on that of body a, (3, n) [m/s]."""
+    """Return the velocity at which the material of body b slides on that of a, (3, n) [m/s]."""
     columns = []
     for gap, frames in gaps:
         if gap.slip.numel():
@@ -193,12 +195,13 @@ def _bend(s: SymbolicMechanism, bore: Bore | None) -> ca.SX:
         return ca.SX(0)
     d = ca.SX.sym("d", 3)
     curvature = ca.substitute(ca.hessian(bore.function(d, bore.clearance), d)[0], d, bore.offset)
-    # In axes that do not turn with the body of the bore.
+    # Evenly in world axes, which do not turn with the body of the bore.
     rate = bore.axes.T @ s.rate(bore.axes @ bore.offset)
     return rate.T @ curvature @ rate
 
 
 def _check_bore(s: SymbolicMechanism, name: str, bore: Bore) -> None:
+    """Refuse a gap function g that is none of offset and clearance, or not g(2 d, 2 c) = 2 g."""
     d, c = ca.SX.sym("d", 3), ca.SX.sym("c")
     gap = bore.function(d, c)
     if ca.depends_on(gap, ca.vertcat(s.t, s.q, s.displacement)):
@@ -207,8 +210,8 @@ def _check_bore(s: SymbolicMechanism, name: str, bore: Bore) -> None:
             "the offset: state it of the offset, the clearance, numbers and Parameters"
         )
     function = ca.Function("gap", [d, c, s.p], [gap])
-    p, u = [x.value for x in s.parameters], np.array([0.3, -0.2, 0.1])
-    once, twice = (float(function(x * u, x, p)) for x in (1.0, 2.0))
+    p, u = [x.value for x in s.parameters], np.array([0.3, -0.2, 0.1])  # any within the bore
+    once, twice = (float(function(c * u, c, p)) for c in (1.0, 2.0))
     if not np.isclose(twice, 2 * once, rtol=1e-9, atol=0):
         raise ValueError(
             f"the gap function of the bore {name!r} is {once:g} m at an offset and a clearance, "
@@ -219,8 +222,8 @@ def _check_bore(s: SymbolicMechanism, name: str, bore: Bore) -> None:
 def _friction_functions(s: SymbolicMechanism, gaps: list[Gap]) -> dict[str, Any]:
     """Return the laws of the gaps, and the functions of their slips."""
     slip = ca.vertcat(ca.SX(0, 1), *(gap.slip for gap in gaps))
-    T, (still,) = ca.jacobian(slip, s.v).T, s.evaluate(slip)
-    drift = ca.sparsify(ca.substitute(still, s.v, ca.SX.zeros(s.v.numel())))
+    T, (evaluated,) = ca.jacobian(slip, s.v).T, s.evaluate(slip)
+    drift = ca.sparsify(ca.substitute(evaluated, s.v, ca.SX.zeros(s.v.numel())))
     return {
         "slip_matrix": s.function("slip_matrix", "t q p", T),
         "slip_drift": s.function("slip_drift", "t q p", drift),
@@ -247,6 +250,7 @@ def _columns(s: SymbolicMechanism, name: str, entries: list[ca.SX]) -> ca.Functi
 
 
 def _owners(elements: Iterable[Element], sizes: list[int]) -> tuple[str, ...]:
+    """Return the name of the element of each entry, given how many each has."""
     return tuple(e.name for e, n in zip(elements, sizes, strict=True) for _ in range(n))
 
 
@@ -259,10 +263,10 @@ def _with_internal(s: SymbolicMechanism, function: Callable[..., ca.SX]) -> Call
 
 def _poses(s: SymbolicMechanism) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
     names = [body.name for body in s.mechanism.bodies]
-    turned = s.coordinates.quaternions(s.q)
+    quaternions = s.coordinates.quaternions(s.q)
     return (
         ca.horzcat(*(s.motions[name].r for name in names)),
-        ca.horzcat(*(turned[name] for name in names)),
+        ca.horzcat(*(quaternions[name] for name in names)),
         ca.horzcat(*(s.motions[name].v for name in names)),
         ca.horzcat(*(s.motions[name].w for name in names)),
     )

@@ -30,7 +30,8 @@ class Dynamics:
     """A mechanism as functions of (t, q, v, p); p are the parameters, in the order of `parameters`.
 
     Generalized forces and impulses are dual to v. All functions are CasADi SX functions; they may
-    be called with numbers or with SX or MX expressions.
+    be called with numbers or with SX or MX expressions. Impulses are mu (nm,) of ideal joints and
+    constraints on velocities (`multiplier_names`), lam (ng,) of gaps (`contact_names`).
 
     Attributes
     ----------
@@ -41,11 +42,11 @@ class Dynamics:
         Velocities of the bodies in a steady move from q to q (+) h v, or, with -h, in one that ends
         at q (`Coordinates.twists`); v itself in absolute coordinates.
     momentum : (q, twists, h, p) -> (nv,)
-        Of bodies that leave q with these, with -h that arrive there (`Coordinates.momentum`).
+        Of bodies that leave q with twists, with -h that arrive there (`Coordinates.momentum`).
     applied, external : (t, q, v, p) -> (nv,)
-        All applied forces but those of `joint_friction`, and those that do work from outside.
+        All applied forces but those of `joint_friction`; those of them that are `Force.external`.
     scheduled : (t, q, v, p) -> (nv,)
-        `applied` but for forces by feedback.
+        `applied` without forces that are `Force.feedback`.
     rate_matrix : (q) -> N (nq, nv)
         qdot = N v.
     velocity : (q, qdot) -> v (nv,)
@@ -60,14 +61,14 @@ class Dynamics:
         d(closure)/dt = C v + closure_drift.
     effort_matrix : (t, q, p) -> F (nv, nm)
         F mu is the generalized impulse of the joints, then of constraints on velocities; (C^T, B^T)
-        but for joints that are kept by drives.
+        but for joints that are kept by drives (`Constraint.drives`).
     efforts : (t, q, p, mu) -> (nd,)
         Impulses of these drives, in the order of `drive_names`.
     closure_drift : (t, q, p) -> (nc,)
     nonholonomic_matrix, nonholonomic_drift : (t, q, p) -> B (nr, nv), (nr,)
         B v + drift are the rows of constraints on velocities.
     nonholonomic_bias : (t, q, v, p) -> (nr,)
-        B vdot + bias are their rates.
+        B vdot + nonholonomic_bias are the rates of these rows.
     alignment : (t, q, p) -> (na,)
         `Constraint.alignment` of all ideal joints, one in a right assembly.
     gap, distance, slope : (t, q, p) -> (ng,)
@@ -82,9 +83,9 @@ class Dynamics:
         C vdot + closure_bias and W^T vdot + gap_bias are the second derivatives of closure and gap.
     gap_scale, clearance : (p) -> (ng,) [m]
         `Gap.scale`, for conditioning, and `Gap.clearance`, nan where there is none.
-    sliding : (t, q, v, p) -> (3, ng + ns) [m/s]
-        Velocity of the material of body b on that of body a, along the surfaces of all contacts and
-        then of all surfaces that forces press apart.
+    sliding : (t, q, v, p) -> (3, ng + n) [m/s]
+        Velocity of the material of body b on that of body a, along the surfaces of all gaps and
+        then of the n surfaces that forces press apart.
     restitution, friction, viscous : (p) -> (ng,)
         The numbers of each gap's `ContactLaw`.
     slip_matrix : (t, q, p) -> T (nv, ns)
@@ -101,8 +102,7 @@ class Dynamics:
     bore_axes : (t, q, p) -> (3, 3 nb)
         `Bore.axes` side by side; nb is the number of `bores`.
     bore_gap : (u, p) -> gap (nb,), gradient (3, nb)
-        `Gap.function` in bores over their clearance, of eccentricities u (3, nb), and its
-        derivative by each of them.
+        `Gap.function` over the clearance, of eccentricities u (3, nb), and its gradient by each.
     kinetic, potential : (t, q, v, p) -> [J]
     resistance : (t, q, v, p, h, reactions) -> (6, nj)
         Force and torque (about the origin of frame b) by which springs, dampers and friction of
@@ -113,24 +113,24 @@ class Dynamics:
         Mean friction of the `JointFriction` elements over a step of h, from internal states z (nz,)
         at its start and reactions (6, number of elements) of the joints in `friction_joints`.
     smoothed_resistance, smoothed_friction : (arguments of these two, creep) -> (6, nj), (nv,)
-        The same with the speeds [rad/s, m/s] up to which dry friction is smoothed, one of each
-        element, in place of those of laws; zero leaves that of the law.
+        With the speeds [rad/s, m/s] up to which dry friction is smoothed, one of each element, in
+        place of those of laws; zero leaves that of the law.
     advance_states : (t, q, v, p, h, z) -> (nz,)
-        Their internal states at the end; in q they come last.
-    outputs : (t, q, v, p) -> (nr,)
+        Internal states of all forces at the end of a step; in q they come last.
+    outputs : (t, q, v, p) -> (no,)
         Values of all `Force.outputs`.
-    output_limits : (p) -> (nr,)
+    output_limits : (p) -> (no,)
         `Output.most` of each.
     freedoms : (t, q, v, p) -> (nf,) [rad, m], (nf,) [rad/s, m/s]
         Angles, in (-pi, pi], and lengths of ideal joints that slide along axes of frame a or turn
         about its z, and their rates.
-    pressed : (t, q, v, p) -> distance (ns,) [m], point (3, ns) [m], offset (3, ns) [m],
-            force (3, ns) [N], moment (3, ns) [N m]
-        Of the surfaces that forces press apart (`Force.pressed`): offsets are those of `Bore`;
-        forces act on the body of the last frame, moments are about its origin; world axes.
-    pressed_loss : (t, q, v, p, mean) -> (ns,) [W]
-        Dissipated at each of them by forces at v, on the velocity ``mean``.
-    pressed_scale, pressed_clearance : (p) -> (ns,) [m]
+    pressed : (t, q, v, p) -> distance (n,) [m], point (3, n) [m], offset (3, n) [m],
+            force (3, n) [N], moment (3, n) [N m]
+        Of these surfaces (`Force.pressed`): offsets as of `Bore`; forces act on the body of the
+        last frame, moments are about its origin; world axes.
+    pressed_loss : (t, q, v, p, mean) -> (n,) [W]
+        Power dissipated at each of them by forces at v on the velocities ``mean`` (nv,).
+    pressed_scale, pressed_clearance : (p) -> (n,) [m]
         As `gap_scale` and `clearance`.
     reactions : (t, q, v, p, h, change, mu, lam, slip_impulse) -> (6, nj)
         Force and torque (about the origin of frame b) of each joint on the body of its frame b,
@@ -262,15 +262,15 @@ class Dynamics:
     def inertia_rate(self) -> ca.Function:
         """(q, v, p) -> (dM/dt) v, (nv,), in fewer operations than by M."""
         q, v, _, p = self.inertial.sx_in()
-        rate = ca.jtimes(self.inertial(q, 0, v, p), q, self.rate_matrix(q) @ v)
+        rate = ca.jtimes(self.inertial(q, 0, v, p), q, self.rate_matrix(q) @ v)  # of M(q) v
         return ca.Function("inertia_rate", [q, v, p], [ca.densify(rate)])
 
     @cached_property
     def redundant(self) -> int:
-        """Number of rows of the ideal joints that the others imply, as in over-constrained loops.
+        """Number of rows of the ideal joints that others imply, as in over-constrained loops.
 
-        Of the stated start; elsewhere there may be less. Where that is open and does not tell, as
-        many as let a loop move with one freedom.
+        Of the stated start; elsewhere there may be less. A start whose joints are open does not
+        tell: then as many as leave the mechanism one freedom.
         """
         q, p = self.stated_start(refuse=False)[0], self.values()
         C, closure = (np.asarray(f(0.0, q, p)) for f in (self.closure_matrix, self.closure))
@@ -291,14 +291,14 @@ class Dynamics:
 
     @property
     def least_norm_passes(self) -> int:
-        """In how many passes these are found: friction makes reactions nonlinear in mu."""
+        """In how many passes `least_norm` is found: friction makes reactions nonlinear in mu."""
         cut = {joint.name for joint in self.constraints}
         rubbing = any(self.joint_names[k] in cut for k in self.friction_joints)
         return PASSES if rubbing and self.tree_joints else 1
 
     @property
     def latches(self) -> tuple[str, ...]:
-        """The internal states that are set at once when something happens, not by dynamics."""
+        """The internal states that are set at once by an event, as is the speed of an impact."""
         smooth = {e.name for e in self.elements if isinstance(e, JointFriction)}
         return tuple(x for x in self.internal_names if x.rpartition(".")[0] not in smooth)
 
@@ -309,7 +309,7 @@ class Dynamics:
 
     @property
     def working_rows(self) -> list[int]:
-        """The multipliers that do work: of rows that move with time or are kept by drives."""
+        """The entries of mu that do work: of rows that move with time or are kept by drives."""
         n = len(self.closure_names)
         rolling = {n + k for k in self.nonholonomic_drift.sparsity_out(0).row()}
         driven = {int(k) for k in np.flatnonzero(np.asarray(self.driven))}
@@ -333,12 +333,12 @@ class Dynamics:
         return ca.sparsify(ca.DM([float(name in driven) for name in names]))
 
     def multiplier_drift(self, t: Any, q: Any, p: Any) -> Any:
-        """Return the rates at v = 0 of what multipliers keep, (nm,)."""
+        """Return the rates (nm,) of the rows that mu keeps, at v = 0: as they move with time."""
         return ca.vertcat(self.closure_drift(t, q, p), self.nonholonomic_drift(t, q, p))
 
     @cached_property
     def tree_joints(self) -> tuple[int, ...]:
-        """The joints that carry coordinates, in place of constraints."""
+        """The indices of the ideal joints that have coordinates and are no constraints."""
         cut = {joint.name for joint in self.constraints}
         ideal = [joint.name for joint in self.mechanism.joints]
         return tuple(k for k, name in enumerate(ideal) if name not in cut)
@@ -381,9 +381,9 @@ class Dynamics:
         mechanism, elements, gravity = substitute(
             (self.mechanism, self.elements, self.gravity), numbers
         )
-        kind = "relative" if self.mechanism.is_relative else "absolute"  # whatever masses are
-        kept = mechanism.coordinates or kind
-        return replace(mechanism, coordinates=kept), elements, gravity
+        kind = "relative" if self.mechanism.is_relative else "absolute"  # whatever new masses are
+        mechanism = replace(mechanism, coordinates=mechanism.coordinates or kind)
+        return mechanism, elements, gravity
 
     def stated_start(
         self, numbers: Mapping[str, float] | None = None, refuse: bool = True

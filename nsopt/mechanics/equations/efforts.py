@@ -1,4 +1,4 @@
-"""Impulses of ideal joints, those among them that drives of joints give."""
+"""Impulses that keep ideal joints, and those of them that drives give (`Constraint.drives`)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from nsopt.mechanics.model.element import Constraint, RateConstraint
 from nsopt.mechanics.model.frame import Frame
 
 SOMEWHERE = 0.3
-"""Displacement [m, rad] to where ranks are those of most postures."""
+"""Largest entry of a random displacement [m, rad] to where ranks are those of most postures."""
 
 UNIT = 1e-9
-"""Below that an entry of a direction is round-off."""
+"""Up to which an entry of a direction, which has entries of about one, is round-off."""
 
 
 class Kept(NamedTuple):
@@ -26,13 +26,13 @@ class Kept(NamedTuple):
 
     joint: Constraint
     mu: ca.SX  # (rows,) its multipliers
-    residual: ca.SX  # (rows,)
-    rates: ca.SX  # (drives,) of the freedoms that are driven
-    efforts: ca.SX  # (drives,) of their drives, under mu
+    residual: ca.SX  # (rows,) [m, or 1]
+    rates: ca.SX  # (drives,) [rad/s, m/s] of the freedoms that are driven; none without drives
+    efforts: ca.SX  # (drives,) of these drives; mu itself without drives, or as many as rows
 
     @property
     def frames(self) -> tuple[Frame, ...]:
-        """The frames that these act on."""
+        """The frames that the forces which keep it act on."""
         drives = self.joint.drives
         return tuple(x for drive in drives for x in (drive.a, drive.b)) or self.joint.frames
 
@@ -81,8 +81,7 @@ def effort_functions(s: SymbolicMechanism) -> dict[str, Any]:
         if not kept.joint.drives:
             columns.append(s.gradient(kept.residual).T)
             continue
-        push = ca.jacobian(kept.efforts, kept.mu)
-        columns.append(_directions(s, kept.rates) @ push)
+        columns.append(_directions(s, kept.rates) @ ca.jacobian(kept.efforts, kept.mu))
         efforts.append(kept.efforts)
         drives = kept.joint.drives
         names += [
@@ -124,13 +123,14 @@ def check_efforts(d: Dynamics) -> None:
     matrices = (d.closure_matrix, d.nonholonomic_matrix, d.effort_matrix)
     C, B, F = (np.asarray(f(*at)) for f in matrices)
     J = np.vstack([C.reshape(-1, d.nv), B.reshape(-1, d.nv)])
-    # Mobility of all that is kept by unit efforts, as that by unit forces of guides.
-    mobile = J @ np.linalg.pinv(np.asarray(d.mass(*at[1:])), hermitian=True)
+    # Accelerations of what is kept, by generalized forces. Drives must reach as many of them as
+    # forces J^T of the constraints themselves would.
+    response = J @ np.linalg.pinv(np.asarray(d.mass(*at[1:])), hermitian=True)
 
     def too_weak(driven: list[str]) -> bool:
-        """Return whether drives of some joints, guides at all others, do not keep everything."""
-        with_guides = np.where(np.isin(d.multiplier_names, driven), F, J.T)
-        return rank(mobile @ with_guides) < rank(mobile @ J.T)
+        """Return whether drives of some joints, constraint forces of others, keep less."""
+        with_drives = np.where(np.isin(d.multiplier_names, driven), F, J.T)
+        return rank(response @ with_drives) < rank(response @ J.T)
 
     driven = [joint.name for joint in d.constraints if joint.drives]
     if not too_weak(driven):

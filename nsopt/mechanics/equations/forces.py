@@ -23,17 +23,17 @@ class ForceFunctions:
         """Return all of them by name, given the kinetic energy."""
         s, m = self._symbolic.state, self._symbolic
         g = s.value(m.gravity)
-        weight = ca.SX(0)
+        of_gravity = ca.SX(0)  # potential [J]
         for body in m.mechanism.bodies:
-            weight -= s.value(body.mass) * ca.dot(g, m.motions[body.name].r)
-        applied, external, energy = -m.gradient(weight).T, ca.SX.zeros(m.v.numel()), weight
-        controlled = ca.SX.zeros(m.v.numel())
+            of_gravity -= s.value(body.mass) * ca.dot(g, m.motions[body.name].r)
+        applied, energy = -m.gradient(of_gravity).T, of_gravity
+        external, controlled = ca.SX.zeros(m.v.numel()), ca.SX.zeros(m.v.numel())
         for force, work in m.forces:
             loads = self._generalize(work.velocities)
             applied += loads
             external += loads if force.external else 0
             controlled += loads if force.feedback else 0
-            for potential, sign in work.displacements:
+            for potential, sign in work.displacements:  # -1, as `VirtualWork.from_forces` has it
                 applied += sign * m.gradient(potential).T
                 energy -= sign * potential
         return {

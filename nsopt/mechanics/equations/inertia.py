@@ -10,7 +10,7 @@ from nsopt.algebra import find_parts, null_space
 Array = NDArray[np.float64]
 
 MASSLESS = 1e-12
-"""Eigenvalues of a mass matrix with ones on its diagonal that count as zero."""
+"""Eigenvalues, of a mass matrix scaled to ones on its diagonal, below which they count as zero."""
 
 
 def massless_motion(M: Array, C: Array) -> Array | None:
@@ -25,13 +25,13 @@ def massless_motion(M: Array, C: Array) -> Array | None:
     """
     # Scaled by its diagonal, so that a light body beside a heavy one is no massless body.
     size = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
-    scaled, found = M / np.outer(size, size), [np.zeros((len(M), 0))]
-    for own in find_parts(scaled != 0):  # bodies of their own, in absolute coordinates
-        values, vectors = np.linalg.eigh(scaled[np.ix_(own, own)])
-        moving = np.zeros((len(M), int(np.sum(values < MASSLESS))))
-        moving[own] = (vectors / size[own, None])[:, values < MASSLESS]
-        found.append(moving)
-    massless = np.hstack(found)
+    scaled, motions = M / np.outer(size, size), [np.zeros((len(M), 0))]
+    for part in find_parts(scaled != 0):  # uncoupled ones apart, as bodies in absolute coordinates
+        values, vectors = np.linalg.eigh(scaled[np.ix_(part, part)])
+        motion = np.zeros((len(M), int(np.sum(values < MASSLESS))))
+        motion[part] = (vectors / size[part, None])[:, values < MASSLESS]
+        motions.append(motion)
+    massless = np.hstack(motions)
     free = massless @ null_space(C @ massless)
     return free[:, 0] if free.shape[1] else None
 

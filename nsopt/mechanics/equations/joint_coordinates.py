@@ -39,6 +39,7 @@ def joint_coordinate_functions(s: SymbolicMechanism) -> dict[str, Any]:
 
 
 def _axes(joint: Constraint) -> list[Axis]:
+    """Return the freedoms of a joint that has slides and at most one turn, about z of frame a."""
     freedom = joint.freedom() or ()
     axes = [axis for axis in freedom if isinstance(axis, Axis)]
     turning = [axis for axis in axes if any(axis.turn)]
@@ -48,6 +49,7 @@ def _axes(joint: Constraint) -> list[Axis]:
 
 
 def _coordinate(s: SymbolicMechanism, joint: Constraint, axis: Axis) -> tuple[ca.SX, ca.SX]:
+    """Return an angle [rad] or length [m] and its rate, from the motions of both frames."""
     a, b = (s.state.motion(frame) for frame in joint.frames)
     if any(axis.turn):
         x = b.A[:, 0]

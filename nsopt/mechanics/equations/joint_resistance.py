@@ -8,7 +8,7 @@ from nsopt.mechanics.equations.dynamics import Dynamics
 from nsopt.mechanics.model.element import INSTANT
 
 TINY = 1e-9
-"""Force [N] or torque [N m] that does not count, where a norm has no derivative."""
+"""Force [N] or torque [N m] added in squares, so that norms have a derivative at zero."""
 
 
 def joint_resistance(d: Dynamics, joint: str) -> ca.Function:
@@ -31,9 +31,8 @@ def joint_resistance(d: Dynamics, joint: str) -> ca.Function:
 
     Notes
     -----
-    ``mu`` (nm,), ``lam`` (ng,) and ``slip`` (ns,) are forces of joints and contacts, impulses over
-    time;
-    ``vdot`` (nv,) is the acceleration, from which reactions in a tree of coordinates follow.
+    ``mu`` (nm,), ``lam`` (ng,) and ``slip`` (ns,) are forces of joints and contacts and of their
+    friction; ``vdot`` (nv,) is the acceleration, from which reactions of joints in a tree follow.
     """
     if joint not in d.joint_names:
         raise ValueError(f"no joint {joint!r}: one of {', '.join(d.joint_names) or 'none'}")

@@ -7,8 +7,9 @@ import casadi as ca
 from nsopt.algebra import left_null_vectors
 
 PASSES = 3
-"""Where joints rub that are constraints: their friction, known from the pass before, is a load on
-the joints of the tree. Each pass gains as much as friction is less than its load."""
+"""Where joints that are constraints have friction, which depends on their reactions and loads the
+joints of the tree: it is taken from the pass before. Errors shrink by mu, the coefficient, a pass.
+"""
 
 
 def self_stresses(closure_matrix: ca.Function, count: int) -> ca.Function:
@@ -43,9 +44,9 @@ def least_norm_impulses(
     names, symbols = reactions.name_in(), _symbols(reactions)
     t, q, p, mu = (symbols[name] for name in ("t", "q", "p", "mu"))
     U = stresses(t, q, p)
-    U = ca.vertcat(U, ca.SX(mu.numel() - U.size1(), U.size2()))  # none of velocities
+    U = ca.vertcat(U, ca.SX(mu.numel() - U.size1(), U.size2()))  # constraints on v have none
     R = transmission(reactions, internal)(*symbols.values()) @ U
-    # Where there are fewer stresses some columns are zero, and so are their parts.
+    # Ones on the diagonal for columns of U that are zero, so that S is regular.
     S = R.T @ R + ca.diag(1 - ca.sum1(U**2).T)
     for _ in range(passes):
         wrenches = ca.vec(reactions(*(symbols | {"mu": mu}).values()))
@@ -54,10 +55,10 @@ def least_norm_impulses(
 
 
 def transmission(reactions: ca.Function, internal: int) -> ca.Function:
-    """Return (arguments of `Dynamics.reactions`) -> d(wrenches)/d(mu) at given loads, (6 nj, nm).
+    """Return (arguments of `Dynamics.reactions`) -> d(reactions)/d(mu) (6 nj, nm).
 
-    Friction, a load that depends on reactions, is left out: at rest, with bristles unbent, nothing
-    rubs.
+    Without that of friction, a load that depends on reactions: taken at rest and at zero internal
+    states, where nothing rubs.
     """
     at = _symbols(reactions)
     mu, q = at["mu"], at["q"]

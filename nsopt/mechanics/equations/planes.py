@@ -12,14 +12,14 @@ from nsopt.mechanics.equations.symbolic import SymbolicMechanism
 from nsopt.mechanics.model.element import Contact
 
 TILT = 1e-6
-"""Sine of the angle by which an axis may lean from the normal of the plane."""
+"""Sine of the angle by which an axis may lean from the normal; also what counts as no turning."""
 
 
 def check_planes(s: SymbolicMechanism, dynamics: Dynamics) -> None:
     """Refuse planar contacts whose axis is not normal to the plane of their motion.
 
-    The ideal joints, at the stated start, must leave one direction in which frame b turns against
-    frame a; with more, or with none, there is no plane to compare with.
+    Where the ideal joints, at the stated start, leave frame b one axis about which it turns against
+    frame a, that is the normal. Where they leave more, or none, nothing is checked.
 
     Raises
     ------
@@ -43,14 +43,14 @@ def check_planes(s: SymbolicMechanism, dynamics: Dynamics) -> None:
 def _normal(
     s: SymbolicMechanism, dynamics: Dynamics, contact: Contact
 ) -> NDArray[np.float64] | None:
-    """Return the only direction of turning, (3,) in axes of frame a; None if it is not one."""
+    """Return the only axis of turning, (3,) in axes of frame a; None if there is not just one."""
     a, b = (s.state.motion(frame) for frame in contact.frames)
     turning = ca.jacobian(a.A.T @ (b.w - a.w), s.v)
     p, (q, _) = dynamics.values(), dynamics.stated_start(refuse=False)
-    W = np.asarray(s.function("turning", "t q p", turning)(0.0, q, p))
+    W = np.asarray(s.function("turning", "t q p", turning)(0.0, q, p))  # (3, nv)
     C = np.asarray(dynamics.closure_matrix(0.0, q, p))
-    turns, sizes, _ = np.linalg.svd(W @ null_space(C.reshape(-1, dynamics.nv)))
+    axes, sizes, _ = np.linalg.svd(W @ null_space(C.reshape(-1, dynamics.nv)))
     if sizes.size == 0 or sizes[0] < TILT or (sizes.size > 1 and sizes[1] > TILT * sizes[0]):
         return None
-    normal: NDArray[np.float64] = turns[:, 0]
+    normal: NDArray[np.float64] = axes[:, 0]
     return normal

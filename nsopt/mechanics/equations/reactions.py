@@ -1,4 +1,4 @@
-"""Reactions of joints: of cut joints and contacts from impulses, in a tree by recursion."""
+"""Reactions of joints: of constraints and contacts from their impulses, in a tree by recursion."""
 
 from __future__ import annotations
 
@@ -17,7 +17,13 @@ from nsopt.mechanics.model.frame import Frame
 
 
 class ReactionFunction:
-    """Builds `Dynamics.reactions`."""
+    """Builds `Dynamics.reactions`.
+
+    Attributes
+    ----------
+    h, change, mu, lam, slip : SX
+        Symbols of its arguments, ``slip`` of ``slip_impulse``.
+    """
 
     def __init__(self, symbols: SymbolicMechanism) -> None:
         self._symbolic = symbols
@@ -76,7 +82,7 @@ class ReactionFunction:
         )
 
     def _on_frame_b(self, joint: Element) -> ca.SX:
-        """Return the wrench of a cut joint or contact on its frame b, zero if others act for it."""
+        """Return the wrench of a constraint or contact on its frame b, zero if drives keep it."""
         frames, work = self._joints[joint.name]
         frame = joint.frames[-1]
         return self._symbolic.wrench(frame, work) if frame in frames else ca.SX.zeros(6)
@@ -91,6 +97,7 @@ class ReactionFunction:
         recursion = Recursion(tree, s.q)
         motions = recursion.motions(s.v)
         loads = {k: self._on_link(tree, k, motions[k].A) for k in range(len(tree.links))}
+        # What changes v takes impulses, motion at v and weight take forces over h.
         _, impulses = recursion.newton_euler(still, self.change, ca.SX.zeros(3), loads)
         _, forces = recursion.newton_euler(s.v, still, value(s.gravity))
         wrenches = [
@@ -100,7 +107,7 @@ class ReactionFunction:
         return tree_reactions(s.coordinates.branches, recursion, motions, wrenches)
 
     def _on_link(self, tree: LinkTree, k: int, A: ca.SX) -> Wrench:
-        """Return the impulses on a link but for weight and joints of the tree."""
+        """Return the impulses on link k, with axes A, of all but weight and joints of the tree."""
         s, f, n = self._symbolic, ca.SX.zeros(3), ca.SX.zeros(3)
         for body, placement in tree.links[k].bodies.values():
             frame = Frame(body)
@@ -121,6 +128,7 @@ def _acts_on(frames: Iterable[Frame], body: object) -> bool:
 
 
 def _ends(sizes: list[int]) -> list[int]:
+    """Return where parts of these sizes begin and end, from 0 on."""
     ends = [0]
     for size in sizes:
         ends.append(ends[-1] + size)

@@ -1,4 +1,4 @@
-"""Functions of a mechanism that are stated once for equal arguments."""
+"""Functions of a mechanism whose expressions are made once for equal arguments."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class _Recalling(ca.Function):
 
 def _are_equal(a: ca.SX, b: ca.SX) -> bool:
     """Tell whether expressions are of the same operations on the same operands."""
-    return a.shape == b.shape and bool(ca.is_equal(a, b, 1))
+    return a.shape == b.shape and bool(ca.is_equal(a, b, 1))  # 1: looks one operation deep
 
 
 def recall_calls(dynamics: Dynamics) -> Dynamics:
-    """Return a mechanism whose functions recall how they were called with expressions.
+    """Return the same dynamics, with functions that recall their calls with expressions.
 
-    For what calls them again and again at the same place, as the parts of a step and its checks:
-    what follows from their results is then one expression too, and is looked at once.
+    For what calls them again and again at the same state, as the parts of a step and its checks:
+    they get the same expressions, which are then differentiated and compiled once.
     """
     functions = {x.name: getattr(dynamics, x.name) for x in fields(dynamics)}
     functions = {name: _Recalling(f) for name, f in functions.items() if isinstance(f, ca.Function)}

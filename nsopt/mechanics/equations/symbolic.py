@@ -28,17 +28,31 @@ from nsopt.parameter import Numbers, Parameter
 class VirtualWork(NamedTuple):
     """Forces, each paired with the displacement or the velocity on which it does work."""
 
-    displacements: tuple[tuple[ca.SX, ca.SX], ...] = ()
-    velocities: tuple[tuple[ca.SX, ca.SX], ...] = ()
+    displacements: tuple[tuple[ca.SX, ca.SX], ...] = ()  # (x, f): of virtual work f . dx
+    velocities: tuple[tuple[ca.SX, ca.SX], ...] = ()  # (u, f): of virtual power f . du
 
     @classmethod
     def from_forces(cls, energy: ca.SX, loads: list[Load]) -> VirtualWork:
-        """Return the virtual work of loads, and of a potential: that of -1 on the energy."""
+        """Return the virtual work of loads, and of a potential: -1 times the change of energy."""
         return cls(((energy, ca.SX(-1)),), tuple((x.velocity, x.force) for x in loads))
 
 
 class SymbolicMechanism:
-    """A mechanism and its elements in symbols of time, coordinates, velocities and parameters."""
+    """A mechanism and its elements in symbols of time, coordinates, velocities and parameters.
+
+    Attributes
+    ----------
+    t, q, v, p : SX scalar, (nq,), (nv,), (np,)
+    displacement : SX (nv,)
+        A virtual displacement of q, zero in values: generalized forces are derivatives by it.
+    twists, rates : mapping of body name to SX (6,)
+        Virtual displacements and velocities of each body, translation first, and of the ground,
+        None; zero in values: wrenches on bodies are derivatives by them.
+    state : State
+        With all these virtual motions added.
+    N : SX (nq, nv)
+        qdot = N v; rows of internal states are zero.
+    """
 
     def __init__(
         self,
@@ -63,26 +77,24 @@ class SymbolicMechanism:
         self.v = ca.SX.sym("v", len(self.coordinates.v_names))
         self.p = ca.SX.sym("p", len(parameters))
         symbols = {parameter.name: self.p[i] for i, parameter in enumerate(parameters)}
-        # Generalized forces (dual to v) are derivatives by a virtual displacement, whose value is
-        # zero: shorter code than derivatives by q times the rate matrix.
+        # Derivatives by a displacement are shorter code than those by q times the rate matrix.
         self.displacement = ca.SX.sym("displacement", self.v.numel())
         value = State(self.t, {}, symbols).value
         self.motions = self.coordinates.motions(self.q, self.v, value, self.displacement)
-        # Wrenches on a body are derivatives by a virtual displacement and velocity of that body.
-        owners = [None, *(body.name for body in mechanism.bodies)]  # None: the ground
+        owners = [None, *(body.name for body in mechanism.bodies)]
         self.twists = {owner: ca.SX.sym(f"twist_{k}", 6) for k, owner in enumerate(owners)}
         self.rates = {owner: ca.SX.sym(f"rate_{k}", 6) for k, owner in enumerate(owners)}
         virtual = ca.vertcat(self.displacement, *self.twists.values(), *self.rates.values())
         self._undisplaced = [virtual], [ca.SX.zeros(virtual.numel())]
-        short = self.coordinates.between(self.q, self.v, value, self.displacement)
-        seen = None if short is None else self._displace(short)
+        between = self.coordinates.between(self.q, self.v, value, self.displacement)
+        displaced = None if between is None else self._displace(between)
         self.state = State(
-            self.t, self._displace_motions(), symbols, seen, self._find_counted_angle
+            self.t, self._displace_motions(), symbols, displaced, self._find_counted_angle
         )
         z = self.q[self.n_joint_coordinates :]
         self.state.internal |= {e.name: z[self.states_of(e)] for e in self.stateful}
-        rates = self.coordinates.rate_matrix(self.q)
-        self.N = ca.vertcat(rates, ca.SX(len(self.internal_names), self.v.numel()))
+        rate_matrix = self.coordinates.rate_matrix(self.q)
+        self.N = ca.vertcat(rate_matrix, ca.SX(len(self.internal_names), self.v.numel()))
         # What changes along the motion at constant v, and its rates.
         self._along_motion = ca.vertcat(self.t, self.q), ca.vertcat(1, self.N @ self.v)
 
@@ -100,12 +112,12 @@ class SymbolicMechanism:
         return motions
 
     def _displace(
-        self, short: Callable[[Frame, Frame], Motion]
+        self, between: Callable[[Frame, Frame], Motion]
     ) -> Callable[[Frame, Frame], Motion]:
-        """Return ``short`` with the virtual motions of both bodies added, to first order."""
+        """Return ``between`` with the virtual motions of both bodies added, to first order."""
 
         def see(a: Frame, b: Frame) -> Motion:
-            r, A, v, w = short(a, b)
+            r, A, v, w = between(a, b)
             (ra, turn_a, va, wa), (rb, turn_b, vb, wb) = (self._virtual(frame) for frame in (a, b))
             axes = self.motions[a.body.name].A @ ca.SX(a.axes) if a.body else ca.SX(a.axes)
             turned = ca.skew(axes.T @ (turn_b - turn_a))
@@ -126,8 +138,8 @@ class SymbolicMechanism:
         if owner is not None:
             arm = self.motions[owner].A @ arm
         twist, rate = self.twists[owner], self.rates[owner]
-        d, u = (x[:3] + ca.cross(x[3:], arm) for x in (twist, rate))
-        return d, twist[3:], u, rate[3:]
+        displacement, velocity = (x[:3] + ca.cross(x[3:], arm) for x in (twist, rate))
+        return displacement, twist[3:], velocity, rate[3:]
 
     def function(self, name: str, arguments: str, *outputs: ca.SX) -> ca.Function:
         """Return a function of some of t, q, v, p, as listed in ``arguments``, such as "t q p"."""
@@ -143,7 +155,7 @@ class SymbolicMechanism:
     def evaluate(self, *expressions: ca.SX) -> list[ca.SX]:
         """Return expressions at zero virtual displacement, with the values of `State.frozen`."""
         values: list[ca.SX] = list(expressions)
-        for symbols, value in reversed(self.state.frozen_values):
+        for symbols, value in reversed(self.state.frozen_values):  # values may hold earlier symbols
             values = ca.substitute(values, [symbols], [value])
         return ca.substitute(values, *self._undisplaced)
 
@@ -159,7 +171,7 @@ class SymbolicMechanism:
         return ca.vertcat(wrench[:3], wrench[3:] - ca.cross(arm, wrench[:3]))
 
     def gradient(self, expression: ca.SX) -> ca.SX:
-        """Return d(expression)/dq N, shape (rows, nv)."""
+        """Return d(expression)/dq N, the derivative by virtual displacements, (rows, nv)."""
         return self.evaluate(ca.jacobian(expression, self.displacement))[0]
 
     def rate(self, expression: ca.SX) -> ca.SX:
@@ -167,12 +179,12 @@ class SymbolicMechanism:
         return ca.jtimes(expression, *self._along_motion)
 
     def friction_elements(self) -> Iterator[tuple[JointFriction, Element | None, slice]]:
-        """Yield each joint friction, its joint if any, and the slice of its internal states."""
+        """Yield each joint friction, its joint if any, and the slice of its states among all."""
         for element in self.joint_friction:
             yield element, resisted_joint(element, self.joints()), self.states_of(element)
 
     def states_of(self, force: Force) -> slice:
-        """Return the slice of the internal states of a force."""
+        """Return the slice of the internal states of a force, among those of all forces."""
         before = self.stateful.index(force) if force.states else 0
         begin = sum(len(e.states) for e in self.stateful[:before])
         return slice(begin, begin + len(force.states))

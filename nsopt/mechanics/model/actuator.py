@@ -22,7 +22,7 @@ class Actuator:
     joint : str
         Name of a joint of one freedom.
     lower, upper : float [rad] or [m]
-        Range of motion.
+        Range of the coordinate.
     velocity, effort : float [rad/s] or [m/s], [N m] or [N]
         Largest speed and force, in either direction.
     damping : float or Parameter [N m s/rad] or [N s/m]
@@ -73,7 +73,7 @@ class Mimic:
     Parameters
     ----------
     joint, of : str
-        Names of two joints of one freedom; the second is free.
+        Names of the joint that follows and of the other, which follows none; each of one freedom.
     ratio, offset : float
         The offset in [rad] or [m].
 

@@ -36,7 +36,7 @@ class Body:
     point_mass : bool
         A particle: three coordinates, no orientation, no inertia.
     physical : bool
-        False lets an inertia pass that no body can have, as files of robots often state.
+        False accepts an inertia that no body can have, as files of robots often state.
     outline : sequence of (n, 3) [m]
         Polylines in body axes, for pictures alone, such as `link_outline` and `box_outline` return.
         By default pictures show lines from the centre of mass to the joints.
@@ -46,7 +46,7 @@ class Body:
     ValueError
         If a number is not finite, the mass is negative, or the inertia is not that of a body
         (positive semidefinite, each principal moment at most the sum of the other two), or an
-        outline is none.
+        outline is no polyline.
 
     Notes
     -----
@@ -130,8 +130,8 @@ class Body:
             )
 
     def _check_point_mass(self, of_body: str) -> None:
-        unturned = {"inertia": 0.0, "angular_velocity": 0.0, "orientation": (1.0, 0.0, 0.0, 0.0)}
-        for name, value in unturned.items():
+        defaults = {"inertia": 0.0, "angular_velocity": 0.0, "orientation": (1.0, 0.0, 0.0, 0.0)}
+        for name, value in defaults.items():
             if np.any(number(getattr(self, name)) != np.asarray(value)):
                 raise ValueError(f"{name} {of_body} must be left out: a point mass does not turn")
 

@@ -32,7 +32,7 @@ class Outline(NamedTuple):
 
 
 class Element(ABC):
-    """A named thing that acts between frames."""
+    """What acts between frames: a joint, a contact, a force, a constraint on velocities."""
 
     name: str
 
@@ -88,7 +88,7 @@ class Constraint(Element):
     """Freedoms whose drives keep it; none where it pushes the bodies of its frames itself.
 
     As many as its rows, whose multipliers are then their efforts; or, in coordinates of joints,
-    more, all of them in the tree, with the efforts that its own forces come to on them.
+    more, all of them in the tree: efforts are then the generalized forces of its multipliers.
     """
 
     @abstractmethod
@@ -131,7 +131,7 @@ class Contact(Element):
     """A unilateral constraint or a set of them: distances that stay at or above zero."""
 
     in_plane: ClassVar[bool] = False
-    """Whether z of frame a must be normal to the plane in which other joints let frame b move."""
+    """Whether it is planar: joints then let frame b move in the xy plane of frame a alone."""
 
     @abstractmethod
     def gaps(self, s: State) -> list["Gap"]:
@@ -185,9 +185,9 @@ class Force(Element):
         return ()
 
     def advance_states(self, s: State, h: ca.SX, z: ca.SX) -> ca.SX:
-        """Return the internal states (nz,) after a step of h from the state ``s`` and z (nz,).
+        """Return the internal states (nz,) after a step of h [s] from the state ``s`` and z (nz,).
 
-        Its velocities are those on the way.
+        Velocities of ``s`` are means over the step.
         """
         del s, h
         return z
@@ -257,7 +257,7 @@ class Pressed(NamedTuple):
 
     gap: Gap  # less than zero where they are pressed into each other
     force: ca.SX  # (3,) [N] on the body of the force's last frame, friction included
-    losing: list["Load"]  # those of its loads that dissipate
+    losing: list["Load"]  # the loads of the force by which these surfaces dissipate
 
 
 class Load(NamedTuple):
@@ -273,7 +273,7 @@ class Output(NamedTuple):
     name: str
     value: ca.SX  # scalar
     unit: str
-    most: ca.SX = ca.SX(np.inf)  # of numbers and parameters alone; a start beyond it is warned of
+    most: ca.SX = ca.SX(np.inf)  # that its law is made for; of numbers and parameters alone
 
 
 TimeFunction = Callable[[ca.SX], Any]
@@ -351,7 +351,7 @@ class FrictionStep(NamedTuple):
 class JointFriction(ResistingPair):
     """Friction in a joint that depends on its reaction, or on internal states of its own.
 
-    It is a mean over a step at one velocity, so that states that settle within it are exact.
+    It is a mean over a step at constant velocity, exact also for states that settle within it.
     """
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""The freedom of a joint: screws of one freedom, one after another, or all rotations."""
+"""The freedom of a joint: slides, turns and screws, one after another, or all rotations."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class Axis:
     Attributes
     ----------
     name, rate : str
-        Of coordinate and velocity, behind the name of the joint.
+        Names of coordinate and velocity, as in ``joint.name``.
     turn : (3,)
         `X`, `Y` or `Z` of the joint's frame; zero for a slide.
     slide : (3,)
-        `X`, `Y` or `Z`; zero for what turns.
+        `X`, `Y` or `Z`; zero for a turn or a screw.
     pitch : float or Parameter [m]
-        Advance per turn along ``turn``.
+        Advance per turn along ``turn``; a screw has one.
     sign : float
-        -1 for the way back, from frame b to frame a.
+        1 from frame a to frame b, -1 from b to a.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Axis:
     sign: float = 1.0
 
     def rotation(self, q: ca.SX) -> ca.SX:
-        """Return the rotation by q, (3, 3)."""
+        """Return the rotation (3, 3) by q [rad], backwards if ``sign`` is -1."""
         if not any(self.turn):
             return ca.SX.eye(3)
         k = self.turn.index(1.0)
@@ -54,7 +54,7 @@ class Ball:
 
 
 Freedom = tuple[Axis | Ball, ...]
-"""Screws in the order from frame a to frame b; none where nothing is free."""
+"""The steps from frame a to frame b, in order; empty where nothing is free."""
 
 FREE: Freedom = (
     Axis("x", "vx", slide=X),

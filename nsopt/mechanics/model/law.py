@@ -17,7 +17,7 @@ class ContactLaw:
     restitution : float or Parameter
         Newton's e, from 0 (no rebound) to 1 (no loss).
     friction : float or Parameter
-        Coulomb's mu, for sticking and slipping alike; in space too sticking is without slip.
+        Coulomb's mu, the same for sticking and slipping; what sticks does not slip at all.
     viscous : float or Parameter [N s/m]
         Viscous tangential force over slip velocity while in contact, added to Coulomb friction.
     """

@@ -23,16 +23,17 @@ from nsopt.parameter import number
 CHOICES = ("absolute", "relative")
 
 LONGEST = 20
-"""Bodies in a row up to which joint coordinates are chosen: their expressions grow with that."""
+"""Bodies in a row up to which joint coordinates are the default: expressions grow with that."""
 
 
-def _check_once(what: str, names: Sequence[str]) -> None:
+def _check_unique(what: str, names: Sequence[str]) -> None:
     for name, count in Counter(names).items():
         if count > 1:
             raise ValueError(f"joint {name!r} has {count} {what}: leave one of them")
 
 
-def _check_single(what: str, name: str, joints: Mapping[str, Constraint]) -> None:
+def _check_single_freedom(what: str, name: str, joints: Mapping[str, Constraint]) -> None:
+    """Refuse a name that is not that of a joint of one freedom."""
     if name not in joints:
         known = ", ".join(joints) or "none"
         raise ValueError(
@@ -57,10 +58,10 @@ class Mechanism:
     joints : sequence of Constraint
         Ideal joints. Clearance joints are contacts: give them to `assemble`.
     coordinates : "absolute", "relative" or Relative, optional
-        Of each body, all joints being constraints on them; or of the joints of a spanning tree,
-        the others being cut and kept as constraints. `Relative` also says which are cut. By
-        default relative where ideal joints hold all bodies, twenty in a row at most, and absolute
-        where one is free, has a joint with clearance alone, or no inertia.
+        Absolute: those of each body, all joints being constraints on them. Relative: those of the
+        joints of a spanning tree, the others being cut and kept as constraints; `Relative` also
+        says which are cut. By default relative where ideal joints hold all bodies, twenty in a row
+        at most, and absolute where one is free, has a joint with clearance alone, or no inertia.
     actuators : sequence of Actuator
         Of joints of one freedom.
     mimics : sequence of Mimic
@@ -124,19 +125,19 @@ class Mechanism:
         """Check that actuators and mimics name joints of one freedom."""
         joints = {joint.name: joint for joint in self.joints}
         relative = self.is_relative
-        for what, drives in (("actuators", self.actuators), ("mimics", self.mimics)):
-            _check_once(what, [drive.joint for drive in drives])
-        for drive in self.actuators:
-            _check_single(type(drive).__name__, drive.joint, joints)
-            if not relative and number(drive.rotor_inertia):
+        for what, parts in (("actuators", self.actuators), ("mimics", self.mimics)):
+            _check_unique(what, [part.joint for part in parts])
+        for actuator in self.actuators:
+            _check_single_freedom(type(actuator).__name__, actuator.joint, joints)
+            if not relative and number(actuator.rotor_inertia):
                 raise ValueError(
-                    f"the rotor of joint {drive.joint!r} counts in relative coordinates only: "
+                    f"the rotor of joint {actuator.joint!r} counts in relative coordinates only: "
                     'use coordinates="relative"'
                 )
         followers = {mimic.joint for mimic in self.mimics}
         for mimic in self.mimics:
             for name in (mimic.joint, mimic.of):
-                _check_single("Mimic", name, joints)
+                _check_single_freedom("Mimic", name, joints)
             if mimic.of in followers:
                 raise ValueError(
                     f"joint {mimic.joint!r} mimics {mimic.of!r}, which mimics another: name that"
@@ -216,30 +217,29 @@ class Mechanism:
         """The coordinates of a spanning tree of the joints, also of an absolute mechanism."""
         option = self.coordinates if isinstance(self.coordinates, Relative) else Relative()
         bodies, joints = tuple(self.bodies), tuple(self.joints)
-        drives, mimics = tuple(self.actuators), tuple(self.mimics)
-        return RelativeCoordinates(
-            bodies, joints, spanning_tree(bodies, joints, option, drives, mimics), mimics, drives
-        )
+        actuators, mimics = tuple(self.actuators), tuple(self.mimics)
+        branches = spanning_tree(bodies, joints, option, actuators, mimics)
+        return RelativeCoordinates(bodies, joints, branches, mimics, actuators)
 
     @property
     def cut(self) -> tuple[Constraint, ...]:
         """The joints that are constraints on the coordinates: all of them in absolute ones."""
         if not self.is_relative:
             return tuple(self.joints)
-        kept = {id(branch.joint) for branch in self.tree.branches}
-        return tuple(joint for joint in self.joints if id(joint) not in kept)
+        in_tree = {id(branch.joint) for branch in self.tree.branches}
+        return tuple(joint for joint in self.joints if id(joint) not in in_tree)
 
 
 def _suits_joint_coordinates(bodies: Sequence[Body], joints: Sequence[Constraint]) -> bool:
-    """Tell whether ideal joints hold all bodies, in chains that are not long.
+    """Tell whether all bodies have inertia and ideal joints hold them, in chains not too long.
 
-    One that is held by a joint with clearance is free: such a joint is a contact. One without
+    A body that is held by a joint with clearance is free: such a joint is a contact. One without
     inertia may have no equation of motion in joint coordinates.
     """
     if not all(_has_inertia(body) for body in bodies):
         return False
     tree = spanning_tree(tuple(bodies), tuple(joints), Relative())
-    if not any(branch.freedom for branch in tree):  # of what is fixed there are none
+    if not any(branch.freedom for branch in tree):  # all is fixed: no joint coordinate
         return False
     depth: dict[Body | None, int] = {None: 0}
     for branch in tree:

@@ -8,12 +8,14 @@ from nsopt.mechanics.model.element import Constraint, Element, Force
 def resisted_joint(force: Force, joints: Sequence[Element]) -> Element | None:
     """Return the joint that a spring, damper or friction element resists, None if there is none.
 
+    It is the one that `Force.joint` names, or else the only one between the same two bodies.
+
     Raises
     ------
     ValueError
         If the joint named is unknown, or none is named and several connect the same bodies.
     """
-    if force.joint is None:
+    if force.joint is None:  # no part of the resistance of any joint
         return None
     named = [joint for joint in joints if joint.name == force.joint]
     if force.joint and not named:
@@ -41,4 +43,5 @@ def resisted_joint(force: Force, joints: Sequence[Element]) -> Element | None:
 
 
 def _is_drive(joint: Element) -> bool:
+    """Return whether a constraint is kept by drives of other joints, so that none resists in it."""
     return isinstance(joint, Constraint) and bool(joint.drives)

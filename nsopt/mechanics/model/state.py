@@ -24,14 +24,15 @@ class State:
     symbols : mapping of parameter name to SX scalar
     between : callable, optional
         (a, b) -> the motion of frame b as seen from frame a, if there is a shorter way than by
-        world axes.
+        world axes (`Coordinates.between`).
     turned : callable, optional
-        (a, b) -> the angle of frame b about z of a by a coordinate, or None.
+        (a, b) -> the angle of frame b about z of a by a coordinate, or None
+        (`Coordinates.find_counted_angle`).
 
     Attributes
     ----------
     frozen_values : list of (SX symbols, SX)
-        The symbols of `frozen` vectors, and their values.
+        The symbols that `frozen` returned, and the values to put in their place.
     internal : mapping of element name to SX (nz,)
         Internal states of forces that have some.
     """
@@ -87,21 +88,23 @@ class State:
         return self._turned(a, b) if self._turned else None
 
     def _from_world(self, a: Frame, b: Frame) -> Motion:
-        at, of = self.motion(a), self.motion(b)
-        apart, speed = of.r - at.r, of.v - at.v - ca.cross(at.w, of.r - at.r)
-        return Motion(*(at.A.T @ x for x in (apart, of.A, speed, of.w - at.w)))
+        a_now, b_now = self.motion(a), self.motion(b)
+        apart = b_now.r - a_now.r
+        speed = b_now.v - a_now.v - ca.cross(a_now.w, apart)
+        return Motion(*(a_now.A.T @ x for x in (apart, b_now.A, speed, b_now.w - a_now.w)))
 
     def frozen(self, x: ca.SX) -> ca.SX:
         """Return symbols for a vector that counts as constant in the gradient of a potential.
 
-        Such as the point where a potential is least or largest (envelope theorem).
+        Such as the point where a potential is least or largest: there its derivative by that point
+        is zero (envelope theorem), and need not be computed.
         """
         symbols = ca.SX.sym("frozen", x.numel())
         self.frozen_values.append((symbols, x))
         return symbols
 
     def value(self, x: Any) -> ca.SX:
-        """Return a stated number, or nested sequence of numbers, as an expression.
+        """Return a stated number, Parameter, or nested sequence of these, as an expression.
 
         A callable is a function of time ``x(t)``; inside it NumPy functions work on ``t``.
         """

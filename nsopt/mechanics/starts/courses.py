@@ -1,4 +1,7 @@
-"""Joints that move with time, looked at before a run: can the mechanism follow, without jerks."""
+"""Checks of joints that move with time, before a run: can the mechanism follow, without jumps.
+
+A course is the function of time that a row of a joint is programmed to follow.
+"""
 
 from __future__ import annotations
 
@@ -20,28 +23,29 @@ SAMPLES = 1024
 """Times at which speeds are compared."""
 
 SUSPECTS = 8
-"""Of the intervals between them, those that are looked at closely."""
+"""Intervals between these times, those of the largest changes, that are halved to find jumps."""
 
 HALVINGS = 40
+"""How often: to 1e-12 of an interval, where what is smooth hardly changes."""
 
 JUMP = 1e-6
-"""Of the largest speed, the change that counts as a jump after all halvings."""
+"""Change of speed in an interval after all halvings, over the largest speed, that is a jump."""
 
-MOST = 400
-"""Postures on the way that are looked for."""
+MOST_POSTURES = 400
+"""Postures along the courses that are looked for, at most."""
 
-NEAR = 0.1
-"""Way [m, rad] from one of them to the next."""
+SPACING = 0.1
+"""Way [m, rad] of the fastest course from one of them to the next."""
 
-PAST = 4
-"""Postures before it that tell where to look for the next."""
+HISTORY = 4
+"""Postures whose rates are extrapolated to the next."""
 
 
 def check_courses(d: Dynamics, start: Start, p: Array, duration: float) -> None:
     """Refuse joints that move with time as the mechanism cannot follow.
 
-    Their speeds may not jump; and at up to 400 times, as far as steps of 0.1 m or rad along the
-    courses lead, a posture that keeps all joints must be found next to the one before.
+    Their speeds may not jump; and after each 0.1 m or rad along the courses, 400 times at most, a
+    posture in which all joints are closed must be found next to the one before.
 
     Raises
     ------
@@ -53,21 +57,21 @@ def check_courses(d: Dynamics, start: Start, p: Array, duration: float) -> None:
     if not rows:
         return
     times = start.t + duration * np.linspace(0, 1, SAMPLES + 1)
-    speeds = _speeds(d, start, p, rows)
+    speeds = _make_speeds(d, start, p, rows)
     sampled = speeds(times)
     if not np.all(np.isfinite(sampled)):
-        return  # the step that meets it says so
+        return  # of a course without a value somewhere the run itself tells when it meets that
     for column, row in enumerate(rows):
         _check_jumps(d.closure_names[row], times, sampled, column, speeds)
     missed = list[tuple[float, Array]]()
-    for t, error in _errors(d, start, p, _stations(times, sampled)):
+    for t, error in _follow(d, start, p, _choose_times(times, sampled)):
         if np.max(np.abs(error)) > CLOSED:
             missed.append((t, error))
     if missed:
-        raise ValueError(_out_of_reach(d, start, p, missed, rows))
+        raise ValueError(_describe_missed(d, start, p, missed, rows))
 
 
-def _speeds(d: Dynamics, start: Start, p: Array, rows: list[int]) -> Callable[[Array], Array]:
+def _make_speeds(d: Dynamics, start: Start, p: Array, rows: list[int]) -> Callable[[Array], Array]:
     """Return the speeds (n, rows) of courses at times (n,), the mechanism at its start."""
     t = ca.MX.sym("t")
     drift = ca.Function("drift", [t], [d.closure_drift(t, start.q, p)[rows]])
@@ -77,53 +81,58 @@ def _speeds(d: Dynamics, start: Start, p: Array, rows: list[int]) -> Callable[[A
 def _check_jumps(
     joint: str, times: Array, sampled: Array, column: int, speeds: Callable[[Array], Array]
 ) -> None:
+    """Refuse a speed that jumps: intervals of unusual change are halved, the half kept with more.
+
+    ``sampled`` (n, rows) are the speeds at ``times``, ``column`` that of the joint.
+    """
     change = np.abs(np.diff(sampled[:, column]))
-    bend = np.maximum(change - np.append(change[1:], 0), change - np.append(0, change[:-1]))
-    k = np.argsort(bend)[-SUSPECTS:]
+    # By how much it changes more in an interval than in the one after or before.
+    excess = np.maximum(change - np.append(change[1:], 0), change - np.append(0, change[:-1]))
+    k = np.argsort(excess)[-SUSPECTS:]
     a, b = times[k], times[k + 1]
     for _ in range(HALVINGS):
         middle = (a + b) / 2
         at_a, at_middle, at_b = (speeds(t)[:, column] for t in (a, middle, b))
         early = np.abs(at_middle - at_a) > np.abs(at_b - at_middle)
         a, b = np.where(early, a, middle), np.where(early, middle, b)
-    left = np.abs(speeds(b) - speeds(a))[:, column]
-    if np.any(left > JUMP * max(np.max(np.abs(sampled[:, column])), JUMP)):
-        worst = int(np.argmax(left))
+    jumps = np.abs(speeds(b) - speeds(a))[:, column]
+    if np.any(jumps > JUMP * max(np.max(np.abs(sampled[:, column])), JUMP)):
+        worst = int(np.argmax(jumps))
         raise ValueError(
-            f"the speed of joint {joint!r} jumps by {left[worst]:.3g} (m/s or rad/s)"
+            f"the speed of joint {joint!r} jumps by {jumps[worst]:.3g} (m/s or rad/s)"
             f" at t = {b[worst]:.6g} s, which takes an infinite force: let it rest there, as a "
             "CornerPath does, or round it off"
         )
 
 
-def _stations(times: Array, sampled: Array) -> Iterator[float]:
-    """Yield times from the start on, as close as courses are fast."""
-    way = np.max(np.abs(sampled), axis=1)
+def _choose_times(times: Array, sampled: Array) -> Iterator[float]:
+    """Yield times from the start on, by equal ways of the fastest course."""
+    fastest = np.max(np.abs(sampled), axis=1)
     h = np.diff(times)
-    passed = np.append(0.0, np.cumsum((way[1:] + way[:-1]) / 2 * h))
-    count = int(min(max(np.ceil(passed[-1] / NEAR), 64), MOST))
-    reached = np.linspace(0, min(passed[-1], MOST * NEAR), count + 1)
+    passed = np.append(0.0, np.cumsum((fastest[1:] + fastest[:-1]) / 2 * h))
+    count = int(min(max(np.ceil(passed[-1] / SPACING), 64), MOST_POSTURES))
+    reached = np.linspace(0, min(passed[-1], MOST_POSTURES * SPACING), count + 1)
     yield from np.interp(reached, passed, times) if passed[-1] > 0 else times[:1]
 
 
-def _errors(
-    d: Dynamics, start: Start, p: Array, stations: Iterator[float]
+def _follow(
+    d: Dynamics, start: Start, p: Array, times: Iterator[float]
 ) -> Iterator[tuple[float, Array]]:
     """Yield each time and what postures that follow the courses leave open of the joints (nc,).
 
-    Each is looked for from where the least rates that keep the joints lead from the one before.
+    Each is looked for from where the rates of those before lead, and has least rates itself.
     """
-    q, past = np.array(start.q), deque[tuple[float, Array]](maxlen=PAST)
-    for t in stations:
+    q, past = np.array(start.q), deque[tuple[float, Array]](maxlen=HISTORY)  # times, rates (nv,)
+    for t in times:
         if len(past) > 1 and t - past[-1][0] > 2 * (past[-1][0] - past[-2][0]):
-            past = deque([past[-1]], maxlen=PAST)  # too far ahead for a polynomial
+            past = deque([past[-1]], maxlen=HISTORY)  # too far ahead for a polynomial
         if past:
-            ahead = np.asarray(d.retract(q, _move(past, t))).ravel()
-            if np.max(np.abs(_closure(d, t, ahead, p))) < NEAR / 10:
+            ahead = np.asarray(d.retract(q, _extrapolate(past, t))).ravel()
+            if np.max(np.abs(_closure(d, t, ahead, p))) < SPACING / 10:
                 q = ahead
             else:
                 past.clear()
-        q, error = _posture(d, t, q, p)
+        q, error = _find_posture(d, t, q, p)
         if np.max(np.abs(error)) > CLOSED:
             past.clear()
         C, drift = (np.asarray(f(t, q, p)) for f in (d.closure_matrix, d.closure_drift))
@@ -131,7 +140,7 @@ def _errors(
         yield t, error
 
 
-def _move(past: deque[tuple[float, Array]], t: float) -> Array:
+def _extrapolate(past: deque[tuple[float, Array]], t: float) -> Array:
     """Return the move (nv,) until t of rates known at times before, by Adams and Bashforth."""
     times, rates = (np.array(x) for x in zip(*past, strict=True))
     h = t - times[-1]
@@ -142,8 +151,11 @@ def _move(past: deque[tuple[float, Array]], t: float) -> Array:
     return np.asarray(h * weights @ rates)
 
 
-def _posture(d: Dynamics, t: float, q: Array, p: Array) -> tuple[Array, Array]:
-    """Return the coordinates next to q that keep the joints best, and what is left (nc,)."""
+def _find_posture(d: Dynamics, t: float, q: Array, p: Array) -> tuple[Array, Array]:
+    """Return the coordinates next to q in which joints are least open, and by how much (nc,).
+
+    By Gauss-Newton while it closes them further, else by SciPy's least squares.
+    """
     error = _closure(d, t, q, p)
     for _ in range(20):
         if np.max(np.abs(error)) < CLOSED / 10:
@@ -151,10 +163,10 @@ def _posture(d: Dynamics, t: float, q: Array, p: Array) -> tuple[Array, Array]:
         C = np.asarray(d.closure_matrix(t, q, p))
         move = -np.linalg.pinv(C, rcond=1e-9) @ error
         moved = np.asarray(d.retract(q, move)).ravel()
-        left = _closure(d, t, moved, p)
-        if not np.max(np.abs(left)) < np.max(np.abs(error)):
+        moved_error = _closure(d, t, moved, p)
+        if not np.max(np.abs(moved_error)) < np.max(np.abs(error)):
             break
-        q, error = moved, left
+        q, error = moved, moved_error
     else:
         return q, error
 
@@ -170,9 +182,10 @@ def _closure(d: Dynamics, t: float, q: Array, p: Array) -> Array:
     return np.asarray(d.closure(t, q, p)).ravel()
 
 
-def _out_of_reach(
+def _describe_missed(
     d: Dynamics, start: Start, p: Array, missed: list[tuple[float, Array]], rows: list[int]
 ) -> str:
+    """Return in words which course is out of reach, given times and residuals of open joints."""
     first, error = missed[0]
     worst = d.closure_names[rows[int(np.argmax(np.abs(error[rows])))]]
     t, far = max(((t, float(np.linalg.norm(x))) for t, x in missed), key=lambda x: x[1])

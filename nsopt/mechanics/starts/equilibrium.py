@@ -16,26 +16,27 @@ from nsopt.mpcc import Mpcc, Newton, SquareSolver
 Array = NDArray[np.float64]
 
 FIRST = 0.1
-"""Of the steps that lead there, the size of the first [s]."""
+"""Size h [s] of the first of the steps that lead there."""
 
 LONGER, SHORTER = 3.0, 0.1
-"""Factors on that size after a step that is solved, and one that is not."""
+"""Factors on h after a step that is solved, and one that is not."""
 
 STEPS = 200
+"""Number of steps, at most."""
 
 BALANCED = 1e-10
-"""Of the typical force, what may be left of the sum of forces."""
+"""What may be left of the sum of forces, over the typical force."""
 
 FAR = 0.5
-"""Way [m, rad] of a step that is too long to be sure that it leads down."""
+"""Move [m, rad] of a step from which it counts as not solved: it may not lead down."""
 
 LONGEST, SHORTEST = 1e5, 1e-6
-"""Step sizes [s] beyond which nothing is found."""
+"""h [s] beyond which the search is given up."""
 
 
 class _Step(NamedTuple):
-    q: Array
-    left: Array  # (nv,) [N, N m] sum of all forces
+    q: Array  # (nq,) at its end
+    unbalanced: Array  # (nv,) [N, N m] sum of all forces there
 
 
 def equilibrium(
@@ -47,8 +48,8 @@ def equilibrium(
 
     Springs, weight and loads that do not depend on velocities, ideal joints, and contacts without
     friction are in balance, at the time of ``near``. From there the mechanism creeps as in honey,
-    by implicit steps of M x / h^2 = forces that grow, so that it comes to rest where it would, not
-    on a summit; which of several places of rest that is depends on where it begins.
+    by implicit steps M x / h^2 = forces after the move x, with h that grows, so that it comes to
+    rest in a minimum of the potential, not on a summit; in which of several depends on ``near``.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ def equilibrium(
     near : Start, optional
         The start stated by the bodies by default; joints may be open there.
     parameters : mapping of name to number
-        Other values for Parameters of the mechanism.
+        Values of Parameters in place of those stated.
 
     Returns
     -------
@@ -66,8 +67,8 @@ def equilibrium(
     Raises
     ------
     ValueError
-        If there is none near: naming what nothing holds and the force on it, or the joint that does
-        not close.
+        If none is found: naming the coordinate along which nothing holds and the force on it, or
+        the joint that does not close.
     """
     d, p = dynamics, dynamics.values(parameters)
     near = consistent(d, near, parameters)
@@ -79,31 +80,33 @@ def equilibrium(
             h *= SHORTER
             if h < SHORTEST:
                 raise ValueError(
-                    f"no equilibrium: steps of the way there do not solve{_at(creep, last)}; begin "
-                    "nearer to it"
+                    "no equilibrium: steps of the way there do not "
+                    f"solve{_describe_unbalanced(creep, last)}; begin nearer to it"
                 )
             continue
         q, last = step.q, step
-        if np.max(np.abs(step.left), initial=0.0) <= BALANCED * creep.force:
+        if np.max(np.abs(step.unbalanced), initial=0.0) <= BALANCED * creep.force:
             return consistent(d, Start(q, np.zeros(d.nv), near.t), parameters)
         h *= LONGER
         if h > LONGEST:
             break
     raise ValueError(
-        f"no equilibrium{_at(creep, last)}: support it there by a joint, a spring or a contact"
+        f"no equilibrium{_describe_unbalanced(creep, last)}: support it there by a joint, a spring "
+        "or a contact"
     )
 
 
-def _at(creep: _Creep, step: _Step | None) -> str:
-    """Return in words what is left of the forces after a step."""
+def _describe_unbalanced(creep: _Creep, step: _Step | None) -> str:
+    """Return in words the largest force that nothing balances after a step."""
     if step is None:
         return ""
-    k = int(np.argmax(np.abs(step.left)))
-    return f": {abs(step.left[k]):.4g} N (or N m) along {creep.names[k]!r} are held by nothing"
+    k = int(np.argmax(np.abs(step.unbalanced)))
+    force = abs(step.unbalanced[k])
+    return f": {force:.4g} N (or N m) along {creep.names[k]!r} are held by nothing"
 
 
 class _Creep:
-    """Implicit steps of a motion without inertia."""
+    """Implicit steps M x / h^2 = forces at the end of x, each from rest: mass acts as friction."""
 
     def __init__(self, d: Dynamics, t: float, p: Array) -> None:
         self._d, self._t, self._p = d, t, p
@@ -121,7 +124,8 @@ class _Creep:
         at = (t, end, p)
         forces = d.applied(*at[:2], ca.SX.zeros(d.nv), p)
         forces += d.effort_matrix(*at) @ mu + d.gap_matrix(*at) @ lam
-        # Friction that is at rest holds, so here it has no say; bodies without mass creep as well.
+        # Friction, which could hold the mechanism anywhere, is left out; M is made regular, so that
+        # bodies without mass creep as well.
         M = d.mass(q, p)
         honey = M + ca.SX.eye(d.nv) * 1e-6 * mass
         mpcc.equal("motion", honey @ x / h**2 - forces, scale=self.force)
@@ -139,7 +143,7 @@ class _Creep:
         """Return where a step of h leads, None where it does not solve or leads too far."""
         known = np.append(q, h)
         x, residual, _ = self._solve(np.zeros(self._size), known)
-        end, left, move = self._end(x, known)
+        end, forces, move = self._end(x, known)
         if not (residual <= self._newton.rough and float(ca.norm_inf(move)) <= FAR):
             return None
-        return _Step(np.asarray(self._d.renormalise(end)).ravel(), np.asarray(left).ravel())
+        return _Step(np.asarray(self._d.renormalise(end)).ravel(), np.asarray(forces).ravel())

@@ -19,14 +19,15 @@ from nsopt.mechanics.equations.symbolic import SymbolicMechanism
 from nsopt.mechanics.model.element import Force
 from nsopt.mechanics.model.freedom import Axis
 from nsopt.mechanics.model.mechanism import Mechanism
-from nsopt.mechanics.starts.closing import ALIGNED, CLOSED, Closing, Configurations, Search, column
+from nsopt.mechanics.starts.closing import ALIGNED, CLOSED, Closing, Configurations, Search, flatten
 from nsopt.parameter import exchange, number
 
 Array = NDArray[np.float64]
 State = tuple[Array, Array]
 
 NEARLY = 1e-6
-"""Residual [m, or 1] below which joints are closed at once: all metrics agree."""
+"""Residual [m, or 1] below which joints are closed in the coordinates at hand: over so short a way
+the metric does not matter."""
 
 
 def nearest_posture(d: Dynamics, t: float, start: State | None, p: Array) -> tuple[State, str]:
@@ -43,52 +44,56 @@ def nearest_posture(d: Dynamics, t: float, start: State | None, p: Array) -> tup
     """
     stated = d.restated(p)[0]
     q, v = start or _with_internal(d, stated.generalized_coordinates.start(refuse=False))
-    q = column(d.renormalise(q))
-    given = None if start is None and not _in_coordinates(stated) else (q, v)
-    opened = _open_joints(d, stated, t, given, p)
-    distance = column(d.distance(t, q, p))
+    q = flatten(d.renormalise(q))
+    # Poses of bodies that open joints of the tree have no joint coordinates: q is only near them.
+    given = None if start is None and not _has_coordinates(stated) else (q, v)
+    opened = _measure_openings(d, stated, t, given, p)
+    distance = flatten(d.distance(t, q, p))
     if not opened and not np.any(distance < 0):
         return (q, v), ""
     own = Configurations(*(getattr(d, x.name) for x in fields(Configurations)))
-    stiffness = _stiffness(d, d.mechanism, (t, q, p))
+    stiffness = _find_stiffness(d, d.mechanism, (t, q, p))
     if max(opened.values(), default=0.0) < NEARLY and not np.any(distance < -NEARLY):
         return (Search(own, t, q, p, stiffness).close().q, v), ""
-    tree = _tree_of_closed(d, [name for name, size in opened.items() if size >= NEARLY])
-    if tree is None or _same_tree(tree, d.mechanism):
+    # Joints that are closed become coordinates, so that they stay so, and only others are cut.
+    tree = _make_tree_of_closed(d, [name for name, size in opened.items() if size >= NEARLY])
+    if tree is None or _has_same_tree(tree, d.mechanism):
         found = Search(own, t, q, p, stiffness).nearest()
         return (found.q, v), _describe_opening(found, own.closure_names, opened)
-    placed = stated if given is None else _place(d, stated, given, p)
-    return _by_tree(d, tree, placed, (t, q, p), opened)
+    placed = stated if given is None else _place_bodies_at(d, stated, given, p)
+    return _find_nearest_by_tree(d, tree, placed, (t, q, p), opened)
 
 
-def _by_tree(
+def _find_nearest_by_tree(
     d: Dynamics,
     tree: Mechanism,
     placed: Mechanism,
     at: tuple[float, Array, Array],
     opened: dict[str, float],
 ) -> tuple[State, str]:
-    """Return the nearest posture in the coordinates of a tree, in those of the dynamics."""
+    """Return the nearest posture, searched for in the coordinates of a tree, in those of d.
+
+    ``placed`` has its bodies at the start, ``at`` is (t, q of d there, p).
+    """
     t, near, p = at
     symbolic = SymbolicMechanism(tree, d.contacts, d.gravity, d.parameters)
-    on = _configurations(symbolic)
+    configurations = _make_configurations(symbolic)
     coordinates = replace(placed, coordinates=tree.coordinates).generalized_coordinates
     q, v = coordinates.start(refuse=False)
-    found = Search(on, t, q, p, _stiffness(d, tree, (t, q, p))).nearest()
-    r, turned, u, w = (np.asarray(x) for x in on.poses(found.q, v, p))
-    end = _move(placed, r, turned, u, w).generalized_coordinates
+    found = Search(configurations, t, q, p, _find_stiffness(d, tree, (t, q, p))).nearest()
+    r, turned, u, w = (np.asarray(x) for x in configurations.poses(found.q, v, p))
+    end = _place_bodies(placed, r, turned, u, w).generalized_coordinates
     q, v = end.start(refuse=False)
-    turning = _turning(d)
-    angles = [name in turning for name in d.q_names[: len(q)]]
+    # Poses tell angles up to full turns: those are taken that are nearest to the start.
+    angles = np.isin(d.q_names[: len(q)], list(_find_plain_turns(d)))
     turns = np.round((near[: len(q)] - q) / (2 * np.pi))
     q = np.where(angles, q + 2 * np.pi * turns, q)
-    return (np.concatenate([q, near[len(q) :]]), v), _describe_opening(
-        found, on.closure_names, opened
-    )
+    left_open = _describe_opening(found, configurations.closure_names, opened)
+    return (np.concatenate([q, near[len(q) :]]), v), left_open
 
 
-def _turning(d: Dynamics) -> set[str]:
-    """Return the names of coordinates that full turns do not change: screws advance by theirs."""
+def _find_plain_turns(d: Dynamics) -> set[str]:
+    """Return the names of angles after a full turn of which poses are the same: not of screws."""
     return {
         f"{(branch.joint or branch.body).name}.{step.name}"
         for branch in d.mechanism.tree.branches
@@ -97,8 +102,8 @@ def _turning(d: Dynamics) -> set[str]:
     }
 
 
-def _in_coordinates(stated: Mechanism) -> bool:
-    """Return whether the coordinates of a mechanism can hold what its bodies state."""
+def _has_coordinates(stated: Mechanism) -> bool:
+    """Return whether what the bodies of a mechanism state is a point in its coordinates."""
     try:
         stated.generalized_coordinates.start()
     except ValueError:
@@ -111,12 +116,12 @@ def _with_internal(d: Dynamics, state: State) -> State:
     return np.concatenate([q, np.zeros(len(d.internal_names))]), v
 
 
-def _open_joints(
+def _measure_openings(
     d: Dynamics, stated: Mechanism, t: float, given: State | None, p: Array
 ) -> dict[str, float]:
     """Return by how much each open joint is open [m, or 1] at a state, or as bodies state it."""
     if given is not None:
-        values = [column(f(t, given[0], p)) for f in (d.closure, d.alignment)]
+        values = [flatten(f(t, given[0], p)) for f in (d.closure, d.alignment)]
         names = d.closure_names, d.alignment_names
     else:
         free = SymbolicMechanism(
@@ -124,9 +129,9 @@ def _open_joints(
         )
         functions = constraint_functions(free)
         q = free.coordinates.start()[0]
-        values = [column(functions[x](t, q, p)) for x in ("closure", "alignment")]
+        values = [flatten(functions[x](t, q, p)) for x in ("closure", "alignment")]
         names = functions["closure_names"], functions["alignment_names"]
-    sizes = [np.abs(values[0]), 2.0 * (values[1] < ALIGNED)]
+    sizes = [np.abs(values[0]), 2.0 * (values[1] < ALIGNED)]  # 2: a cosine off by a half turn
     opened: dict[str, float] = {}
     for labels, x in zip(names, sizes, strict=True):
         for name, size in zip(labels, x, strict=True):
@@ -135,44 +140,44 @@ def _open_joints(
     return opened
 
 
-def _tree_of_closed(d: Dynamics, opened: list[str]) -> Mechanism | None:
+def _make_tree_of_closed(d: Dynamics, opened: list[str]) -> Mechanism | None:
     """Return the mechanism in the coordinates of joints that are closed; None if it has none."""
     try:
         tree = replace(d.mechanism, coordinates=Relative(cut=opened))
-        _ = tree.tree
+        _ = tree.tree  # which raises
     except ValueError:  # a follower or a rotor needs an open joint in the tree
         return None
     return tree
 
 
-def _same_tree(a: Mechanism, b: Mechanism) -> bool:
+def _has_same_tree(a: Mechanism, b: Mechanism) -> bool:
     return b.is_relative and {x.name for x in a.cut} == {x.name for x in b.cut}
 
 
-def _stiffness(d: Dynamics, mechanism: Mechanism, at: tuple[float, Array, Array]) -> Array:
+def _find_stiffness(d: Dynamics, mechanism: Mechanism, at: tuple[float, Array, Array]) -> Array:
     """Return the second derivatives of the potential of springs, (nv, nv) [N m, or N/m]."""
     forces = tuple(e for e in d.elements if isinstance(e, Force) and not e.states)
     s = SymbolicMechanism(mechanism, forces, d.gravity, d.parameters)
     energy = sum((e.energy(s.state) for e in forces), ca.SX(0))
     slope = s.gradient(energy).T
-    bent = ca.jacobian(slope, s.q) @ s.N
-    stiffness = ca.Function("stiffness", [s.t, s.q, s.p], [ca.densify(bent)])
+    hessian = ca.jacobian(slope, s.q) @ s.N
+    stiffness = ca.Function("stiffness", [s.t, s.q, s.p], [ca.densify(hessian)])
     t, q, p = at
     return np.asarray(stiffness(t, q[: s.q.numel()], p), dtype=float)
 
 
-def _configurations(s: SymbolicMechanism) -> Configurations:
+def _make_configurations(s: SymbolicMechanism) -> Configurations:
     functions = constraint_functions(s) | contact_functions(s) | pose_functions(s)
     return Configurations(**{x.name: functions[x.name] for x in fields(Configurations)})
 
 
-def _place(d: Dynamics, stated: Mechanism, state: State, p: Array) -> Mechanism:
+def _place_bodies_at(d: Dynamics, stated: Mechanism, state: State, p: Array) -> Mechanism:
     """Return the mechanism as if its bodies stated a state."""
-    return _move(stated, *(np.asarray(x) for x in d.poses(*state, p)))
+    return _place_bodies(stated, *(np.asarray(x) for x in d.poses(*state, p)))
 
 
-def _move(mechanism: Mechanism, r: Array, turned: Array, u: Array, w: Array) -> Mechanism:
-    """Return the mechanism with its bodies at poses (3, nb), (4, nb), and with their velocities."""
+def _place_bodies(mechanism: Mechanism, r: Array, turned: Array, u: Array, w: Array) -> Mechanism:
+    """Return the mechanism with its bodies at poses and with velocities, as of `Dynamics.poses`."""
     moved = []
     for k, body in enumerate(mechanism.bodies):
         new = replace(body, position=tuple(r[:, k]), velocity=tuple(u[:, k]))

@@ -48,33 +48,33 @@ def joints_of_tree(dynamics: Dynamics) -> set[str]:
 
 
 def implied_rows(C: Array, owners: Sequence[str], first: set[str] | None = None) -> dict[str, int]:
-    """Return how many rows of each owner depend on those of the owners before it.
+    """Return how many rows of each owner depend on its others or on those of owners before it.
 
     Parameters
     ----------
     C : (m, n)
     owners : sequence of str
-        Of each row.
+        The name of what each row belongs to, (m,).
     first : set of str, optional
-        The owners that count as before the others.
+        The owners that count as before the others; else they are in the order of rows.
     """
     order = sorted(dict.fromkeys(owners), key=lambda name: name not in (first or set()))
     groups = [[k for k, owner in enumerate(owners) if owner == name] for name in order]
-    gained = new_directions([C[rows] for rows in groups])
-    lost = {name: len(g) - k for name, g, k in zip(order, groups, gained, strict=True)}
-    return {name: count for name, count in lost.items() if count}
+    ranks = new_directions([C[rows] for rows in groups])
+    implied = {name: len(g) - r for name, g, r in zip(order, groups, ranks, strict=True)}
+    return {name: count for name, count in implied.items() if count}
 
 
 def over_determined(d: Dynamics, t: float, q: Array, p: Array) -> str:
-    """Return in words that more is programmed than the other joints leave free, or nothing."""
-    rows = d.timed_rows
+    """Return in words that more is programmed in time than other joints leave free; "" if not."""
+    timed = d.timed_rows
     C = np.asarray(d.closure_matrix(t, q, p)).reshape(-1, d.nv)
-    others = [k for k in range(len(C)) if k not in rows]
+    others = [k for k in range(len(C)) if k not in timed]
     free = d.nv - (rank(C[others]) if others else 0)
-    if len(rows) <= free:
+    if len(timed) <= free:
         return ""
-    names = " and ".join(repr(x) for x in dict.fromkeys(d.closure_names[k] for k in rows))
+    names = " and ".join(repr(x) for x in dict.fromkeys(d.closure_names[k] for k in timed))
     return (
-        f"{names} keep {len(rows)} coordinates as functions of time, but the other joints leave "
+        f"{names} keep {len(timed)} coordinates as functions of time, but the other joints leave "
         f"{free} free, so that {free} at most may be programmed"
     )

@@ -15,7 +15,7 @@ from nsopt.mechanics.starts.redundancy import implied_rows, joints_of_tree
 Array = NDArray[np.float64]
 
 AWAY = 0.1
-"""How far [rad, or over the size of the mechanism] the postures are that one is compared with."""
+"""How far, as `reach` measures it, the postures are that one is compared with."""
 
 FREE = 1e-4
 """Singular values below this part of the largest leave directions free."""
@@ -27,6 +27,7 @@ CLOSED = 1e-10
 """Residual [m, or 1] at which a posture nearby is closed."""
 
 TRIES = 4
+"""Random directions in which postures nearby are looked for."""
 
 
 def singular_posture(dynamics: Dynamics, t: float, q: Array, p: Array) -> str:
@@ -37,50 +38,58 @@ def singular_posture(dynamics: Dynamics, t: float, q: Array, p: Array) -> str:
     directions are free, that is told.
     """
     C = np.asarray(dynamics.closure_matrix(t, q, p))
-    free = _free(C)
+    free = _find_free_directions(C)
     if not C.size or not free.shape[1]:
         return ""
-    near = list(_nearby(dynamics, t, q, p, free))
-    if not near:
+    nearby = list(_find_nearby_matrices(dynamics, t, q, p, free))
+    if not nearby:
         return (
             f"no other posture near that at t = {t:.4g} s was found in which the joints close, "
             "though to first order some motion is free: it may be shaky"
         )
-    usual = max(near, key=rank)
-    r = rank(usual)
+    regular = max(nearby, key=rank)
+    r = rank(regular)
     U, here, V = np.linalg.svd(C, full_matrices=False)
-    there = np.linalg.svd(usual, compute_uv=False)
+    there = np.linalg.svd(regular, compute_uv=False)
     left = int(np.sum(here[:r] > LOST * there[:r]))
     if left == r:
         return ""
+    # A solver stops near a singular posture: C of the rank that it has there tells whose rows.
+    singular = (U[:, :left] * here[:left]) @ V[:left]
     first = joints_of_tree(dynamics)
-    kept = (U[:, :left] * here[:left]) @ V[:left]
-    before, after = (implied_rows(x, dynamics.closure_names, first) for x in (usual, kept))
-    lost = [name for name, count in after.items() if count > before.get(name, 0)]
+    usual, found = (implied_rows(x, dynamics.closure_names, first) for x in (regular, singular))
+    lost = [name for name, count in found.items() if count > usual.get(name, 0)]
     return (
         f"the posture at t = {t:.4g} s is singular: the joints have rank {left}, {r} nearby, as "
         f"rows of {', '.join(map(repr, lost))} depend on others there"
     )
 
 
-def _free(C: Array) -> Array:
+def _find_free_directions(C: Array) -> Array:
     """Return the directions (nv, k) that are free to first order, or nearly so."""
     _, values, V = np.linalg.svd(C)
     return V[int(np.sum(values > FREE * values.max(initial=0.0))) :].T
 
 
-def _nearby(dynamics: Dynamics, t: float, q: Array, p: Array, free: Array) -> Iterator[Array]:
-    """Yield closure matrices at closed postures nearby."""
+def _find_nearby_matrices(
+    dynamics: Dynamics, t: float, q: Array, p: Array, free: Array
+) -> Iterator[Array]:
+    """Yield the matrices C (nc, nv) of the joints at closed postures nearby."""
     rng = np.random.default_rng(0)
     for _ in range(TRIES):
         v = free @ rng.normal(size=free.shape[1])
-        closed = _close(dynamics, t, q, AWAY / reach(dynamics.poses, q, v, p) * v, p)
+        closed = _close_after(dynamics, t, q, AWAY / reach(dynamics.poses, q, v, p) * v, p)
         if closed is not None:
             yield closed
 
 
-def _close(dynamics: Dynamics, t: float, q: Array, displacement: Array, p: Array) -> Array | None:
-    """Return the closure matrix where Gauss-Newton closes the joints; None if not near enough."""
+def _close_after(
+    dynamics: Dynamics, t: float, q: Array, displacement: Array, p: Array
+) -> Array | None:
+    """Return C where Gauss-Newton closes the joints after a displacement; None if not nearby.
+
+    Nearby is a quarter to four times `AWAY` from q.
+    """
     begin, total = q, displacement
     q = _move(dynamics, q, displacement)
     for _ in range(20):

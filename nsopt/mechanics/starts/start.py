@@ -11,14 +11,17 @@ from numpy.typing import NDArray
 
 from nsopt.algebra import rank
 from nsopt.mechanics.equations.dynamics import Dynamics
-from nsopt.mechanics.starts.closing import column, inverse_root
+from nsopt.mechanics.starts.closing import ALIGNED, flatten, inverse_root
 from nsopt.mechanics.starts.nearest import nearest_posture
 from nsopt.mechanics.starts.redundancy import over_determined
 
 Array = NDArray[np.float64]
 
 CLOSURE_TOLERANCE = 1e-9
+"""Residual of joints [m, 1] or of their rates [m/s, rad/s] up to which a start is allowed."""
+
 GAP_TOLERANCE = 1e-10
+"""How far [m] contacts may start inside each other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +77,7 @@ class Start:
 
 
 def entry_named(name: str, names: Sequence[str]) -> int:
-    """Return the entry of a coordinate or velocity, or of the joint that has only one.
+    """Return the index of a coordinate or velocity, or of the only one of a joint, in ``names``.
 
     Raises
     ------
@@ -99,9 +102,10 @@ def check_start(
     start : Start
     p : (np,)
     brought : str
-        What brings joints back that are open, if anything does; they are then warned of.
+        In words, what brings open joints back during the run, such as a stabilisation; they are
+        then warned of. Empty if nothing does: they are refused.
     stacklevel : int
-        Of the warning.
+        Of the warning, as of `warnings.warn`.
 
     Warns
     -----
@@ -115,14 +119,14 @@ def check_start(
     """
     _check_numbers(dynamics, start)
     at = (start.t, start.q, p)
-    closure = column(dynamics.closure(*at))
-    speed = column(dynamics.closure_matrix(*at) @ start.v + dynamics.closure_drift(*at))
+    closure = flatten(dynamics.closure(*at))
+    speed = flatten(dynamics.closure_matrix(*at) @ start.v + dynamics.closure_drift(*at))
     if brought:
         _warn_of_joints(dynamics, closure, speed, brought, stacklevel + 1)
     else:
         _check_joints(dynamics, at, closure, speed)
     _check_rates(dynamics, at, start.v)
-    distance = column(dynamics.distance(*at))
+    distance = flatten(dynamics.distance(*at))
     for name, value in zip(dynamics.contact_names, distance, strict=True):
         if not np.isfinite(value):
             raise ValueError(
@@ -171,9 +175,9 @@ def _check_joints(
     dynamics: Dynamics, at: tuple[float, Array, Array], closure: Array, speed: Array
 ) -> None:
     _refuse(closure, dynamics.closure_names, CLOSURE_TOLERANCE, "is open by {:.3g} (m, or rad)")
-    # Cosines, one where the joint is closed; 0.5 excludes frames turned by 90 or 180 deg.
-    turned = np.maximum(0.5 - column(dynamics.alignment(*at)), 0)
-    _refuse(turned, dynamics.alignment_names, 0.0, "closes with its frames turned the wrong way")
+    misaligned = np.maximum(ALIGNED - flatten(dynamics.alignment(*at)), 0)
+    text = "closes with its frames turned the wrong way"
+    _refuse(misaligned, dynamics.alignment_names, 0.0, text)
     text = "is torn apart at {:.3g} (m/s, or rad/s)"
     _refuse(speed, dynamics.closure_names, CLOSURE_TOLERANCE, text)
 
@@ -187,12 +191,13 @@ def _check_numbers(dynamics: Dynamics, start: Start) -> None:
         if not np.all(np.isfinite(x)):
             k = int(np.argmin(np.isfinite(x)))
             raise ValueError(f"start.{name} must be finite, but {labels[k]} is {x[k]}")
-    norm_error = column(dynamics.norms(start.q)) - 1
+    norm_error = flatten(dynamics.norms(start.q)) - 1
     if np.any(np.abs(norm_error) > CLOSURE_TOLERANCE):
         raise ValueError("Euler parameters in start.q must have norm 1: normalise them")
 
 
 def _refuse(violation: Array, names: tuple[str, ...], tolerance: float, text: str) -> None:
+    """Raise an error that names the largest violation, if it exceeds a tolerance."""
     if violation.size == 0 or np.max(np.abs(violation)) <= tolerance:
         return
     k = int(np.argmax(np.abs(violation)))
@@ -210,10 +215,10 @@ def consistent(
     """Return the nearest start, in the metric of the mass, that joints and contacts allow.
 
     Joints that the stated poses close stay closed, the others are cut, and the displacement u from
-    the start is counted in the coordinates of the tree that is left, by u.M u at the start: the
-    same for absolute and relative coordinates. Bodies that nothing holds have their six. Velocities
-    are then projected onto what joints and constraints on velocities allow, in the mass matrix
-    there. A start that is closed stays as it is.
+    the start is measured in the coordinates of the tree that is left, by u.M u at the start: the
+    same for absolute and relative coordinates. Bodies that nothing holds have six. Velocities are
+    then projected onto what joints and constraints on velocities allow, by the mass matrix there.
+    A start that is closed stays as it is.
 
     Raises
     ------
@@ -222,20 +227,20 @@ def consistent(
     """
     p = dynamics.values(parameters)
     t = start.t if start else 0.0
-    here, found = nearest_posture(dynamics, t, (start.q, start.v) if start else None, p)
-    q, v = here
+    stated = (start.q, start.v) if start else None
+    (q, v), left_open = nearest_posture(dynamics, t, stated, p)
     matrices = (dynamics.closure_matrix, dynamics.nonholonomic_matrix)
     C = np.vstack([np.asarray(f(t, q, p)).reshape(-1, dynamics.nv) for f in matrices])
-    drift = column(dynamics.multiplier_drift(t, q, p))
+    drift = flatten(dynamics.multiplier_drift(t, q, p))
     if np.any(C @ v + drift):
         root = inverse_root(np.asarray(dynamics.mass(q, p)))
-        project = root @ np.linalg.pinv(C @ root, rcond=1e-10)
+        inverse = root @ np.linalg.pinv(C @ root, rcond=1e-10)  # of C, least in the mass metric
         for _ in range(2):  # again, to round-off where masses are far apart
-            v = v - project @ (C @ v + drift)
+            v = v - inverse @ (C @ v + drift)
     nearest = Start(q, v, t)
     try:
         check_start(dynamics, nearest, p)
     except ValueError as refusal:
-        fault = over_determined(dynamics, t, q, p) or found or str(refusal).split(";")[0]
+        fault = over_determined(dynamics, t, q, p) or left_open or str(refusal).split(";")[0]
         raise ValueError(f"no consistent start near the stated one: {fault}") from None
     return nearest
