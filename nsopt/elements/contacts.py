@@ -63,7 +63,7 @@ class PlaneContact(ContactPair):
             tangents=plane.A[:, : 1 if self.planar else 2],
         )
         (gap,) = self.with_law(s, [gap])
-        # The tangents are the first axes of frame a, and the material of the plane moves along.
+        # Tangents are the first axes of frame a, along which the plane itself moves as well.
         speed = ca.jacobian(offset[: gap.slip.numel()], s.t)
         return [gap._replace(slip=gap.slip - speed)]
 
@@ -152,7 +152,10 @@ def _check_round(contact: SphereContact | CylinderContact) -> None:
 
 
 def _outside(s: State, contact: SphereContact | CylinderContact, d: ca.SX) -> Gap:
-    """Return the gap of centres d apart [m]: smooth, with unit gradient in contact."""
+    """Return the gap for an offset d (3,) [m] of b from the centre or axis of a.
+
+    Its function is smooth, with unit gradient in contact.
+    """
     r = s.value(contact.radius)
     reach = s.value(contact.body_radius) + r
     # At the centre, far inside the body, the direction is arbitrary but must be finite.

@@ -33,7 +33,7 @@ class Corridor(ContactPair):
     Raises
     ------
     ValueError
-        If the tolerance is not positive, or the path is none.
+        If the tolerance is not positive, or the path is not finite.
     """
 
     path: AnyPath

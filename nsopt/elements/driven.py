@@ -83,7 +83,7 @@ class Driven(Constraint):
         return s.value(first) + s.value(self.course) * s.t
 
     def _evaluate_course(self, s: State) -> ca.SX:
-        """Return the value of a function of time."""
+        """Return the course now [rad or m], checked at t = 0."""
         what, now = f"course of Driven {self.name!r}", s.value(self.course)
         if not now.is_scalar():
             raise ValueError(f"{what} must return one number, got shape {now.shape}")

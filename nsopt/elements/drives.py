@@ -1,4 +1,4 @@
-"""Drives of joints under feedback: torques by a control law on measured coordinates."""
+"""Freedoms of joints that are driven, and drives under feedback on measured coordinates."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Turn(DrivenFreedom):
         return cosine * ca.cos(value) + sine * ca.sin(value)
 
     def _direction(self, s: State) -> tuple[ca.SX, ca.SX]:
-        """Return y and x of x of frame b in frame a: sine and cosine of the angle."""
+        """Return sine and cosine of the angle: y and x, in frame a, of the x axis of frame b."""
         R = s.seen(self.a, self.b).A
         return R[1, 0], R[0, 0]
 
@@ -75,7 +75,7 @@ class Slide(DrivenFreedom):
 
 
 def find_driven_freedom(what: str, joint: object) -> DrivenFreedom:
-    """Return the freedom of a joint that has one, or of a Turn or Slide that names it.
+    """Return the only freedom of a joint as a Turn or Slide, or the Turn or Slide that is given.
 
     Raises
     ------
@@ -169,6 +169,7 @@ class JointDrives(Force):
         self._check_start(of_element)
 
     def _check_start(self, of_element: str) -> None:
+        """Refuse a law that is not finite at t = 0 in the stated poses."""
         used = parameters_in((self.frames, self.gains)).values()
         known = State(ca.SX(0), {}, {x.name: ca.SX(x.value) for x in used})
         torques = self._torques(known.stated(self.frames))
@@ -224,8 +225,8 @@ def _check_joint(what: str, joint: object) -> None:
             f"{what} has both frames on {joint.a.label}: it must connect two different bodies, or "
             "a body and the ground"
         )
-    turned = (joint.a, joint.b) if isinstance(joint, Turn) else (joint.a,)
-    for frame in turned:
+    with_axes = (joint.a, joint.b) if isinstance(joint, Turn) else (joint.a,)
+    for frame in with_axes:
         if frame.body is not None and frame.body.point_mass:
             raise ValueError(
                 f"{what} has a frame on the point mass {frame.body.name!r}, which has no axes: put "

@@ -17,7 +17,7 @@ from nsopt.parameter import Scalar
 
 @dataclass(frozen=True, eq=False)
 class _Joint(Pair, Constraint):
-    """Shared geometry of the joints: frame b relative to frame a."""
+    """A joint by the pose of frame b as seen from frame a."""
 
     def _offset(self, s: State) -> ca.SX:
         """Return the origin of b from a, in the axes of a, shape (3,) [m]."""
@@ -28,11 +28,13 @@ class _Joint(Pair, Constraint):
         return s.seen(self.a, self.b).A
 
 
-def _parallel_z(R: ca.SX) -> ca.SX:
+def _tilt(R: ca.SX) -> ca.SX:
+    """Return x and y of the z axis of b in axes of a: zero where both z axes are parallel."""
     return ca.vertcat(R[0, 2], R[1, 2])
 
 
-def _no_turn(R: ca.SX) -> ca.SX:
+def _misalignment(R: ca.SX) -> ca.SX:
+    """Return products of unlike axes of a and b, zero where all are parallel."""
     return ca.vertcat(R[0, 1], R[1, 2], R[2, 0])
 
 
@@ -57,7 +59,7 @@ class Fixed(_NoTurn):
         return ()
 
     def residual(self, s: State) -> ca.SX:
-        return ca.vertcat(self._offset(s), _no_turn(self._turn(s)))
+        return ca.vertcat(self._offset(s), _misalignment(self._turn(s)))
 
 
 class Revolute(_ParallelZ):
@@ -67,7 +69,7 @@ class Revolute(_ParallelZ):
         return (Axis("angle", "rate", turn=Z),)
 
     def residual(self, s: State) -> ca.SX:
-        return ca.vertcat(self._offset(s), _parallel_z(self._turn(s)))
+        return ca.vertcat(self._offset(s), _tilt(self._turn(s)))
 
 
 class Prismatic(_NoTurn):
@@ -77,7 +79,7 @@ class Prismatic(_NoTurn):
         return (Axis("distance", "speed", slide=Z),)
 
     def residual(self, s: State) -> ca.SX:
-        return ca.vertcat(self._offset(s)[0:2], _no_turn(self._turn(s)))
+        return ca.vertcat(self._offset(s)[0:2], _misalignment(self._turn(s)))
 
 
 class Cylindrical(_ParallelZ):
@@ -87,7 +89,7 @@ class Cylindrical(_ParallelZ):
         return (Axis("distance", "speed", slide=Z), Axis("angle", "rate", turn=Z))
 
     def residual(self, s: State) -> ca.SX:
-        return ca.vertcat(self._offset(s)[0:2], _parallel_z(self._turn(s)))
+        return ca.vertcat(self._offset(s)[0:2], _tilt(self._turn(s)))
 
 
 class Spherical(_Joint):
@@ -131,15 +133,15 @@ class Universal(_Joint):
 class PinInSlot(_ParallelZ):
     """A pin along z of b slides in a slot along x of a, and turns in it: 4 rows.
 
-    A higher pair of two freedoms [mobility 2016, example 2, eqs. 8-10]; that z axes point the same
-    way is the condition of its remark 2.
+    A higher pair of two freedoms [mobility 2016, example 2, eqs. 8-10]. Both z axes must point the
+    same way, which `alignment` checks (remark 2).
     """
 
     def freedom(self) -> Freedom:
         return (Axis("distance", "speed", slide=X), Axis("angle", "rate", turn=Z))
 
     def residual(self, s: State) -> ca.SX:
-        return ca.vertcat(self._offset(s)[1:3], _parallel_z(self._turn(s)))
+        return ca.vertcat(self._offset(s)[1:3], _tilt(self._turn(s)))
 
 
 class Planar(_ParallelZ):
@@ -149,7 +151,7 @@ class Planar(_ParallelZ):
         return (Axis("x", "vx", slide=X), Axis("y", "vy", slide=Y), Axis("angle", "rate", turn=Z))
 
     def residual(self, s: State) -> ca.SX:
-        return ca.vertcat(self._offset(s)[2], _parallel_z(self._turn(s)))
+        return ca.vertcat(self._offset(s)[2], _tilt(self._turn(s)))
 
 
 class PointOnLine(_Joint):
@@ -188,14 +190,14 @@ class Screw(_Joint):
         # The sine of (angle - advance / lead) has no jump after a turn, unlike the angle itself.
         sine, _ = self._angle_error(s)
         lead = s.value(self.pitch) / (2 * np.pi)
-        return ca.vertcat(self._offset(s)[0:2], _parallel_z(self._turn(s)), lead * sine)
+        return ca.vertcat(self._offset(s)[0:2], _tilt(self._turn(s)), lead * sine)
 
     def alignment(self, s: State) -> ca.SX:
         _, cosine = self._angle_error(s)
         return ca.vertcat(self._turn(s)[2, 2], cosine)
 
     def _angle_error(self, s: State) -> tuple[ca.SX, ca.SX]:
-        """Return sine and cosine of the angle less the angle of the advance."""
+        """Return sine and cosine of the turn less the turn that belongs to the advance along z."""
         R = self._turn(s)
         angle = 2 * np.pi * self._offset(s)[2] / s.value(self.pitch)
         sine, cosine = ca.sin(angle), ca.cos(angle)

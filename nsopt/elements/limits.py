@@ -16,7 +16,7 @@ from nsopt.parameter import Scalar, number
 
 
 class _Freedom(NamedTuple):
-    """A coordinate between two frames and its rate."""
+    """The coordinate that is limited, and its rate."""
 
     value: ca.SX  # [rad or m]
     rate: ca.SX  # [rad/s or m/s]
@@ -32,9 +32,10 @@ class _Range(ResistingPair):
     lower, upper : float or Parameter
         Ends of the range.
     law : Law, or pair of Law
-        Size of what pushes back over the excess beyond either end; two for the lower and the upper.
+        Size of the moment or force that pushes back, as a function of the excess beyond an end; of
+        a pair the first is for the lower end, the second for the upper.
     damping : float or Parameter
-        Of the rate, everywhere.
+        Of the rate, inside the range too.
 
     Raises
     ------
@@ -77,6 +78,7 @@ class _Range(ResistingPair):
         return self.law if isinstance(self.law, tuple) else (self.law, self.law)
 
     def _excesses(self, s: State) -> tuple[ca.SX, ca.SX]:
+        """Return how far it is below the lower end and above the upper one, less than 0 inside."""
         x = self._freedom(s).value
         return s.value(self.lower) - x, x - s.value(self.upper)
 
@@ -95,8 +97,8 @@ class _Range(ResistingPair):
     def outputs(self, s: State) -> list[Output]:
         freedom, push, (below, above) = self._freedom(s), ca.SX(0), self._excesses(s)
         for sign, law, excess in zip((1, -1), self._laws, (below, above), strict=True):
-            on = ca.fmax(excess > 0, int(law.inside))
-            push += sign * on * law.moment(s, excess if law.inside else ca.fmax(excess, 0))
+            acts = ca.fmax(excess > 0, int(law.inside))
+            push += sign * acts * law.moment(s, excess if law.inside else ca.fmax(excess, 0))
         narrower = ca.fmin(*(law.width(s) for law in self._laws))
         return [
             Output("position", freedom.value, freedom.unit),
@@ -134,6 +136,7 @@ class TurnRange(_Range):
     def _freedom(self, s: State) -> _Freedom:
         a, b = s.motion(self.a), s.motion(self.b)
         R, middle = a.A.T @ b.A, (s.value(self.lower) + s.value(self.upper)) / 2
+        # Of the angle once the tilt is undone, each times 1 + cos(tilt).
         sine, cosine = R[1, 0] - R[0, 1], R[0, 0] + R[1, 1]
         angle = middle + ca.atan2(
             sine * ca.cos(middle) - cosine * ca.sin(middle),

@@ -55,7 +55,7 @@ def link_outline(a: ArrayLike, b: ArrayLike, width: float) -> list[Points]:
             f"{ends[1].tolist()}"
         )
     heading = np.arctan2(along[1], along[0])
-    half = np.linspace(np.pi / 2, 3 * np.pi / 2, 13)
+    half = np.linspace(np.pi / 2, 3 * np.pi / 2, 13)  # half a circle, away from the other joint
     caps = [
         end + radius * np.column_stack([np.cos(turn), np.sin(turn), np.zeros(13)])
         for end, turn in zip(ends, (heading + half, heading + half + np.pi), strict=True)
@@ -108,7 +108,7 @@ def capsule_outline(a: ArrayLike, b: ArrayLike, radius: float) -> list[Points]:
         return [np.array(ends)]
     along = ends[1] - ends[0]
     reach = float(np.linalg.norm(along))
-    axes = np.linalg.svd(along[None])[2] if reach else np.eye(3)
+    axes = np.linalg.svd(along[None])[2] if reach else np.eye(3)  # rows, the first along a to b
     axes[0] = along / reach if reach else axes[0]
     turn = np.linspace(0, 2 * np.pi, 25)
     ring = radius * np.column_stack([np.cos(turn), np.sin(turn)])

@@ -37,7 +37,7 @@ class PointPath(ABC):
 
 @dataclass(frozen=True)
 class CornerPath(PointPath):
-    """Straight from corner to corner, at rest in each, by the quintic of [CoPCoD 2023, eq. 28].
+    """Straight lines from corner to corner, at rest in each, by a quintic [CoPCoD 2023, eq. 28].
 
         s = 10 x^3 - 15 x^4 + 6 x^5,   x = (t - begin) / time of the side
 
@@ -82,6 +82,7 @@ class CornerPath(PointPath):
         r = corners[0, :].T
         for k, side in enumerate(self._sides(corners.shape[0] - 1)):
             T = s.value(side)
+            # The whole of each side that is passed, nothing of those to come.
             r += (corners[k + 1, :] - corners[k, :]).T * _quintic((s.t - begin) / T)
             begin += T
         return r
@@ -127,7 +128,7 @@ class SplinePath(PointPath):
             )
 
     def at(self, s: State) -> ca.SX:
-        # Of each piece (4, n - 1, 3), the highest power first.
+        # Coefficients (4, n - 1, 3) of the pieces, the highest power first.
         times, coefficients = np.asarray(self.times, float), self._spline.c
         t = self._within(s.t, times)
         r = ca.SX.zeros(3)
@@ -149,7 +150,7 @@ class SplinePath(PointPath):
         return scipy.interpolate.CubicSpline(times, points, bc_type="clamped")
 
     def _within(self, t: ca.SX, times: Array) -> ca.SX:
-        """Return the time at which the pieces are evaluated."""
+        """Return a time, moved into the range of the spline: to its ends, or by whole periods."""
         first, last = float(times[0]), float(times[-1])
         if not self.periodic:
             return ca.fmin(ca.fmax(t, first), last)
@@ -168,11 +169,12 @@ class ArcPath(PointPath):
     angle : float or Parameter [rad]
         Of the arc, about the normal from its x axis.
     duration : float or Parameter [s]
-        From rest to rest; at constant speed, of that angle.
+        In which it passes that angle.
     normal : (3,) or (3, 3)
-        Axis of the circle; of a matrix z, its columns being x, where the arc begins, y and z. Plain
-        numbers, as for `Frame`.
+        The axis of the circle, or axes as columns x, where the arc begins, y, and z, the axis of
+        the circle. Plain numbers, as for `Frame`.
     begin : float or Parameter [s]
+        When it is at x.
     constant_speed : bool
         Whether it goes on and on at the mean speed, before ``begin`` and after the arc too.
 

@@ -78,28 +78,29 @@ class Programmed(Pair, Constraint):
         return f"Programmed {self.name!r}"
 
     def residual(self, s: State) -> ca.SX:
-        off = s.seen(self.a, self.b).r - path_at(f"path of {self._what}", self.path, s)
+        error = s.seen(self.a, self.b).r - path_at(f"path of {self._what}", self.path, s)
         if set(self.axes) & set(TURNS):
-            off = ca.vertcat(off, _sine_vector(self._compare_turn(s)))
-        return ca.vertcat(*(off[(SLIDES + TURNS).index(axis)] for axis in self.axes))
+            error = ca.vertcat(error, _sine_vector(self._turn_error(s)))
+        return ca.vertcat(*(error[(SLIDES + TURNS).index(axis)] for axis in self.axes))
 
     def alignment(self, s: State) -> ca.SX:
         told = [TURNS.index(axis) for axis in self.axes if axis in TURNS]
         if not told:
             return ca.SX(0, 1)
-        diagonal = ca.diag(self._compare_turn(s))
+        diagonal = ca.diag(self._turn_error(s))
         trace = ca.sum1(diagonal)
+        # 1 where the rows of the residual vanish as they should, less where by half a turn.
         if len(told) == 3:  # cos(theta), for a turn by theta about n
             return (trace - 1) / 2
         if len(told) == 2:  # the cosine between where the third axis is told to be and where it is
             return diagonal[3 - sum(told)]
-        return trace - 2 * diagonal[told[0]]  # 1 - 2 (1 - cos(theta)) n_k^2
+        return trace - 2 * diagonal[told[0]]  # 1 - 2 (1 - cos(theta)) n_k^2, k the axis told
 
     def outline(self) -> list[Outline]:
         return path_outline(self.a, self.path)
 
-    def _compare_turn(self, s: State) -> ca.SX:
-        """Return the turn of b from where it is told to be, (3, 3)."""
+    def _turn_error(self, s: State) -> ca.SX:
+        """Return the rotation of b from where it is told to be, (3, 3)."""
         angles, told = path_at(f"turn of {self._what}", self.turn, s), ca.SX.eye(3)
         for k, axis in enumerate((X, Y, Z)):
             told = told @ Axis("angle", "rate", turn=axis).rotation(angles[k])

@@ -85,14 +85,13 @@ class KnifeEdge(Pair, RateConstraint):
 
     def rate(self, s: State) -> ca.SX:
         x = s.seen(self.a, self.b)
-        along = x.A[:2, 0]
-        # Across the blade in the plane of a, whose length is that of the blade's shadow there.
+        along = x.A[:2, 0]  # of a tilted blade: its projection onto the plane of a
         return (along[0] * x.v[1] - along[1] * x.v[0]) / ca.sqrt(ca.sumsqr(along))
 
 
 @dataclass(frozen=True, eq=False)
 class _Round(Pair, RateConstraint):
-    """Something round on a plane."""
+    """A body of some radius that rolls on the xy plane of frame a."""
 
     radius: Scalar
 
@@ -153,7 +152,7 @@ class RollingDisc(_Round):
     def rate(self, s: State) -> ca.SX:
         x = s.seen(self.a, self.b)
         axis = x.A[:, 1]
-        # Down the disc: -z without its part along the axis.
+        # From the centre to the lowest point of the rim: -z without its part along the axis.
         down = axis[2] * axis - UP
         arm = s.value(self.radius) * down / ca.sqrt(ca.sumsqr(down))
         slip = x.v + ca.cross(x.w, arm)
@@ -182,12 +181,12 @@ class _Upright(_Round):
     """
 
     def _slip(self, s: State) -> tuple[ca.SX, ca.SX]:
-        """Return the velocity of the point on the ground along the heading and along the axis."""
+        """Return the velocity of the lowest point along the heading and along the axis [m/s]."""
         x = s.seen(self.a, self.b)
         axis = ca.vertcat(x.A[:2, 1], 0)
         heading = ca.cross(axis, UP)
-        rolled = ca.dot(heading, x.v) - s.value(self.radius) * ca.dot(x.A[:, 1], x.w)
-        return rolled, ca.dot(axis, x.v)
+        ahead = ca.dot(heading, x.v) - s.value(self.radius) * ca.dot(x.A[:, 1], x.w)
+        return ahead, ca.dot(axis, x.v)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,8 +202,8 @@ class Wheel(_Upright):
     slides: bool = False
 
     def rate(self, s: State) -> ca.SX:
-        rolled, across = self._slip(s)
-        return rolled if self.slides else ca.vertcat(rolled, across)
+        ahead, across = self._slip(s)
+        return ahead if self.slides else ca.vertcat(ahead, across)
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,6 +233,6 @@ class MecanumWheel(_Upright):
             raise ValueError(f"{what} must not be zero, for then it drives nothing: {remedy}")
 
     def rate(self, s: State) -> ca.SX:
-        rolled, across = self._slip(s)
+        ahead, across = self._slip(s)
         angle = s.value(self.angle)
-        return ca.cos(angle) * across - ca.sin(angle) * rolled
+        return ca.cos(angle) * across - ca.sin(angle) * ahead

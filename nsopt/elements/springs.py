@@ -99,7 +99,7 @@ class TorsionSpringDamper(ResistingPair):
         if counted is not None:
             return counted - free
         R = s.seen(self.a, self.b).A
-        sine, cosine = R[1, 0] - R[0, 1], R[0, 0] + R[1, 1]
+        sine, cosine = R[1, 0] - R[0, 1], R[0, 0] + R[1, 1]  # each twice, of a turn about z
         return ca.atan2(
             sine * ca.cos(free) - cosine * ca.sin(free), cosine * ca.cos(free) + sine * ca.sin(free)
         )

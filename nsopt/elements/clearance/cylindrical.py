@@ -40,12 +40,12 @@ def radial_gaps(
 
 
 def pin_and_bushing(
-    pin: Frame, bushing: Frame, pin_length: Scalar, length: Scalar, radius: Scalar, bore: float
+    pin: Frame, bushing: Frame, pin_length: Scalar, length: Scalar, radius: Scalar, clearance: float
 ) -> list[Outline]:
-    """Return the lines of a pin and its bushing; a thin one is drawn at a tenth of its length."""
+    """Return lines of a pin and its bushing, drawn with a tenth of the length for a radius of 0."""
     r = float(number(radius)) or 0.1 * float(number(length))
     return [Outline(pin, points) for points in tube(r, float(number(pin_length)))] + [
-        Outline(bushing, points) for points in tube(r + bore, float(number(length)))
+        Outline(bushing, points) for points in tube(r + clearance, float(number(length)))
     ]
 
 

@@ -18,7 +18,7 @@ class PrismaticClearance(ContactPair):
     """A prism in a hollow prism: each vertex, front and back, behind its two adjacent planes.
 
     4 N gaps for N vertices [NLP-clearance 2024, eq. 39]. The planes are those of the slider moved
-    outward by the clearance. In a result the gaps come two a vertex, front (z > 0) first.
+    outward by the clearance. In a result all front gaps (z > 0) come first, two a vertex.
 
     Parameters
     ----------

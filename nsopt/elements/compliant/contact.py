@@ -29,7 +29,7 @@ LEAST = 1e-30
 """Depth [m] of an open gap: powers of zero have no finite second and third derivatives."""
 
 LATCHED = 1e-12
-"""Speed of impact [m/s] that counts as known; zero is that of an open gap."""
+"""Least speed of impact [m/s] of a closed gap: zero as internal state means an open one."""
 
 
 class _Surface(NamedTuple):
@@ -49,9 +49,9 @@ class _Surface(NamedTuple):
 
     @property
     def losing(self) -> list[Load]:
-        """What dissipates."""
-        rubs = [Load(self.gap.slip, self.friction)] if self.gap.slip.numel() else []
-        return [Load(self.rate, self.damping), *rubs]
+        """The loads that dissipate."""
+        friction = [Load(self.gap.slip, self.friction)] if self.gap.slip.numel() else []
+        return [Load(self.rate, self.damping), *friction]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,12 +102,12 @@ class CompliantContact(Force):
 
     def __post_init__(self) -> None:
         of_element = f"of CompliantContact {self.name!r}"
-        example = {
+        kinds = {
             "contact": (Contact, "a contact or a joint with clearance", "PlaneContact(name, a, b)"),
             "law": (CompliantLaw, "a CompliantLaw", "Flores(stiffness=1e9)"),
             "friction": (CompliantFriction, "a CompliantFriction", "SmoothCoulomb(creep=1e-4)"),
         }
-        for name, (kind, what, use) in example.items():
+        for name, (kind, what, use) in kinds.items():
             value = getattr(self, name)
             if not isinstance(value, kind):
                 raise TypeError(
@@ -145,9 +145,9 @@ class CompliantContact(Force):
         if not self.law.latches:
             return z
         gaps = self.contact.gaps(s)
-        new = [ca.fmax(-self._rate(s, gap), LATCHED) for gap in gaps]
-        kept = [ca.if_else(z[k] > 0, z[k], new[k]) for k in range(len(gaps))]
-        return ca.vertcat(*(x * (gap.distance < 0) for x, gap in zip(kept, gaps, strict=True)))
+        approach = [ca.fmax(-self._rate(s, gap), LATCHED) for gap in gaps]
+        speeds = [ca.if_else(z[k] > 0, z[k], approach[k]) for k in range(len(gaps))]
+        return ca.vertcat(*(x * (gap.distance < 0) for x, gap in zip(speeds, gaps, strict=True)))
 
     def energy(self, s: State) -> ca.SX:
         gaps = self.contact.gaps(s)
@@ -192,13 +192,13 @@ class CompliantContact(Force):
         return [self._surface(s, gap, known[k]) for k, gap in enumerate(gaps)]
 
     def _surface(self, s: State, gap: Gap, impact: ca.SX) -> _Surface:
-        deep, rate = self._depth(s, gap), self._rate(s, gap)
-        # What the depth grows by as the gap closes.
-        on = deep / (2 * deep + gap.distance) if self.reaches else _touching(gap)
+        depth, rate = self._depth(s, gap), self._rate(s, gap)
+        # By how much the depth grows as the gap closes: the force is the gradient of the energy.
+        on = depth / (2 * depth + gap.distance) if self.reaches else _touching(gap)
         e = s.value(gap.law.restitution)
-        # In the step in which a gap closes the speed is that of now.
-        press = Press(deep, -rate, ca.if_else(impact > 0, impact, ca.fmax(-rate, LATCHED)), e)
-        elastic = on * self.law.elastic(s, deep)
+        # In the step in which a gap closes no speed is kept yet: that of now is taken.
+        press = Press(depth, -rate, ca.if_else(impact > 0, impact, ca.fmax(-rate, LATCHED)), e)
+        elastic = on * self.law.elastic(s, depth)
         damping = ca.fmax(on * self.law.damping(s, press), -elastic)
         friction = ca.SX(0, 1)
         if gap.slip.numel():
@@ -209,6 +209,7 @@ class CompliantContact(Force):
         return _Surface(gap, rate, elastic, damping, friction)
 
     def _rate(self, s: State, gap: Gap) -> ca.SX:
+        """Return the rate at which a gap opens [m/s]."""
         a, b = (s.motion(frame) for frame in (self.frames[0], self.frames[-1]))
         return ca.dot(gap.normal, b.velocity_at(gap.point) - a.velocity_at(gap.point))
 
@@ -224,7 +225,7 @@ def _depth(gap: Gap) -> ca.SX:
 
 
 def _smooth_depth(gap: Gap, reach: ca.SX) -> ca.SX:
-    """Return a depth [m] that is smooth in the gap, zero far from the surface alone."""
+    """Return a depth [m] that is smooth in the gap g: -g deep inside, to zero far outside."""
     g = gap.distance
     return ca.fmax((ca.sqrt(g**2 + reach**2) - g) / 2, LEAST)
 

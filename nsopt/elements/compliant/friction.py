@@ -16,7 +16,7 @@ TINY = 1e-12
 
 
 class CompliantFriction(ABC):
-    """How much of Coulomb's friction acts at a slip; mu is that of the contact's `ContactLaw`."""
+    """The part of Coulomb's friction mu N that acts at a slip; mu is that of `ContactLaw`."""
 
     @abstractmethod
     def check(self, of_element: str) -> None:
@@ -29,10 +29,7 @@ class CompliantFriction(ABC):
 
     @abstractmethod
     def drag(self, s: State, slip: ca.SX) -> ca.SX:
-        """Return the friction over mu times the normal force and over the slip [s/m], scalar.
-
-        ``slip`` (k,) [m/s]; the friction is against it.
-        """
+        """Return c [s/m], scalar, of the friction -c mu N slip, for a slip (k,) [m/s]."""
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class CompliantLaw(ABC):
             )
 
     def check_restitution(self, of_element: str, e: float) -> None:
-        """Refuse an e of the contact that the law does not know; by default every one is known.
+        """Refuse a restitution e of the contact for which the law has no value; none by default.
 
         Raises
         ------
@@ -81,7 +81,7 @@ class CompliantLaw(ABC):
     def damping(self, s: State, press: Press) -> ca.SX:
         """Return the dissipative force [N], above zero while the bodies approach.
 
-        The contact takes no more of it than leaves the whole force at zero: nothing pulls.
+        Below zero the contact bounds it by the elastic force, so that the sum never pulls.
         """
 
 

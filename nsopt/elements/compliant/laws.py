@@ -123,10 +123,10 @@ class Gonthier(_NoZeroRestitution):
         far = ca.fmin(e, 1 - NEAR_ONE)
         d = 1 - far**2
         for _ in range(ITERATIONS):
-            # Divided by d, for d = 0 is a root as well.
-            grown = (ca.log1p(d / far) - ca.log1p(-d)) / d
-            f = grown - (1 + 1 / far)
-            slope = (1 / (far + d) + 1 / (1 - d) - grown) / d
-            d = ca.fmin(ca.fmax(d - f / slope, d / 2), (1 + d) / 2)
+            # The logarithm of the equation over d, of which d = 0 is a root as well.
+            quotient = (ca.log1p(d / far) - ca.log1p(-d)) / d
+            f = quotient - (1 + 1 / far)
+            slope = (1 / (far + d) + 1 / (1 - d) - quotient) / d
+            d = ca.fmin(ca.fmax(d - f / slope, d / 2), (1 + d) / 2)  # within 0 and 1
         series = 3 / 2 * e * (1 - e**2) / (e**3 + 1)
         return ca.if_else(e < 1 - NEAR_ONE, d, series) / e

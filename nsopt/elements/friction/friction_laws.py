@@ -32,15 +32,16 @@ class FrictionLaw(ABC):
 
     @abstractmethod
     def resist(self, s: State, u: ca.SX, normal: ca.SX, h: ca.SX, z: ca.SX) -> ca.SX:
-        """Return the mean force [N] against u over a step of h at that speed, from states z.
+        """Return the mean friction [N] over a step of h [s] at speed u, from internal states z.
 
-        ``normal`` [N] is zero or more. The force returned has the sign of u.
+        ``normal`` [N] is zero or more. The friction returned has the sign of u, against which it
+        acts.
         """
 
     def smoothed(self, s: State, creep: ca.SX) -> FrictionLaw:
-        """Return the law with its sign smoothed up to a speed; as it is where that is zero.
+        """Return the law with sign(u) smoothed up to the speed ``creep``; unchanged where it is 0.
 
-        A law without a sign of the speed is returned as it is, by default.
+        By default unchanged, as is right for a law in which sign(u) does not occur.
         """
         del s, creep
         return self
@@ -74,8 +75,8 @@ class ViscousLaw(FrictionLaw):
 class StribeckLaw(FrictionLaw):
     """Coulomb's law with a static peak: (mu_k + (mu_s - mu_k) exp(-(u/v_s)^2)) N sign(u).
 
-    The sign is u / sqrt(u^2 + creep^2): below the creep speed sticking is slow sliding. Motions
-    optimized by polynomials have a creep of their grid in joints with a drive, see `optimize`.
+    The sign is u / sqrt(u^2 + creep^2): below the creep speed sticking is slow sliding. Where
+    `optimize` has polynomials between nodes, joints with a drive have a creep that suits its grid.
 
     Parameters
     ----------

@@ -13,12 +13,12 @@ from nsopt.mechanics import FrictionStep, JointFriction, Load, State
 from nsopt.parameter import Scalar
 
 TINY = 1e-9
-"""Force [N] that does not count, where the size of a reaction has no derivative."""
+"""Force [N] added in squares, so that the size of a reaction has a derivative at zero."""
 
 
 @dataclass(frozen=True, eq=False)
 class _ReactionFriction(JointFriction):
-    """Friction about or along z of frame a.
+    """Friction about or along z of frame a, of a normal force N that the reaction makes.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class _ReactionFriction(JointFriction):
         """Return the rate of the joint [rad/s or m/s]."""
 
     def _lever(self, s: State) -> ca.SX:
-        """Return the lever from the friction force to the load along the rate [m or 1]."""
+        """Return the lever by which the friction force acts on the freedom [m, 1 for a slide]."""
         del s
         return ca.SX(1)
 
@@ -77,6 +77,7 @@ class _ReactionFriction(JointFriction):
         return self.law.advance_states(s, self._speed(s), h, z)
 
     def _normal(self, s: State, over: FrictionStep) -> ca.SX:
+        """Return the normal force [N]: that at the ends of the bearing and at the collar."""
         if self.load is not None:
             return s.value(self.load)
         A, reaction = s.motion(self.a).A, over.reaction
@@ -88,7 +89,7 @@ class _ReactionFriction(JointFriction):
         return _size(force[:2] / 2 + couple) + _size(force[:2] / 2 - couple) + along
 
     def _along(self, s: State) -> ca.SX:
-        """Return how much the force along z counts, over one across it."""
+        """Return the weight of the force along z, over that of one across it; 0 without collar."""
         del s
         return ca.SX(0)
 

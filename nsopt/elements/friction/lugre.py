@@ -12,7 +12,7 @@ from nsopt.mechanics import State
 from nsopt.parameter import Scalar
 
 SMALL = 1e-3
-"""Below that argument phi functions are taken from their series."""
+"""Argument below which `_phi1` and `_phi2` are taken from their series."""
 
 
 @dataclass(frozen=True)
@@ -75,11 +75,11 @@ class LuGreLaw(FrictionLaw):
     def resist(self, s: State, u: ca.SX, normal: ca.SX, h: ca.SX, z: ca.SX) -> ca.SX:
         decay = self._decay(s, u)
         x = decay * h
-        mean = z * _phi1(x) + u * h * _phi2(x)
-        rate = (u - decay * z) * _phi1(x)
+        mean_z = z * _phi1(x) + u * h * _phi2(x)
+        mean_rate = (u - decay * z) * _phi1(x)
         return normal * (
-            s.value(self.stiffness) * mean
-            + s.value(self.damping) * rate
+            s.value(self.stiffness) * mean_z
+            + s.value(self.damping) * mean_rate
             + s.value(self.viscous) * u
         )
 

@@ -15,13 +15,14 @@ STILL = 1e-9
 """Rate [1/s] that gives a film at rest a direction, and derivatives there."""
 
 POINTS = 12
-"""Of these sums: exact to round-off for an integrand as smooth as there."""
+"""Terms of these sums: exact to round-off for an integrand that is as smooth."""
 
 
 class OilFilm(ABC):
-    """Which pressure Reynolds' equation leaves around a journal.
+    """The pressure that Reynolds' equation gives around a journal, of eccentricity e.
 
-    With u = 1 + e cos(theta), the film's thickness over the clearance, it is, where above zero,
+    With u = 1 + e cos(theta), the film's thickness over the clearance, theta from where it is
+    thickest, it is in proportion, where above zero, to
 
         P = weight(u) (a sin(theta) - b cos(theta))
 
@@ -30,19 +31,19 @@ class OilFilm(ABC):
 
     @abstractmethod
     def size(self, viscosity: ca.SX, radius: ca.SX, length: ca.SX, clearance: ca.SX) -> ca.SX:
-        """Return the force [N s] that integrals of P [1/s] are multiplied by."""
+        """Return the factor [N s] from integrals of P [1/s] to forces [N]."""
 
     @abstractmethod
     def rates(self, e: ca.SX, sweep: ca.SX, squeeze: ca.SX) -> tuple[ca.SX, ca.SX]:
-        """Return a and b [1/s] from e w and 2 de/dt."""
+        """Return a and b [1/s] from sweep, e w, and squeeze, 2 de/dt."""
 
     @abstractmethod
     def weight(self, u: ca.SX) -> ca.SX:
-        """Return the weight, positive."""
+        """Return weight(u), positive."""
 
     @abstractmethod
     def antiderivatives(self, at: FilmAngle) -> tuple[ca.SX, ca.SX, ca.SX]:
-        """Return those of sin^2, sin cos and cos^2 times the weight, continuous in theta."""
+        """Return those of sin^2, sin cos and cos^2 times weight, by theta and continuous in it."""
 
     def integrals(self, e: ca.SX, sweep: ca.SX, squeeze: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Return the integrals of P cos(theta) and P sin(theta) where P is above zero.
@@ -89,10 +90,10 @@ class OilFilm(ABC):
 
 @dataclass(frozen=True)
 class FilmAngle:
-    """Where antiderivatives are taken, and those of 1/u and 1/u^2 there."""
+    """An angle theta at which antiderivatives are taken, and those of 1/u and 1/u^2 there."""
 
     e: ca.SX
-    sine: ca.SX
+    sine: ca.SX  # of theta
     u: ca.SX
     first: ca.SX  # of 1/u
     second: ca.SX  # of 1/u^2

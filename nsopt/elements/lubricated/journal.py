@@ -9,14 +9,14 @@ import casadi as ca
 import numpy as np
 
 from nsopt.checks import positive
-from nsopt.elements.compliant import CompliantLaw, Hertz, Press
+from nsopt.elements.compliant import CompliantLaw, Hertz
 from nsopt.elements.lubricated.films import OilFilm, ShortBearing
 from nsopt.elements.outlines import circle
 from nsopt.mechanics import Bore, Force, Gap, Load, Outline, Output, Pair, Pressed, State
 from nsopt.parameter import Scalar, number
 
 CENTRED = 1e-9
-"""Of the clearance, the offset at which the direction of the thinnest film is arbitrary."""
+"""Offset over the clearance that is added along x, so that a centred journal has a direction."""
 
 
 class _Film(NamedTuple):
@@ -33,6 +33,9 @@ class _Film(NamedTuple):
 THINNEST = 1e-4
 """Least film over the clearance: at it the integrals keep six digits."""
 
+LEAST = 1e-30
+"""Depth [m] of asperities that do not touch, as that of open gaps of a `CompliantContact`."""
+
 
 @dataclass(frozen=True, eq=False)
 class JournalBearing(Pair, Force):
@@ -40,8 +43,8 @@ class JournalBearing(Pair, Force):
 
     Reynolds' equation of a short or a long bearing, by ``film``, with the speed of both surfaces
     and the squeeze, w = w_a + w_b - 2 dgamma/dt (gamma the direction of the line of centres), e the
-    eccentricity, h = c (1 + e cos theta): its pressure where above zero, the pi film that
-    Guembel's condition leaves. Shear resists by Petrov's torque
+    eccentricity, h = c (1 + e cos theta): its pressure where above zero, the half film of
+    Guembel's condition. Shear resists by Petrov's torque
     2 pi mu R^3 L (w_b - w_a) / (c sqrt(1 - e^2)). Where the film is thinner than ``roughness`` the
     surfaces touch: asperities press by a compliant law of how much thinner it is, without damping
     of their own, and the film gets no thinner in the integrals.
@@ -118,8 +121,8 @@ class JournalBearing(Pair, Force):
 
     def energy(self, s: State) -> ca.SX:
         film = self._film(s)
-        deep = self._deep(s, film)
-        return (deep > 0) * self.contact.energy(s, ca.fmax(deep, 1e-30))
+        depth = self._interference(s, film)
+        return (depth > 0) * self.contact.energy(s, ca.fmax(depth, LEAST))
 
     def pressed(self, s: State) -> list[Pressed]:
         a, b, film = s.motion(self.a), s.motion(self.b), self._film(s)
@@ -127,13 +130,13 @@ class JournalBearing(Pair, Force):
         slide = b.velocity_at(middle) - a.velocity_at(middle)
         turn = ca.dot(a.A[:, 2], b.w - a.w)
         losing = [Load(slide, film.force), Load(turn, film.torque)]
-        deep = self._deep(s, film)
-        press = Press(ca.fmax(deep, 1e-30), ca.SX(0), ca.SX(1), ca.SX(1))
-        asperities = (deep > 0) * self.contact.elastic(s, press.depth) * film.toward
+        depth = self._interference(s, film)
+        pressure = (depth > 0) * self.contact.elastic(s, ca.fmax(depth, LEAST))
+        asperities = pressure * film.toward
         c, R = s.value(self.clearance), s.value(self.radius)
         gap = Gap(
-            distance=-deep,
-            function=-deep,
+            distance=-depth,
+            function=-depth,
             point=b.r + (R + c) * film.toward,
             normal=film.toward,
             scale=c,
@@ -154,7 +157,7 @@ class JournalBearing(Pair, Force):
         r, c = float(number(self.radius)), float(number(self.clearance))
         return [Outline(self.a, circle(r, 0.0)), Outline(self.b, circle(r + c, 0.0))]
 
-    def _deep(self, s: State, film: _Film) -> ca.SX:
+    def _interference(self, s: State, film: _Film) -> ca.SX:
         """Return by how much the film is thinner than the asperities are high [m]."""
         return s.value(self.roughness) - film.thickness
 
@@ -172,8 +175,8 @@ class JournalBearing(Pair, Force):
         thickness = c - length
         thin = ca.fmin(e, 1 - s.value(self.roughness) / c)  # in the integrals
         rate = a.v - b.v
-        # At the tip of the journal's centre, in any frame that turns with the line of centres.
-        squeeze = 2 * ca.dot(toward, rate) / c
+        squeeze = 2 * ca.dot(toward, rate) / c  # 2 de/dt
+        # e w, where e dgamma/dt is the velocity of the journal's centre across the line, over c.
         sweep = e * ca.dot(axis, a.w + b.w) - 2 * ca.dot(across, rate) / c
         along, aside = self.film.integrals(thin, sweep, squeeze)
         size = self.film.size(mu, R, L, c)

@@ -20,7 +20,8 @@ SAME = 1e-9
 """Angles [rad] that differ by less are the same."""
 
 FROM_AXIS, FROM_OPPOSITE = 1.75e-4, 1e-3
-"""Least angle between the edge and the axis, and between the edge and its opposite [rad]."""
+"""Least angle between the edge and the axis, and between the edge and the opposite of the axis
+[rad]: 0.01 and 0.06 deg."""
 
 CHECKED = 720
 """Points of the edge at which a cone is checked."""
@@ -77,7 +78,7 @@ class Cone:
     def curve(self, value: Callable[[object], ca.SX] = lambda x: ca.SX(number(x))) -> Curve:
         """Return the edge; ``value`` turns Parameters into expressions."""
         psi = number(self.longitudes)[:-1]
-        # At a corner the cone has no normal.
+        # On the axis and opposite to it the edge would have a corner, and the cone no normal.
         sigma = [
             ca.fmin(ca.fmax(value(x), FROM_AXIS), np.pi - FROM_OPPOSITE)
             for x in self.latitudes[:-1]
@@ -94,12 +95,14 @@ class Cone:
         return psi - FULL * np.round(psi[0] / FULL), np.hypot(*x)
 
     def _sample(self, count: int) -> list[Array]:
+        """Return points once around the edge and both derivatives by l, (2, count) each [rad]."""
         curve, l = self.curve(), ca.SX.sym("l")
         jet = ca.Function("edge", [l], list(curve.piece(l).jet(l)))
         lengths = np.linspace(0, 1, count) * float(curve.period)
         return [np.asarray(part) for part in jet.map(count)(lengths)]
 
     def _check_edge(self) -> None:
+        """Refuse an edge that goes beyond 180 deg, turns back, or encloses nothing, or all."""
         x, dx, _ = self._sample(CHECKED)
         sigma = np.hypot(*x)
         if (k := int(np.argmax(sigma))) >= 0 and sigma[k] > np.pi + SAME:

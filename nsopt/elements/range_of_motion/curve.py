@@ -15,7 +15,7 @@ import casadi as ca
 import numpy as np
 
 PER_QUARTER, PER_PIECE, LEAST = 12, 5, 48
-"""Samples of a quarter of an ellipse, of a piece of a spline, of a whole spline."""
+"""Samples of a quarter of an ellipse; of a piece of a spline and of a whole spline, at least."""
 
 
 class Jet(NamedTuple):
@@ -47,19 +47,19 @@ class Curve(ABC):
 
     @abstractmethod
     def piece(self, l: ca.SX) -> Piece:
-        """Return the piece that begins at l, or has it inside, for l in [0, period)."""
+        """Return the piece on which l is, for l in [0, period); where two meet the later one."""
 
     @abstractmethod
     def samples(self) -> list[tuple[ca.SX, Piece]]:
-        """Return values of l once around, from 0, and the piece of each, which may begin there.
+        """Return values of l once around, from 0, and the piece that each is on, by `piece`.
 
-        They are closer where the curve changes its character.
+        They are closer where the curvature changes fast.
         """
 
 
 @dataclass(frozen=True, eq=False)
 class _Quarter(Piece):
-    a: ca.SX
+    a: ca.SX  # [rad] semi-axes along x and y
     b: ca.SX
 
     def jet(self, l: ca.SX) -> Jet:
@@ -132,20 +132,20 @@ class PeriodicSpline(Curve):
         self._knots = [sum(chords[:k], ca.SX(0)) for k in range(n + 1)]
         self.period = self._knots[n]
         slopes = [step / chord for step, chord in zip(chord_vectors, chords, strict=True)]
-        # Second derivatives at the knots, from continuous first ones.
+        # Second derivatives at the knots (n, 2), from continuous first ones.
         A, rows = ca.SX(n, n), []
         for k in range(n):
             A[k, k - 1 if k else n - 1] += chords[k - 1] / 6
             A[k, k] += (chords[k - 1] + chords[k]) / 3
             A[k, (k + 1) % n] += chords[k] / 6
             rows.append(slopes[k] - slopes[k - 1])
-        bend = ca.solve(A, ca.vertcat(*rows))
+        second = ca.solve(A, ca.vertcat(*rows))
         self._pieces = [
             ca.horzcat(
                 points[k, :],
-                slopes[k] - chords[k] * (2 * bend[k, :] + bend[(k + 1) % n, :]) / 6,
-                bend[k, :] / 2,
-                (bend[(k + 1) % n, :] - bend[k, :]) / (6 * chords[k]),
+                slopes[k] - chords[k] * (2 * second[k, :] + second[(k + 1) % n, :]) / 6,
+                second[k, :] / 2,
+                (second[(k + 1) % n, :] - second[k, :]) / (6 * chords[k]),
             ).T
             for k in range(n)
         ]
@@ -159,8 +159,10 @@ class PeriodicSpline(Curve):
         return _Cubic(knot, coefficients)
 
     def samples(self) -> list[tuple[ca.SX, Piece]]:
-        n = max(PER_PIECE, -(-LEAST // (len(self._knots) - 1)))
+        per_piece = max(PER_PIECE, -(-LEAST // (len(self._knots) - 1)))  # rounded up
         pieces = zip(pairwise(self._knots), self._pieces, strict=True)
         return [
-            (a + (b - a) * k / n, _Cubic(a, piece)) for (a, b), piece in pieces for k in range(n)
+            (a + (b - a) * k / per_piece, _Cubic(a, piece))
+            for (a, b), piece in pieces
+            for k in range(per_piece)
         ]

@@ -16,7 +16,7 @@ from nsopt.mechanics import State
 from nsopt.parameter import Scalar, parameters_in
 
 SAMPLED = (0.013, 0.11, 0.37)
-"""Excesses at which a law is looked at."""
+"""Excesses [rad, or m], of no special value, at which `Law.check_potential` compares."""
 
 
 class Law(ABC):
@@ -28,8 +28,8 @@ class Law(ABC):
     Attributes
     ----------
     inside : bool
-        Whether it acts already before the range is exceeded; then the ends of a turn or slide
-        give it the excess less than zero there, otherwise never.
+        Whether it acts already before the range is exceeded: `TurnRange` and `SlideRange` then give
+        it excesses below zero too.
     """
 
     inside: ClassVar[bool] = False
@@ -73,7 +73,7 @@ class Law(ABC):
                 )
 
     def width(self, s: State) -> ca.SX:
-        """Return an excess that should not be reached [rad or m]; infinite by default."""
+        """Return the excess up to which the law is made [rad or m]; infinite by default."""
         del s
         return ca.SX(np.inf)
 

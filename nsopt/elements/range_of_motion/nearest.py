@@ -24,12 +24,14 @@ DIFFERENTIATED_STEPS = 2
 derivatives up to order 2^k - 1."""
 
 GRID = 2.0**42
-"""Points per turn to which the located point is rounded, so that its search has no derivative."""
+"""Points per turn to which the located l is rounded: by `floor`, which has no derivative, so that
+only the last Newton steps are differentiated."""
 
 NONE = -2.0
 """Height that stands for no maximum, below every cosine."""
 
 TINY = 1e-30
+"""Added under roots and below fractions, so that they have a value and a derivative at zero."""
 
 
 class Nearest(NamedTuple):
@@ -56,8 +58,8 @@ def nearest(curve: Curve, u: ca.SX) -> Nearest:
     grid = curve.period / GRID
     piece, l = curve.piece(best.low), ca.floor(best.start / grid + 0.5) * grid
     for _ in range(DIFFERENTIATED_STEPS):
-        slope, bend = _slopes(piece, u, l)
-        l = l - slope / ca.if_else(bend < 0, bend, -1)
+        slope, curvature = _slopes(piece, u, l)
+        l = l - slope / ca.if_else(curvature < 0, curvature, -1)
     jet = piece.jet(l)
     b, first, _ = generator(jet)
     n = ca.cross(first, b)
@@ -71,11 +73,12 @@ def generator(jet: Jet) -> tuple[ca.SX, ca.SX, ca.SX]:
 
 
 def _generator(x: ca.SX, dx: ca.SX, ddx: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """Return b = (sin(sigma) / sigma x, cos(sigma)), sigma = |x|, and both derivatives by l."""
     w, dw = ca.sumsqr(x) + TINY, 2 * ca.dot(x, dx)  # latitude squared
     ddw = 2 * (ca.sumsqr(dx) + ca.dot(x, ddx))
     sigma = ca.sqrt(w)
     sinc, cosine = ca.sin(sigma) / sigma, ca.cos(sigma)
-    # Derivatives by w; of the sine over its angle with a series near the axis.
+    # Derivatives of sinc by w, from a series near the axis; then those of both by l.
     near = w < 1e-4
     ds = ca.if_else(near, -1 / 6 + w / 60 - w**2 / 1680, (cosine - sinc) / (2 * w))
     dds = ca.if_else(near, 1 / 60 - w / 840, -(sinc / 2 + 3 * ds) / (2 * w))
@@ -106,14 +109,14 @@ def _refine(curve: Curve, u: ca.SX, bracket: _Bracket) -> _Bracket:
     low, high, l, _ = bracket
     piece = curve.piece(low)
     for _ in range(SEARCH_STEPS):
-        slope, bend = _slopes(piece, u, l)
+        slope, curvature = _slopes(piece, u, l)
         low, high = ca.if_else(slope > 0, l, low), ca.if_else(slope > 0, high, l)
-        new = l - slope / ca.if_else(bend < 0, bend, -1)
+        new = l - slope / ca.if_else(curvature < 0, curvature, -1)
         inside = ca.logic_and(new >= low, new <= high)
         l = ca.if_else(inside, new, (low + high) / 2)
     height = ca.dot(generator(piece.jet(l))[0], u)
-    there = bracket.height > NONE
-    return bracket._replace(start=l, height=ca.if_else(there, height, NONE))
+    exists = bracket.height > NONE
+    return bracket._replace(start=l, height=ca.if_else(exists, height, NONE))
 
 
 def _slopes(piece: Piece, u: ca.SX, l: ca.SX) -> tuple[ca.SX, ca.SX]:
@@ -137,13 +140,13 @@ def _highest_two(curve: Curve, u: ca.SX) -> tuple[_Bracket, _Bracket]:
 
 
 def _higher(first: ca.SX, second: ca.SX, interval: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """Return the two highest of two brackets (4,) and what an interval has, (4,) each.
+    """Return the two highest of two brackets and of the maximum in an interval, (4,) each.
 
-    The interval (6,) is where it begins and ends, with the heights and the slopes there.
+    The interval (6,) has l at its ends, the heights and the slopes there.
     """
     low, high, c0, c1, s0, s1 = ca.vertsplit(interval)
-    peak, x, rise = _peak(c0, c1, (high - low) * s0, (high - low) * s1)
-    height = ca.if_else(peak, c0 + rise, NONE)
+    has_peak, x, rise = _find_peak(c0, c1, (high - low) * s0, (high - low) * s1)
+    height = ca.if_else(has_peak, c0 + rise, NONE)
     new = _Bracket(low, high, low + x * (high - low), height)
     best, other = _Bracket(*ca.vertsplit(first)), _Bracket(*ca.vertsplit(second))
     wins = height > best.height
@@ -151,17 +154,17 @@ def _higher(first: ca.SX, second: ca.SX, interval: ca.SX) -> tuple[ca.SX, ca.SX]
     return ca.vertcat(*best.choose(new, wins)), ca.vertcat(*other)
 
 
-def _peak(c0: ca.SX, c1: ca.SX, s0: ca.SX, s1: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+def _find_peak(c0: ca.SX, c1: ca.SX, s0: ca.SX, s1: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
     """Return whether the cubic with values c and slopes s at 0, 1 has a maximum, where, how high.
 
     The height is relative to ``c0``.
     """
-    # The slope at x is s0 + bx + a x^2.
+    # The slope at x is s0 + b x + a x^2.
     a, b = 3 * (s0 + s1 - 2 * (c1 - c0)), 6 * (c1 - c0) - 4 * s0 - 2 * s1
-    square = b**2 - 4 * a * s0
-    x = 2 * s0 / (ca.sqrt(ca.fmax(square, 0)) - b + TINY)
-    peak = ca.logic_and(ca.logic_and(square >= 0, x >= 0), x < 1)
-    return peak, x, x * (s0 + x * (b / 2 + x * a / 3))
+    discriminant = b**2 - 4 * a * s0
+    x = 2 * s0 / (ca.sqrt(ca.fmax(discriminant, 0)) - b + TINY)
+    has_peak = ca.logic_and(ca.logic_and(discriminant >= 0, x >= 0), x < 1)
+    return has_peak, x, x * (s0 + x * (b / 2 + x * a / 3))
 
 
 def angles(u: ca.SX) -> tuple[ca.SX, ca.SX]:
@@ -179,7 +182,7 @@ def angles(u: ca.SX) -> tuple[ca.SX, ca.SX]:
 def _make_function(
     name: str, expressions: Callable[..., tuple[ca.SX, ...]], *sizes: int
 ) -> ca.Function:
-    """Return expressions of vectors as a function: to call it is quicker than to state them."""
+    """Return expressions of vectors of some sizes as a function, quicker to call than to state."""
     arguments = [ca.SX.sym("x", n) for n in sizes]
     return ca.Function(name, arguments, list(expressions(*arguments)))
 

@@ -21,13 +21,14 @@ from nsopt.parameter import Scalar, parameters_in
 Array = NDArray[np.float64]
 
 SECTORS = 64
-"""Of longitude, for each of which it is known up to which latitude all is inside."""
+"""Sectors of longitude, of each of which the latitude is kept up to which all is inside; a power of
+two."""
 
 DRAWN = 131
 """Points of the law that a result keeps for pictures."""
 
 MARGIN = 0.02
-"""Latitude [rad] that this leaves to be looked at closely."""
+"""How far [rad] that latitude is below the lowest of the edge."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +51,8 @@ class RangeOfMotion(ResistingPair):
     cone : Cone
     law : Law
         Size of the moment over the excess. Inside the cone there is none, for there the nearest
-        point jumps: of a law that acts inside already it is what exceeds its tangent at the edge.
+        point jumps: of a law that acts inside already only what exceeds its tangent at the edge
+        counts.
     damping : float or Parameter [N m s/rad]
         j of eq. 34.
     excess : Excess
@@ -102,6 +104,7 @@ class RangeOfMotion(ResistingPair):
         if not self._conservative:
             at = self._nearest(s)
             size = self._law(s, self.excess.value(at))[0] * (ca.cos(at.theta) > 0)
+            # u x n of eq. 32 has the length cos(theta).
             loads.append(Load(b.w - a.w, -size * (a.A @ ca.cross(at.direction, at.n))))
         return loads
 
@@ -177,7 +180,7 @@ class RangeOfMotion(ResistingPair):
 
 
 def _search(cone: Cone, s: State) -> tuple[ca.Function, ca.SX]:
-    """Return (u, p) -> edge, b, n of `Nearest` in a row, and p, the parameters of the cone."""
+    """Return (u, p) -> edge, b, n of `Nearest` in one vector (8,), and p, the cone's parameters."""
     close = nearest(cone.curve(s.value), direction := ca.SX.sym("u", 3))
     point = ca.vertcat(close.edge, close.b, close.n)
     known = [x for x in ca.symvar(point) if not ca.depends_on(direction, x)]
@@ -197,7 +200,7 @@ def _unless_inside(search: ca.Function, cone: Cone) -> ca.Function:
     Where it is inside for certain, the pointer itself stands for the edge. It is so nearer to the
     axis than the edge is anywhere in its sector of longitude.
     """
-    safe = _find_lowest(*cone.edge(SECTORS * 12 + 1)) - MARGIN
+    safe = _find_lowest(*cone.edge(SECTORS * 12 + 1)) - MARGIN  # (SECTORS,) latitudes [rad]
     u, p = ca.SX.sym("u", 3), ca.SX.sym("p", search.size1_in(1))
     inside = ca.Function("inside", [u, p], [ca.vertcat(ca.SX.zeros(2), u, ca.SX.zeros(3))])
     choice = ca.Function.if_else("unless", inside, search).wrap()
@@ -210,7 +213,7 @@ def _unless_inside(search: ca.Function, cone: Cone) -> ca.Function:
 
 
 def _tabulate(values: Array) -> ca.Function:
-    """Return k -> entry k of as many values as a power of two, by the bits of k."""
+    """Return k -> values[k], by the bits of k: of as many values as a power of two."""
     k, entries = ca.SX.sym("k"), [ca.SX(float(x)) for x in values]
     left = k
     while len(entries) > 1:
@@ -226,16 +229,16 @@ def _tabulate(values: Array) -> ca.Function:
 def _find_lowest(longitudes: Array, latitudes: Array) -> Array:
     """Return the lowest latitude of the edge in each sector, its neighbours included."""
     turns = _turn(np.cos(longitudes[:-1]), np.sin(longitudes[:-1]))
-    around = np.concatenate([turns - 1, turns, turns + 1])
-    heights = np.tile(latitudes[:-1], 3)
+    around = np.concatenate([turns - 1, turns, turns + 1])  # three times round, ascending
+    latitudes = np.tile(latitudes[:-1], 3)
     sectors = np.arange(SECTORS)
     # Narrow cones have few points in some sectors: those on both sides count as well.
-    low = np.searchsorted(around, (sectors - 1) / SECTORS) - 1
-    high = np.searchsorted(around, (sectors + 2) / SECTORS) + 1
-    return np.array([np.min(heights[i:k]) for i, k in zip(low, high, strict=True)])
+    first = np.searchsorted(around, (sectors - 1) / SECTORS) - 1
+    last = np.searchsorted(around, (sectors + 2) / SECTORS) + 1
+    return np.array([np.min(latitudes[i:k]) for i, k in zip(first, last, strict=True)])
 
 
 def _turn(x: Any, y: Any) -> Any:
-    """Return a turn from x towards y in [0, 1], ascending with the angle but cheaper."""
+    """Return 0 to 1 for directions from x by y once around: ascends as their angle, but cheaper."""
     slant = y / (abs(x) + abs(y) + TINY)
     return ((x < 0) * (2 - slant) + (x >= 0) * (slant + 4 * (y < 0))) / 4
