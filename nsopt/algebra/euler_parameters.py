@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 TERMS = 10
-"""Number of terms of the power series of cosine and sine."""
+"""Number of terms of the power series of cosine and sine: exact to round-off up to one radian."""
 
 
 def rotation_matrix(p: ca.SX) -> ca.SX:
@@ -46,8 +46,8 @@ def product(p: ca.SX, r: ca.SX) -> ca.SX:
 def turned(p: ca.SX, w: ca.SX) -> ca.SX:
     """Return ``p`` rotated by the rotation vector ``w`` in body axes, normalised, shape (4,).
 
-    By power series of cosine and sine, so that all derivatives exist at w = 0 too; exact to
-    round-off up to two radians, with a small error of the angle beyond.
+    By power series of cosine and sine of half the angle, so that all derivatives exist at w = 0
+    too; exact to round-off up to two radians, with a small error of the angle beyond.
     """
     return _state_turns()[0](p, w)
 
@@ -64,7 +64,7 @@ def turned_matrix(w: ca.SX) -> ca.SX:
 def _state_turns() -> tuple[ca.Function, ca.Function]:
     """State `turned` and `turned_matrix`, which a mechanism calls for each of its bodies."""
     p, w = ca.SX.sym("p", 4), ca.SX.sym("w", 3)
-    x, W = ca.sumsqr(w) / 4, ca.skew(w)
+    x, W = ca.sumsqr(w) / 4, ca.skew(w)  # x: the square of half the angle
     cosine, sinc = _cosine_and_sinc(x)
     end = normalise(cosine * p + sinc * body_rate_matrix(p).T @ w / 2)
     series = ca.SX(1)  # of (a - sin a) 6 / a^3, a the angle
@@ -75,7 +75,10 @@ def _state_turns() -> tuple[ca.Function, ca.Function]:
 
 
 def turn_over(w: ca.SX, h: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """Return e0 and e / h of the turn at angular velocity ``w`` (3,) over ``h``; h may be zero."""
+    """Return e0 and e / h, (e0, e) of the turn at angular velocity ``w`` (3,) over ``h``.
+
+    h [s] may be zero.
+    """
     cosine, sinc = _cosine_and_sinc(h**2 * ca.sumsqr(w) / 4)
     return cosine, sinc * w / 2
 

@@ -28,7 +28,7 @@ def leibniz(a: Array, b: Array, k: int, product: Any = np.multiply) -> Array:
 
 
 class TimeJet:
-    """A number and its derivatives by time.
+    """A number and its derivatives by time, the truncated Taylor series of a function of it.
 
     Parameters
     ----------
@@ -81,16 +81,19 @@ class TimeJet:
         return TimeJet(self.d[1:])
 
     def cut(self) -> TimeJet:
-        """Return it without its highest derivative."""
+        """Return the jet without its highest derivative."""
         return TimeJet(self.d[:-1])
 
     def integrate(self, start: Any) -> TimeJet:
-        """Return the jet of which this is the rate."""
+        """Return the jet of which this is the rate, ``start`` its derivative of order zero."""
         return TimeJet(np.concatenate([np.asarray(start)[None], self.d]))
 
 
 class JetScalars(Scalars):
-    """Functions of jets, and of the numbers that stay constant beside them."""
+    """The arithmetic of jets, and of the constant numbers beside them.
+
+    Each derivative follows from those of lower order by Leibniz' rule.
+    """
 
     def __init__(self, numbers: Scalars) -> None:
         self.numbers = numbers
@@ -101,10 +104,10 @@ class JetScalars(Scalars):
     def reciprocal(self, x: Any) -> Any:
         if not isinstance(x, TimeJet):
             return self.numbers.reciprocal(x)
-        y = [self._at(self.numbers.reciprocal, x.d[0])]
-        for k in range(1, x.order + 1):
-            done = np.stack([*y, np.zeros_like(x.d[0])])
-            y.append(-leibniz(done, x.d, k) * y[0])
+        y = [self._apply(self.numbers.reciprocal, x.d[0])]
+        for k in range(1, x.order + 1):  # y x = 1, of which the k-th derivative is zero
+            lower = np.stack([*y, np.zeros_like(x.d[0])])
+            y.append(-leibniz(lower, x.d, k) * y[0])
         return TimeJet(np.stack(y))
 
     def function(self, name: str, *x: Any) -> Any:
@@ -128,10 +131,10 @@ class JetScalars(Scalars):
     def _sqrt(self, x: TimeJet) -> TimeJet:
         """Return y of y y = x."""
         y = [self._start("sqrt", x)]
-        half = self._at(self.numbers.reciprocal, y[0] + y[0])
+        half = self._apply(self.numbers.reciprocal, y[0] + y[0])
         for k in range(1, x.order + 1):
-            done = np.stack([*y, np.zeros_like(x.d[0])])
-            y.append((x.d[k] - leibniz(done, done, k)) * half)
+            lower = np.stack([*y, np.zeros_like(x.d[0])])
+            y.append((x.d[k] - leibniz(lower, lower, k)) * half)
         return TimeJet(np.stack(y))
 
     def _exp(self, x: TimeJet) -> TimeJet:
@@ -154,10 +157,10 @@ class JetScalars(Scalars):
 
     def _sine_cosine(self, x: TimeJet) -> tuple[TimeJet, TimeJet]:
         sine, cosine = [self._start("sin", x)], [self._start("cos", x)]
-        for k in range(x.order):
-            up, down = np.stack(cosine), np.stack(sine)
-            sine.append(leibniz(up, x.d[1:], k))
-            cosine.append(-leibniz(down, x.d[1:], k))
+        for k in range(x.order):  # sin' = cos x', cos' = -sin x'
+            sines, cosines = np.stack(sine), np.stack(cosine)
+            sine.append(leibniz(cosines, x.d[1:], k))
+            cosine.append(-leibniz(sines, x.d[1:], k))
         return TimeJet(np.stack(sine)), TimeJet(np.stack(cosine))
 
     def _log(self, x: TimeJet) -> TimeJet:
@@ -199,16 +202,16 @@ class JetScalars(Scalars):
         return rate.integrate(start)
 
     def _start(self, name: str, *x: TimeJet) -> Array:
-        """Return a function of the numbers of order zero."""
-        return self._at(partial(self.numbers.function, name), *(part.d[0] for part in x))
+        """Return the value of a function: of the numbers of order zero."""
+        return self._apply(partial(self.numbers.function, name), *(part.d[0] for part in x))
 
     @staticmethod
     def _alike(x: Any, other: Any) -> TimeJet:
-        """Return x as a jet like ``other``."""
+        """Return x, a jet or a constant, as a jet of the same order as ``other``."""
         return x if isinstance(x, TimeJet) else TimeJet(np.zeros_like(other.d)) + x
 
     @staticmethod
-    def _at(function: Callable[..., Any], *numbers: Array) -> Array:
+    def _apply(function: Callable[..., Any], *numbers: Array) -> Array:
         """Return a function of arrays of numbers, entry by entry where they are objects."""
         if numbers[0].dtype != object:
             return np.asarray(function(*numbers))

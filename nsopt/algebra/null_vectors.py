@@ -1,4 +1,4 @@
-"""Vectors that a matrix takes to zero from the left, of symbols or of numbers."""
+"""Left null vectors of a matrix, of symbols or of numbers."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 SHIFT = 1e-8
-"""Of the mean squared size of the rows, what inverse iteration adds: a squared singular value of
-the same part is found to 1e-16 in two iterations, larger ones better."""
+"""What inverse iteration adds to the diagonal of C C^T, over the mean squared length of the rows
+of C. In two iterations the part of a vector along a squared singular value s times that length
+shrinks by (SHIFT / (s + SHIFT))^2."""
 
 ITERATIONS = 2
 
 ZERO = 1e-9
-"""Of that size, the squared length of a combination of rows that counts as zero."""
+"""Squared length of a combination of rows, over that mean, up to which it counts as zero."""
 
 Column = dict[int, ca.SX]
+"""Entries of a column below the diagonal, by row."""
 
 
 def left_null_vectors(C: ca.SX, count: int) -> ca.SX:
     """Return orthonormal U (m, count) with U^T C = 0, for C (m, n), by inverse iteration on C C^T.
 
-    Columns of which there are too many, where C has more independent rows, are zero.
+    Where C has fewer left null vectors than ``count``, the rest of the columns is zero.
     """
     m = C.size1()
     gram = C @ C.T
@@ -32,8 +34,8 @@ def left_null_vectors(C: ca.SX, count: int) -> ca.SX:
     vectors = [ca.SX(column) for column in start.T]
     for _ in range(ITERATIONS):
         vectors = _orthonormal([factor.solve(x) for x in vectors])
-    rates = (ca.sumsqr(C.T @ x) for x in vectors)
-    found = [x * (r <= ZERO * size) for x, r in zip(vectors, rates, strict=True)]
+    lengths = (ca.sumsqr(C.T @ x) for x in vectors)
+    found = [x * (square <= ZERO * size) for x, square in zip(vectors, lengths, strict=True)]
     return ca.densify(ca.horzcat(ca.SX(m, 0), *found))
 
 
@@ -47,11 +49,12 @@ def left_null_arrays(C: NDArray[np.float64], count: int) -> NDArray[np.float64]:
     U = np.broadcast_to(np.random.default_rng(0).normal(size=(m, count)), (n, m, count))
     for _ in range(ITERATIONS):
         U = np.linalg.qr(np.linalg.solve(shifted, U))[0]
-    rates = np.sum((C.transpose(0, 2, 1) @ U) ** 2, axis=1, keepdims=True)
-    return np.asarray(U * (rates <= ZERO * size))
+    squares = np.sum((C.transpose(0, 2, 1) @ U) ** 2, axis=1, keepdims=True)
+    return np.asarray(U * (squares <= ZERO * size))
 
 
 def _orthonormal(vectors: list[ca.SX]) -> list[ca.SX]:
+    """Return an orthonormal basis, by Gram and Schmidt."""
     done: list[ca.SX] = []
     for x in vectors:
         for _ in range(2):  # once more, for what round-off leaves

@@ -1,4 +1,4 @@
-"""Quantiles of what has weights, as what a run records at steps of different sizes."""
+"""Weighted quantiles, as of what a run records at steps of different sizes."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ Array = NDArray[np.float64]
 
 
 def find_quantile(x: Array, weights: Array, part: float) -> float:
-    """Return what a part of all weight is at or below; zero where there is none.
+    """Return the least x at or below which a part of all weight is; zero without any weight.
 
     Parameters
     ----------
     x, weights : (n,)
         Weights of zero or more, such as steps h [s].
     part : float
+        From 0 to 1; 0.5 for the median.
     """
     order = np.argsort(x)
-    passed = np.cumsum(weights[order])
-    if not passed.size or not passed[-1]:
+    sums = np.cumsum(weights[order])
+    if not sums.size or not sums[-1]:
         return 0.0
-    return float(x[order[np.searchsorted(passed, part * passed[-1])]])
+    return float(x[order[np.searchsorted(sums, part * sums[-1])]])

@@ -29,12 +29,12 @@ def new_directions(blocks: Sequence[NDArray[np.float64]]) -> list[int]:
     if not blocks:
         return []
     size = max(float(np.linalg.norm(np.concatenate(blocks), 2)), 1e-300)
-    known, gained = np.zeros((0, blocks[0].shape[1])), []
+    basis, raises = np.zeros((0, blocks[0].shape[1])), []  # of the rows before, orthonormal
     for block in blocks:
         rest = block
         for _ in range(2):  # once more, for what round-off leaves
-            rest = rest - rest @ known.T @ known
+            rest = rest - rest @ basis.T @ basis
         _, values, vectors = np.linalg.svd(rest, full_matrices=False)
-        gained.append(int(np.sum(values > TOLERANCE * size)))
-        known = np.concatenate([known, vectors[: gained[-1]]])
-    return gained
+        raises.append(int(np.sum(values > TOLERANCE * size)))
+        basis = np.concatenate([basis, vectors[: raises[-1]]])
+    return raises

@@ -1,4 +1,4 @@
-"""Kinds of numbers that expressions are evaluated with, beside CasADi's own evaluation."""
+"""Evaluation of CasADi's expressions with other kinds of numbers: jets, SymPy's, polynomials."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ FUNCTIONS = {
     ca.OP_ATAN2: "atan2",
     ca.OP_FABS: "fabs",
 }
-"""Names of functions, as CasADi has them."""
+"""Functions by CasADi's codes of operations, under CasADi's names."""
 
 IN_NUMPY = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2"}
-"""Where NumPy has others."""
+"""NumPy's names where they are others."""
 
 
 class Scalars:
-    """Functions of numbers of one kind; here of floats and their arrays."""
+    """The arithmetic of one kind of numbers, beside + - *; here of floats and their arrays."""
 
     def function(self, name: str, *x: Any) -> Any:
         """Return a function of numbers by its name: sqrt, exp, atan2, ..."""
         return getattr(np, IN_NUMPY.get(name, name))(*x)
 
     def constant(self, value: float) -> Any:
-        """Return a number that an expression states."""
+        """Return a constant of an expression as a number of this kind."""
         return value
 
     def reciprocal(self, x: Any) -> Any:
@@ -51,7 +51,7 @@ class Scalars:
         return x**exponent
 
     def positive(self, x: Any) -> bool:
-        """Return whether a number is above zero; it decides between branches of expressions."""
+        """Return whether a number is above zero, which decides on which side of |x| it is."""
         return bool(np.all(x > 0))
 
 
@@ -65,7 +65,7 @@ def evaluated(function: ca.Function, arguments: Sequence[Sequence[Any]], of: Sca
     arguments : sequence of sequences
         The entries of each argument, which is dense.
     of : Scalars
-        Their functions.
+        The arithmetic of these numbers.
 
     Raises
     ------

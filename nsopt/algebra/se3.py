@@ -1,7 +1,8 @@
 """Screws and rigid motions: se(3) and SE(3) [mobility 2016, Appendix].
 
-A screw (6,) is a rotation part e and the part of the translation, s x e + h e: first angular, then
-linear. Arrays may have more axes behind these, and hold numbers, CasADi or SymPy expressions.
+A screw (6,) is first its angular part e, along the axis, then its linear part s x e + h e, of a
+point s of the axis and the pitch h. Arrays may have more axes behind these, and hold numbers,
+CasADi or SymPy expressions.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ def ad(X: Array) -> Array:
 
 
 def Ad(R: Array, r: Array) -> Array:
-    """Return the matrix (6, 6) that takes screws in a frame at r (3,) with axes R (3, 3) out of it.
+    """Return the matrix (6, 6) that takes screws (e, v) out of a frame at r with axes R (3, 3).
 
-    Angular part R e; linear part R v + r x R e.
+    To the angular part R e and the linear part R v + r x R e, r (3,).
     """
     moment = np.stack([cross(r, column) for column in R.T], axis=1)
     upper = np.concatenate([R, np.zeros((3, 3), dtype=R.dtype)], axis=1)

@@ -50,11 +50,11 @@ def without_round_off(R: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 SMALL = 1e-4
-"""Of the squared sine of an angle: below it the ratio of both is taken from its series."""
+"""Squared sine of an angle below which the angle over its sine is taken from its series."""
 
 
 def rotation_vector(R: ca.SX) -> ca.SX:
-    """Return theta n (3,) of the turn by theta < pi about a unit vector n that R (3, 3) is.
+    """Return theta n (3,) [rad] of a rotation R (3, 3) by theta < pi about the unit vector n.
 
     Smooth also where there is no turn.
     """

@@ -10,10 +10,10 @@ import casadi as ca
 
 
 def state_once(expressions: Callable[..., Any]) -> Callable[..., list[ca.SX]]:
-    """Return a function of SX to a tuple of SX that is called once for each pattern of arguments.
+    """Return ``expressions``, a function of SX to a tuple of SX, called once for each sparsity.
 
-    Later calls repeat its operations on others, which takes as long as one of them: an operation
-    called from Python takes twenty times longer than the operation itself.
+    Later calls repeat its operations on other arguments within CasADi, which takes as long as one
+    operation from Python: that takes twenty times longer than the operation itself.
     """
     functions: dict[tuple[int, ...], ca.Function] = {}
 

@@ -1,4 +1,4 @@
-"""Linear systems of one pattern, such as at the nodes of a motion, solved part by part."""
+"""Many linear systems of one pattern, such as at the nodes of a motion, solved part by part."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Array = NDArray[np.float64]
 
 
 def solve_systems(A: Array, b: Array) -> Array:
-    """Return x with A x = b: of least squares where A is singular, NaN where b has one.
+    """Return x with A x = b, by least squares where A is singular; NaN where b has a NaN.
 
     Unknowns that no entry of any A connects are solved for apart: for all bodies of a mechanism
     together the work would grow with the third power of their number.
@@ -26,25 +26,25 @@ def solve_systems(A: Array, b: Array) -> Array:
     x = np.zeros_like(b)
     for rows in find_parts(np.any(A != 0, axis=0)):
         right = b[:, rows]
-        columns = np.flatnonzero(np.any(right != 0, axis=(0, 1)))
-        found = _solve(A[:, rows[:, None], rows], right[:, :, columns])
-        x[:, rows[:, None], columns] = found
+        columns = np.flatnonzero(np.any(right != 0, axis=(0, 1)))  # of others x is zero
+        x[:, rows[:, None], columns] = _solve(A[:, rows[:, None], rows], right[:, :, columns])
     return x
 
 
 def find_parts(coupled: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
     """Return the indices of each part of a matrix (n, n) that no entry couples with another.
 
-    By labels that spread: SciPy's way takes a fifth of a second to load.
+    Each index takes the least label of its neighbours until none changes. (SciPy's
+    connected_components would do, but takes a fifth of a second to load.)
     """
     n = len(coupled)
-    linked, part = coupled | coupled.T | np.eye(n, dtype=bool), np.arange(n)
+    linked, labels = coupled | coupled.T | np.eye(n, dtype=bool), np.arange(n)
     while True:
-        least = np.where(linked, part, n).min(axis=1, initial=n)
+        least = np.where(linked, labels, n).min(axis=1, initial=n)
         least = least[least]  # of the least in turn, so that long chains take few rounds
-        if np.array_equal(least, part):
-            return [np.flatnonzero(part == k) for k in np.unique(part)]
-        part = least
+        if np.array_equal(least, labels):
+            return [np.flatnonzero(labels == k) for k in np.unique(labels)]
+        labels = least
 
 
 def _solve(A: Array, b: Array) -> Array:
