@@ -20,7 +20,7 @@ CLOSED = 1e-6
 """By how much [m, rad] a loop may be open in a posture."""
 
 SINGULAR = 1e-9
-"""Of what motors of loops can do, relative: a singular value that counts as zero."""
+"""Singular values below this part of the largest, or of one, count as zero."""
 
 TOLERANCE = 1e-15
 """Relative change of cost and unknowns, and slope, at which the fit ends."""
@@ -105,7 +105,9 @@ def fit_springs(
     _check(mechanism, members)
     d = assemble(mechanism, [e for e in members if not isinstance(e, JointDrives)], gravity)
     low, high = _check_bounds(d, bounds)
-    torque = _StaticTorque(d, _entries(d, tuple(joints)), _postures(d, postures), tuple(bounds))
+    torque = _StaticTorque(
+        d, _find_entries(d, tuple(joints)), _check_postures(d, postures), tuple(bounds)
+    )
     start = torque.values
     ends = [np.where(np.isfinite(x), x, start) for x in (low, high)]
     for end in ends:  # numbers that an element refuses are refused before the fit
@@ -129,7 +131,7 @@ def fit_springs(
         columns=tuple(d.v_names[i] for i in torque.rows),
         before=torque(start),
         after=torque(fit.x),
-        slack=_slack(d, torque.postures, d.values(values)),
+        slack=_find_slack(d, torque.postures, d.values(values)),
         mechanism=restated,
         elements=springs,
         converged=fit.status > 0,
@@ -137,7 +139,10 @@ def fit_springs(
 
 
 class _StaticTorque:
-    """Torques of motors at rest as a function of some parameters."""
+    """Torques of motors at rest as a function of some parameters.
+
+    ``rows`` are the indices in v of the balanced joints, ``names`` the parameters that are chosen.
+    """
 
     def __init__(
         self, d: Dynamics, rows: list[int], postures: Array, names: tuple[str, ...]
@@ -157,6 +162,7 @@ class _StaticTorque:
         ]
 
     def _at(self, x: Array, output: int) -> list[Array]:
+        """Return the torques, output 0, or their derivatives, 1, in each posture."""
         p = self.stated.copy()
         p[self._chosen] = x
         values = [-B @ self._force(q, p)[output] for B, q in self._pairs()]
@@ -179,11 +185,12 @@ class _StaticTorque:
 
 
 def _drive_matrix(d: Dynamics, q: Array, p: Array, rows: list[int], k: int) -> Array:
-    """Return the matrix from generalized forces to forces on the driven freedoms, (k, nv).
+    """Return the matrix B (motors, nv) from generalized forces to equal forces of the motors.
 
-    Along the motions Z that loops leave, those of the motors do the same work.
+    Equal, as they do the same work along the motions that loops leave: Z^T S^T B = Z^T. ``k`` is
+    the number of the posture q.
     """
-    S = np.eye(d.nv)[rows]
+    S = np.eye(d.nv)[rows]  # from v to the rates of motors
     if not d.constraints:
         return S
     off = np.abs(np.asarray(d.closure(0, q, p))).ravel()
@@ -194,7 +201,7 @@ def _drive_matrix(d: Dynamics, q: Array, p: Array, rows: list[int], k: int) -> A
             "rad): give postures in which loops are closed"
         )
     _, sizes, V = np.linalg.svd(np.asarray(d.closure_matrix(0, q, p)))
-    Z = V[int(np.sum(sizes > SINGULAR * sizes[0])) :].T
+    Z = V[int(np.sum(sizes > SINGULAR * sizes[0])) :].T  # (nv, freedoms)
     left = Z.shape[1]
     if len(rows) != left:
         raise ValueError(
@@ -208,8 +215,8 @@ def _drive_matrix(d: Dynamics, q: Array, p: Array, rows: list[int], k: int) -> A
             f"joints {named} do not determine the motion of the loops in posture {k}: name others, "
             "or leave that posture out"
         )
-    share: Array = np.linalg.solve(driven.T, Z.T)
-    return share
+    B: Array = np.linalg.solve(driven.T, Z.T)
+    return B
 
 
 def _check(mechanism: Mechanism, elements: tuple[Element, ...]) -> None:
@@ -227,6 +234,7 @@ def _check(mechanism: Mechanism, elements: tuple[Element, ...]) -> None:
 
 
 def _check_loops(d: Dynamics, q: ca.SX, p: ca.SX, chosen: list[int]) -> None:
+    """Refuse chosen parameters on which the closing of loops depends."""
     loops = ca.vertcat(d.closure(0, q, p), ca.vec(d.closure_matrix(0, q, p)))
     for i in chosen:
         if ca.depends_on(loops, p[i]):
@@ -260,7 +268,7 @@ def _check_bounds(d: Dynamics, bounds: Mapping[str, tuple[float, float]]) -> tup
     return ends[:, 0], ends[:, 1]
 
 
-def _postures(d: Dynamics, postures: Sequence[Numbers] | Array) -> Array:
+def _check_postures(d: Dynamics, postures: Sequence[Numbers] | Array) -> Array:
     checked = [
         finite(f"posture {k} of fit_springs", posture, (d.nq,))
         for k, posture in enumerate(postures)
@@ -270,8 +278,8 @@ def _postures(d: Dynamics, postures: Sequence[Numbers] | Array) -> Array:
     return np.array(checked)
 
 
-def _entries(d: Dynamics, joints: tuple[str, ...]) -> list[int]:
-    """Return the entries in v of the joints to balance."""
+def _find_entries(d: Dynamics, joints: tuple[str, ...]) -> list[int]:
+    """Return the indices in v of the joints to balance."""
     owners = d.v_owners
     for name in joints:
         if name not in owners:
@@ -284,7 +292,7 @@ def _entries(d: Dynamics, joints: tuple[str, ...]) -> list[int]:
     return [i for name in dict.fromkeys(joints) for i, owner in enumerate(owners) if owner == name]
 
 
-def _slack(d: Dynamics, postures: Array, p: Array) -> dict[str, float]:
+def _find_slack(d: Dynamics, postures: Array, p: Array) -> dict[str, float]:
     """Return the least length of each extension spring less its free length [m], by name."""
     slack, still = {}, np.zeros(d.nv)
     outputs = np.array([np.asarray(d.outputs(0, q, still, p)).ravel() for q in postures])

@@ -25,13 +25,14 @@ SINGULAR = 1e-9
 """Singular values below this part of the largest count as zero."""
 
 FRICTION_ITERATIONS = 50
-"""Iterations after which friction and the reactions it depends on must agree."""
+"""Fixed-point iterations within which friction and the reactions it depends on must agree."""
 
 NONE = np.zeros(0)
+"""Impulses of contacts, and internal states, of which there are none."""
 
 
 class JointMotion(NamedTuple):
-    """JointMotion of all joints of the tree, in the order of `Dynamics.q_names` and ``v_names``."""
+    """The motion of all joints of the tree, in the order of `Dynamics.q_names` and ``v_names``."""
 
     q: Array  # (nq,) coordinates
     v: Array  # (nv,) velocities
@@ -106,7 +107,7 @@ class ClosedLoops:
                     "is cut, mimics another or has more freedoms; coordinates are those of "
                     f"{', '.join(dict.fromkeys(d.v_owners))}"
                 )
-        free = d.nv - rank(self._matrix(self.stated[0], 0.0))
+        free = d.nv - rank(self._closure_matrix(self.stated[0], 0.0))
         if free != len(self.driven):
             raise ValueError(
                 f"the mechanism has {free} degrees of freedom at its start, but "
@@ -124,13 +125,13 @@ class ClosedLoops:
 
     @cached_property
     def _entries(self) -> tuple[list[int], list[int], list[int]]:
-        """The entries of v and of q of the driven joints, and those of v of the others."""
+        """The indices in v and in q of the driven joints, and in v of those that follow."""
         d = self.dynamics
         in_v = [d.v_owners.index(name) for name in self.driven]
         in_q = [d.q_owners.index(name) for name in self.driven]
         return in_v, in_q, [k for k in range(d.nv) if k not in in_v]
 
-    def _matrix(self, q: Array, t: float) -> Array:
+    def _closure_matrix(self, q: Array, t: float) -> Array:
         return np.asarray(self.dynamics.closure_matrix(t, q, self._p))
 
     def motion(
@@ -160,17 +161,17 @@ class ClosedLoops:
         """
         d, (in_v, _, follow) = self.dynamics, self._entries
         q = self.positions(values, self.stated[0] if near is None else near, t)
-        C = self._matrix(q, t)
+        C = self._closure_matrix(q, t)
         self._check_determined(C[:, follow])
         v, a = np.zeros(d.nv), np.zeros(d.nv)
         v[in_v], a[in_v] = (
             self._check_values("rates", rates),
             self._check_values("changes", changes),
         )
-        drift = _column(d.closure_drift(t, q, self._p))
-        v[follow] = _least(C[:, follow], -drift - C @ v)
-        bend = _column(d.closure_bias(t, q, v, self._p))
-        a[follow] = _least(C[:, follow], -bend - C @ a)
+        drift = _flatten(d.closure_drift(t, q, self._p))
+        v[follow] = _solve_least_norm(C[:, follow], -drift - C @ v)
+        bias = _flatten(d.closure_bias(t, q, v, self._p))
+        a[follow] = _solve_least_norm(C[:, follow], -bias - C @ a)
         return JointMotion(q, v, a, t)
 
     def positions(self, values: ArrayLike, near: Array, t: float = 0.0) -> Array:
@@ -178,12 +179,12 @@ class ClosedLoops:
         d, (_, in_q, follow) = self.dynamics, self._entries
         q = np.array(near, dtype=float)
         q[in_q] = self._check_values("values", values)
-        residual = _column(d.closure(t, q, self._p))
+        residual = _flatten(d.closure(t, q, self._p))
         for _ in range(50):
             if np.max(np.abs(residual), initial=0.0) < CLOSED:
                 return q
             move = np.zeros(d.nv)
-            move[follow] = _least(self._matrix(q, t)[:, follow], -residual)
+            move[follow] = _solve_least_norm(self._closure_matrix(q, t)[:, follow], -residual)
             q, residual, size = self._line_search(q, move, residual, t)
             if size == 0:
                 break
@@ -197,11 +198,14 @@ class ClosedLoops:
     def _line_search(
         self, q: Array, move: Array, residual: Array, t: float
     ) -> tuple[Array, Array, float]:
-        """Return q, residual and size of the part of a move that opens the loops no further."""
+        """Return q and residual after the largest part of a move that closes loops further.
+
+        And the size of that part, zero if there is none.
+        """
         d, size = self.dynamics, 1.0
         while size > 1e-6:
-            moved = _column(d.retract(q, size * move))
-            opening = _column(d.closure(t, moved, self._p))
+            moved = _flatten(d.retract(q, size * move))
+            opening = _flatten(d.closure(t, moved, self._p))
             if np.linalg.norm(opening) < np.linalg.norm(residual):
                 return moved, opening, size
             size /= 2
@@ -224,12 +228,12 @@ class ClosedLoops:
         """
         d = self.dynamics
         q, v, a, t = motion
-        needed = np.asarray(d.mass(q, self._p)) @ a + _column(d.bias(q, v, self._p))
-        needed -= _column(d.applied(t, q, v, self._p))
+        needed = np.asarray(d.mass(q, self._p)) @ a + _flatten(d.bias(q, v, self._p))
+        needed -= _flatten(d.applied(t, q, v, self._p))
         loads = self._balance(motion, needed, rules)
         for _ in range(FRICTION_ITERATIONS if d.friction_joints else 0):
             before, friction_joints = loads, loads.reactions[:, list(d.friction_joints)]
-            friction = _column(d.joint_friction(t, q, v, self._p, INSTANT, NONE, friction_joints))
+            friction = _flatten(d.joint_friction(t, q, v, self._p, INSTANT, NONE, friction_joints))
             loads = self._balance(motion, needed - friction, rules)
             size = np.max(np.abs(loads.reactions))
             if np.max(np.abs(loads.reactions - before.reactions)) <= CLOSED * max(size, 1.0):
@@ -243,14 +247,14 @@ class ClosedLoops:
 
     def _balance(self, motion: JointMotion, needed: Array, rules: Sequence[SharingRule]) -> Loads:
         """Return the loads whose generalized force is ``needed``."""
-        in_v, C = self._entries[0], self._matrix(motion.q, motion.t)
+        in_v, C = self._entries[0], self._closure_matrix(motion.q, motion.t)
         d = self.dynamics
         select = np.eye(d.nv)[:, in_v]
         A = np.hstack([select, C.T])
-        unknowns = _least(A, needed)
+        unknowns = _solve_least_norm(A, needed)
         tau, mu = unknowns[: len(in_v)], unknowns[len(in_v) :]
         if C.shape[0]:
-            levels = self._levels(motion, rules)
+            levels = self._state_levels(motion, rules)
             mu = lexicographic_least_squares(levels, mu, null_space(C.T))
         return Loads(tau, mu, self._reactions(motion, mu))
 
@@ -260,37 +264,38 @@ class ClosedLoops:
 
     @cached_property
     def _transmission(self) -> ca.Function:
-        """The derivative of all reactions by mu, columns of joints one after another."""
+        """(arguments of `Dynamics.reactions`) -> their derivative by mu, (6 nj, nc)."""
         d = self.dynamics
         symbols = [ca.SX.sym("x", *d.reactions.size_in(i)) for i in range(d.reactions.n_in())]
         mu = symbols[d.reactions.name_in().index("mu")]
         J = ca.jacobian(ca.vec(d.reactions(*symbols)), mu)
         return ca.Function("transmission", symbols, [ca.densify(J)])
 
-    def _levels(
+    def _state_levels(
         self, motion: JointMotion, rules: Sequence[SharingRule]
     ) -> list[tuple[Array, Array]]:
+        """Return R, r0 of `lexicographic_least_squares` for mu: weighted loads in body axes."""
         d = self.dynamics
         mu = np.zeros(len(d.closure_names))
         q, v, a, t = motion
         J = np.asarray(self._transmission(t, q, v, self._p, 1, a, mu, NONE, NONE))
         r0 = self._reactions(motion, mu).ravel(order="F")
         names = [body.name for body in d.mechanism.bodies]
-        turned = d.poses(q, v, self._p)[1]
+        quaternions = d.poses(q, v, self._p)[1]
         levels = []
         for rule in rules:
             k = names.index(rule.body.name)
-            A = np.asarray(ca.evalf(rotation_matrix(ca.SX(turned[:, k]))))
-            axes = rule.weights[:, None] * np.kron(np.eye(2), A.T)
+            A = np.asarray(ca.evalf(rotation_matrix(ca.SX(quaternions[:, k]))))
+            to_body = rule.weights[:, None] * np.kron(np.eye(2), A.T)
             for level in rule.levels():
-                parts = [self._sign(rule, name) * axes for name in level]
+                parts = [self._find_sign(rule, name) * to_body for name in level]
                 rows = [6 * d.joint_names.index(name) for name in level]
                 R = np.vstack([x @ J[i : i + 6] for x, i in zip(parts, rows, strict=True)])
                 r = np.concatenate([x @ r0[i : i + 6] for x, i in zip(parts, rows, strict=True)])
                 levels.append((R, r))
         return levels
 
-    def _sign(self, rule: SharingRule, name: str) -> float:
+    def _find_sign(self, rule: SharingRule, name: str) -> float:
         """Return 1 where the wrench of a joint is on the body of the rule, -1 on the other one."""
         joints = {joint.name: joint for joint in self.dynamics.mechanism.joints}
         if name not in joints:
@@ -311,6 +316,7 @@ class ClosedLoops:
         return finite(what, values, (len(self.driven),))
 
     def _check_determined(self, C: Array) -> None:
+        """Refuse columns (nc, followers) by which a following joint could move alone."""
         loose = null_space(C)
         if loose.shape[1]:
             follow = self._entries[2]
@@ -321,10 +327,10 @@ class ClosedLoops:
             )
 
 
-def _column(x: ca.DM) -> Array:
+def _flatten(x: ca.DM) -> Array:
     return np.asarray(x, dtype=float).ravel()
 
 
-def _least(A: Array, b: Array) -> Array:
+def _solve_least_norm(A: Array, b: Array) -> Array:
     """Return the least-squares solution of least norm; rows may imply each other."""
     return np.asarray(np.linalg.lstsq(A, b, rcond=SINGULAR)[0], dtype=float)

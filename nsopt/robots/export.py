@@ -14,47 +14,15 @@ import casadi as ca
 
 from nsopt.files import create, replacing
 
-KEYWORDS = frozenset(
-    [
-        "auto",
-        "break",
-        "case",
-        "char",
-        "const",
-        "continue",
-        "default",
-        "do",
-        "double",
-        "else",
-        "enum",
-        "extern",
-        "float",
-        "for",
-        "goto",
-        "if",
-        "inline",
-        "int",
-        "long",
-        "main",
-        "register",
-        "restrict",
-        "return",
-        "short",
-        "signed",
-        "sizeof",
-        "static",
-        "struct",
-        "switch",
-        "typedef",
-        "union",
-        "unsigned",
-        "void",
-        "volatile",
-        "while",
-    ]
-)
+KEYWORDS = {
+    *("auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else"),
+    *("enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "main", "register"),
+    *("restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef"),
+    *("union", "unsigned", "void", "volatile", "while"),
+}
 """Words that C does not take as names of functions or arguments."""
 TYPES = {"casadi_real": "double", "casadi_int": "int"}
+"""Options of CasADi's code generator."""
 
 
 def export_c(function: ca.Function, folder: str | os.PathLike[str]) -> tuple[Path, Path]:
@@ -139,7 +107,17 @@ def _check(function: ca.Function) -> None:
 
 
 class _CFiles:
-    """The C source and header."""
+    """The C source and header of a function, made of what CasADi's code generator writes.
+
+    Attributes
+    ----------
+    inner : str
+        The generated C before the interface by CasADi's conventions.
+    sizes : mapping of str to int
+        Lengths of the arrays "arg", "res", "iw", "w" that the generated function takes.
+    call : str
+        Name of the generated function that the interface wraps.
+    """
 
     def __init__(self, function: ca.Function) -> None:
         self.function, self.name = function, function.name()
@@ -147,7 +125,7 @@ class _CFiles:
         generator = ca.CodeGenerator(self.name, options)
         generator.add(function)
         text = str(generator.dump())
-        # CasADi's own interface comes last: what it wraps is kept, and a plain one put before it.
+        # CasADi's own interface comes last: it is cut off, and a plain one takes its place.
         self.inner, interface = re.split(
             rf"^int {self.name}\(", text, maxsplit=1, flags=re.MULTILINE
         )
@@ -156,8 +134,8 @@ class _CFiles:
                 f"CasADi has no C for a solver in function {self.name!r}: use another, such as "
                 "fast_newton for equations"
             )
-        answer = re.search(rf"int {self.name}_checkout\(void\) \{{\s*return 0;", interface)
-        if not answer:
+        stateless = re.search(rf"int {self.name}_checkout\(void\) \{{\s*return 0;", interface)
+        if not stateless:
             raise ValueError(
                 f"function {self.name!r} contains a solver that keeps memory between calls, which "
                 "C without CasADi cannot do: state it without, such as by explicit elimination"
@@ -171,7 +149,7 @@ class _CFiles:
         inputs, outputs = self.function.name_in(), self.function.name_out()
         lines = [f"{self._signature()} {{"]
         for key, kind in (("arg", "const double *"), ("res", "double *")):
-            # CasADi wants room behind the arguments.
+            # As long as CasADi says, which is more than there are arguments, and not zero in C.
             lines.append(f"  {kind}casadi_{key}[{max(self.sizes[key], 1)}];")
         for key, kind in (("iw", "int"), ("w", "double")):
             if self.sizes[key]:
@@ -198,21 +176,21 @@ class _CFiles:
         )
 
     def _hide(self) -> str:
-        """Return the inner functions, none of them visible outside, none with unused arguments."""
+        """Return the inner functions, all static, none with a warning of unused arguments."""
         text = self.inner
-        for unwanted in (
+        for unwanted in (  # what would make names visible, or tells the version of CasADi
             r"^/\* How to prefix.*?^#endif\n",
             r"^/\* Add prefix to internal symbols \*/\n",
             r"^#define casadi_\w+ CASADI_PREFIX\(\w+\)\n",
             r"^/\* Configuration this file.*?^int \w+_real_size\(void\).*?\n",
         ):
             text = re.sub(unwanted, "", text, flags=re.MULTILINE | re.DOTALL)
-        kinds = r"(?:const )?(?:casadi_real|casadi_int|void|int|char)\s*\**\s*"
-        text = re.sub(rf"^({kinds}casadi_\w+\()", r"static \1", text, flags=re.MULTILINE)
-        unused = " ".join(f"(void){key};" for key in ("arg", "res", "iw", "w", "mem"))
+        return_types = r"(?:const )?(?:casadi_real|casadi_int|void|int|char)\s*\**\s*"
+        text = re.sub(rf"^({return_types}casadi_\w+\()", r"static \1", text, flags=re.MULTILINE)
+        uses = " ".join(f"(void){key};" for key in ("arg", "res", "iw", "w", "mem"))
         text = re.sub(
             r"^(static int casadi_f\d+\(const casadi_real\*\* arg.*\{)$",
-            rf"\1\n  {unused}",
+            rf"\1\n  {uses}",
             text,
             flags=re.MULTILINE,
         )
@@ -253,7 +231,7 @@ class _CFiles:
 
 def _strip_other_functions(text: str, start: str) -> str:
     """Return C without the static functions and tables that ``start`` does not use."""
-    parts = _top_level(text)
+    parts = _split_definitions(text)
     used = {start}
     while True:
         kept = [part for name, part in parts if not name or name in used]
@@ -263,8 +241,8 @@ def _strip_other_functions(text: str, start: str) -> str:
         used |= found
 
 
-def _top_level(text: str) -> list[tuple[str, str]]:
-    """Return name and text of each static definition, and "" and what is between."""
+def _split_definitions(text: str) -> list[tuple[str, str]]:
+    """Return name and text of each static definition in C, and "" and the text of lines between."""
     parts: list[tuple[str, str]] = []
     within = False
     for line in text.splitlines(keepends=True):
@@ -281,7 +259,7 @@ def _top_level(text: str) -> list[tuple[str, str]]:
 
 
 def _write(files: dict[Path, str]) -> None:
-    """Write all files or none: they are complete beside their places before any gets there."""
+    """Write all files or none: each is complete beside its place before any is moved there."""
     folder = next(iter(files)).parent
     folder.mkdir(parents=True, exist_ok=True)
     for path in files:

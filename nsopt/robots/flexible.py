@@ -31,7 +31,7 @@ class CrossSection:
     ----------
     area : float [m^2]
     Iy, Iz : float [m^4]
-        Second moments of area about y and z, which bending about them works against.
+        Second moments of area about y and z: E Iy resists bending about y.
     It : float [m^4]
         Torsion constant.
 
@@ -233,14 +233,15 @@ def _axes(what: str, along: Numbers) -> Array:
 def _element(
     name: str, origin: Array, A: Array, edges: Array, section: CrossSection, material: LinkMaterial
 ) -> Body:
+    """Return the rigid element of a link between two edges [m] along it from its origin."""
     length = float(edges[1] - edges[0])
-    line = material.density * length
-    m = line * section.area
-    turning = m * length**2 / 12
+    per_area = material.density * length  # [kg/m^2]
+    m = per_area * section.area
+    of_rod = m * length**2 / 12
     inertia = (
-        line * (section.Iy + section.Iz),
-        turning + line * section.Iy,
-        turning + line * section.Iz,
+        per_area * (section.Iy + section.Iz),
+        of_rod + per_area * section.Iy,
+        of_rod + per_area * section.Iz,
     )
     return Body(name, m, inertia, position=tuple(origin + edges.mean() * A[:, 0]), orientation=A)
 

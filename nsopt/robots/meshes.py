@@ -15,7 +15,8 @@ import numpy as np
 from nsopt.robots.pose import Array
 
 HEADER, TRIANGLE = 84, 50
-"""Bytes of a binary STL file before its triangles, the last four their number; of a triangle."""
+"""Bytes of a binary STL file before its triangles, of which the last four are their number; and of
+each triangle: a normal and three vertices of three floats, then two bytes."""
 
 
 def mesh_vertices(path: str | os.PathLike[str], scale: float = 1.0) -> Array:
@@ -62,25 +63,25 @@ def mesh_vertices(path: str | os.PathLike[str], scale: float = 1.0) -> Array:
     return np.unique(points, axis=0) * scale
 
 
-def _stl(data: bytes) -> Array:
-    """Return the vertices of a file that is binary if it is as long as it says."""
+def _read_stl(data: bytes) -> Array:
+    """Return the vertices of an STL file: as text, unless it is as long as a binary one says."""
     count = int.from_bytes(data[HEADER - 4 : HEADER], "little")
     if len(data) == HEADER + TRIANGLE * count:
-        numbers = np.frombuffer(data, np.uint8, offset=HEADER).reshape(count, TRIANGLE)
-        return numbers[:, 12:48].copy().view("<f4").reshape(-1, 3).astype(float)
+        triangles = np.frombuffer(data, np.uint8, offset=HEADER).reshape(count, TRIANGLE)
+        return triangles[:, 12:48].copy().view("<f4").reshape(-1, 3).astype(float)
     if not data.lstrip().lower().startswith(b"solid"):
         raise ValueError(
             f"a binary STL file of {count} triangles has {HEADER + TRIANGLE * count} bytes, got "
             f"{len(data)}: export it again"
         )
-    return _lines(data, b"vertex")
+    return _read_lines(data, b"vertex")
 
 
-def _obj(data: bytes) -> Array:
-    return _lines(data, b"v")
+def _read_obj(data: bytes) -> Array:
+    return _read_lines(data, b"v")
 
 
-def _lines(data: bytes, word: bytes) -> Array:
+def _read_lines(data: bytes, word: bytes) -> Array:
     """Return the first three numbers of lines that begin with a word."""
     points = []
     for k, line in enumerate(data.splitlines(), 1):
@@ -96,13 +97,13 @@ def _lines(data: bytes, word: bytes) -> Array:
     return np.reshape(np.array(points, dtype=float), (-1, 3))
 
 
-def _dae(data: bytes) -> Array:
+def _read_collada(data: bytes) -> Array:
     """Return the vertices of a COLLADA file [m]."""
-    collada = _collada()
+    collada = _import_collada()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PendingDeprecationWarning)  # of NumPy, for its matrices
         try:
-            return _scene_vertices(collada.Collada(BytesIO(_without_looks(data))))
+            return _scene_vertices(collada.Collada(BytesIO(_remove_materials(data))))
         except (ElementTree.ParseError, collada.DaeError) as error:
             raise ValueError(f"cannot be read as COLLADA ({error}): export it again") from None
 
@@ -117,7 +118,7 @@ def _scene_vertices(document: Any) -> Array:
     return points
 
 
-def _without_looks(data: bytes) -> bytes:
+def _remove_materials(data: bytes) -> bytes:
     """Return a COLLADA file without materials, which may refer to pictures that are missing."""
     root = ElementTree.fromstring(data)
     looks = [f"{{*}}library_{x}" for x in ("images", "effects", "materials")]
@@ -127,7 +128,7 @@ def _without_looks(data: bytes) -> bytes:
     return ElementTree.tostring(root)
 
 
-def _collada() -> Any:
+def _import_collada() -> Any:
     try:
         import collada
     except ImportError:
@@ -137,4 +138,8 @@ def _collada() -> Any:
     return collada
 
 
-READERS: Mapping[str, Callable[[bytes], Array]] = {".stl": _stl, ".obj": _obj, ".dae": _dae}
+READERS: Mapping[str, Callable[[bytes], Array]] = {
+    ".stl": _read_stl,
+    ".obj": _read_obj,
+    ".dae": _read_collada,
+}

@@ -18,7 +18,7 @@ from nsopt.mechanics import STILL, Frame, Mechanism, Motion, Recursion, Wrench, 
 from nsopt.parameter import Numbers, constant
 
 SINGULAR = 1e-12
-"""Of a mass matrix with ones on its diagonal: an eigenvalue that counts as zero."""
+"""Eigenvalues, of a mass matrix scaled to ones on its diagonal, below which they count as zero."""
 
 EARTH = (0.0, 0.0, -9.81)
 """Gravity [m/s^2] along the world's -z."""
@@ -126,7 +126,10 @@ def joint_reactions(
 
 
 class _Tree:
-    """The tree of a mechanism with its symbols."""
+    """The tree of a mechanism with its symbols; ``weld`` as for `LinkTree`.
+
+    Joints that close loops are refused, or left out if ``loops``.
+    """
 
     def __init__(self, mechanism: Mechanism, weld: bool = True, loops: bool = False) -> None:
         if not isinstance(mechanism, Mechanism):
@@ -194,12 +197,12 @@ class _Tree:
             )
 
     def check_regular(self, M: ca.SX) -> None:
-        """Refuse a mass matrix that is singular, as it is then everywhere or nearly so."""
+        """Refuse a mass matrix that is singular at random q: it is then so nearly everywhere."""
         q = np.random.default_rng(0).uniform(-1, 1, self.q.numel())
         posed = self.coordinates.renormalise(ca.SX(q))
-        size = np.asarray(ca.evalf(ca.substitute(ca.densify(M), self.q, posed)))
-        scale = np.sqrt(np.where(np.diag(size) > 0, np.diag(size), 1.0))
-        values, vectors = np.linalg.eigh(size / np.outer(scale, scale))
+        numbers = np.asarray(ca.evalf(ca.substitute(ca.densify(M), self.q, posed)))
+        scale = np.sqrt(np.where(np.diag(numbers) > 0, np.diag(numbers), 1.0))
+        values, vectors = np.linalg.eigh(numbers / np.outer(scale, scale))
         if values.size and values[0] < SINGULAR:
             k = int(np.argmax(np.abs(vectors[:, 0] / scale)))
             owner, what = self.coordinates.v_names[k].rsplit(".", 1)

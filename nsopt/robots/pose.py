@@ -35,7 +35,7 @@ class Pose(NamedTuple):
 def axes_along(direction: ArrayLike) -> Array:
     """Return a rotation matrix, (3, 3), whose z column is along ``direction``, (3,), not zero.
 
-    Along a coordinate axis it is a permutation of the axes, with two signs turned if backwards.
+    For a direction along a coordinate axis a permutation of the axes; backwards, with two negative.
     """
     z = np.asarray(direction, dtype=float)
     z = z / np.linalg.norm(z)

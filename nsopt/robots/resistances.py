@@ -25,7 +25,8 @@ CREEP = 1e-3
 """Speed below which dry friction of a joint is slow sliding by default [rad/s or m/s]."""
 
 LEAST_GAP = 1.0
-"""Least rest of a full turn beside a range, for stops on both sides [rad]."""
+"""Least angle [rad] between the ends of a range outside it: there both stops must find room, as an
+angle between frames is the same after a full turn."""
 
 
 def resistances(
@@ -83,7 +84,10 @@ def resistances(
 def damping_and_friction(
     actuator: Actuator, joint: Constraint, creep: float = CREEP
 ) -> Iterator[SlideFriction | TorsionSpringDamper | TurnFriction]:
-    """Yield damping and dry friction under a given load, at a lever of one."""
+    """Yield the damping and dry friction of a joint, as far as the actuator states them.
+
+    Dry friction is a coefficient of 1 under the stated force as load; of turns at a lever of 1 m.
+    """
     a, b = joint.frames
     slides = isinstance(joint, Prismatic)
     if number(actuator.damping) and slides:
@@ -105,7 +109,7 @@ def _stops(
     mechanism: Mechanism, joints: Mapping[str, Constraint], stop: Law | Mapping[str, Law] | None
 ) -> list[Force]:
     stops: list[Force] = []
-    round_about = []
+    too_wide = []
     limited = [x for x in mechanism.actuators if np.isfinite(x.upper - x.lower)]
     sliding = {name for name, joint in joints.items() if isinstance(joint, Prismatic)}
     turning = [x.joint for x in limited if x.joint not in sliding]
@@ -121,10 +125,10 @@ def _stops(
         elif x.upper - x.lower < 2 * np.pi - LEAST_GAP:
             stops.append(TurnRange(name, a, b, x.lower, x.upper, law, joint=x.joint))
         else:
-            round_about.append(x.joint)
-    if round_about:
+            too_wide.append(x.joint)
+    if too_wide:
         warnings.warn(
-            f"no stop in {', '.join(round_about)}: their ranges come within {LEAST_GAP} rad of a "
+            f"no stop in {', '.join(too_wide)}: their ranges come within {LEAST_GAP} rad of a "
             "full turn, and angles between frames come round",
             stacklevel=3,
         )

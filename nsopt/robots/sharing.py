@@ -1,8 +1,9 @@
 """Rules by which redundant joints share a load that equilibrium leaves undetermined.
 
-A rule says which joints take as little as possible of a load, one after another. What a rule fixes
-the next ones leave alone, so an order is a limit and not a large weight; what all of them leave
-open goes by least norm. Within a rule the sum of squares is least: joints alike take equal parts.
+A rule says which joints take as little as possible of a load, one level of joints after another.
+Later levels and rules change nothing that earlier ones determine, as no large weight could ensure;
+what all leave open has least norm. Within a level the sum of squares is least: joints alike take
+equal parts.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class SharingRule(ABC):
 
     @abstractmethod
     def levels(self) -> Sequence[Sequence[str]]:
-        """Return the joints that take the least, first, then the next ones."""
+        """Return the joints whose load is made least first, then those of the next level, ..."""
 
 
 class EqualSharing(SharingRule):
@@ -83,7 +84,7 @@ class ToleranceOrder(SharingRule):
 def lexicographic_least_squares(
     levels: Sequence[tuple[Array, Array]], start: Array, free: Array
 ) -> Array:
-    """Return the x = start + free z of least |r0 + R x|, level after level.
+    """Return the x = start + free z of least |r0 + R x|, level after level, then of least |x|.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ def lexicographic_least_squares(
     free : (n, k)
         Orthonormal columns.
     """
-    x, N = start, free
+    x, N = start, free  # N spans what the levels so far leave free
     for R, r0 in [*levels, (np.eye(len(start)), np.zeros(len(start)))]:
         if N.shape[1] == 0:
             break

@@ -34,14 +34,14 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class LinkJoint:
-    """The joint of a link to its parent."""
+    """The joint of a link to its parent; it turns about or slides along z of its frame."""
 
     name: str
     kind: JointClass | None  # None: the link is free, the pose is where it starts
     parent: str | None  # None is the ground
     child: str
     pose: Pose  # of the child's frame in the parent's, at zero joint coordinate
-    frame: Pose = IDENTITY  # of the joint in the child's frame; it turns about or slides along z
+    frame: Pose = IDENTITY  # of the joint in the child's frame
     coordinate: float = 0.0  # [rad] or [m] in the stated posture, of joints of one freedom
 
     def find_stated_pose(self) -> Pose:
@@ -59,7 +59,7 @@ Joint = Fixed | Revolute | Prismatic | Planar
 def build(
     links: Sequence[Link], link_joints: Sequence[LinkJoint]
 ) -> tuple[list[Body], list[Joint]]:
-    """Return bodies, posed at the stated coordinates, parents first, and joints as ordered.
+    """Return bodies, posed at the stated coordinates, parents first, and joints in their order.
 
     Raises
     ------
@@ -138,12 +138,10 @@ def _body(link: Link, pose: Pose) -> Body:
 def _joint(
     link_joint: LinkJoint, kind: JointClass, links: Mapping[str, Link], bodies: Mapping[str, Body]
 ) -> Joint:
-    seen = link_joint.pose.then(link_joint.frame)  # the joint from the parent
-    com = np.zeros(3) if link_joint.parent is None else links[link_joint.parent].com
-    a = Frame(
-        None if link_joint.parent is None else bodies[link_joint.parent],
-        seen.origin - com,
-        seen.axes,
-    )
-    arm = link_joint.frame.origin - links[link_joint.child].com
-    return kind(link_joint.name, a, Frame(bodies[link_joint.child], arm, link_joint.frame.axes))
+    """Return a joint between frames of bodies, whose origins are their centres of mass."""
+    on_parent, on_child = link_joint.pose.then(link_joint.frame), link_joint.frame
+    parent, child = link_joint.parent, link_joint.child
+    com = np.zeros(3) if parent is None else links[parent].com
+    a = Frame(None if parent is None else bodies[parent], on_parent.origin - com, on_parent.axes)
+    b = Frame(bodies[child], on_child.origin - links[child].com, on_child.axes)
+    return kind(link_joint.name, a, b)

@@ -75,9 +75,10 @@ def load_urdf(
     try:
         robot = parse(path)
         links, link_joints = links_of(robot), link_joints_of(robot)
+        # Refuses links that are no tree, before they are merged.
         place_links(
-            [link.name for link in links], _root(links, link_joints, floating_base)
-        )  # a tree?
+            [link.name for link in links], _with_root_joint(links, link_joints, floating_base)
+        )
         warn_of_unphysical(links, stacklevel=2)
         homes = homes_of(links, link_joints) if merge_fixed else {}
         if merge_fixed:
@@ -86,8 +87,10 @@ def load_urdf(
         offsets = {mimic.joint: float(mimic.offset) for mimic in mimics}
         link_joints = [replace(h, coordinate=offsets.get(h.name, 0.0)) for h in link_joints]
         names = _names_of_bodies(links, link_joints, {*homes})
-        frames = _frames_of_merged(links, homes)
-        bodies, joints = build(*_rename(links, _root(links, link_joints, floating_base), names))
+        frames = _list_merged_frames(links, homes)
+        bodies, joints = build(
+            *_rename(links, _with_root_joint(links, link_joints, floating_base), names)
+        )
         by_name = {body.name: body for body in bodies}
         mechanism = Mechanism(
             bodies,
@@ -109,16 +112,16 @@ def load_urdf(
     return mechanism
 
 
-def _root(
+def _with_root_joint(
     links: Sequence[Link], link_joints: Sequence[LinkJoint], floating: bool
 ) -> list[LinkJoint]:
-    """Return the joints with that of the root first, to the ground or none."""
+    """Return the joints, before them one that holds the root on the ground or leaves it free."""
     children = {link_joint.child for link_joint in link_joints}
     root = [link.name for link in links if link.name not in children]
     taken = {link_joint.name for link_joint in link_joints} | {link.name for link in links}
     kind = None if floating else Fixed
     return [
-        *(LinkJoint(_free(f"ground_{x}", taken), kind, None, x, IDENTITY) for x in root),
+        *(LinkJoint(_find_free_name(f"ground_{x}", taken), kind, None, x, IDENTITY) for x in root),
         *link_joints,
     ]
 
@@ -129,7 +132,7 @@ def _names_of_bodies(
     """Return the names of bodies whose links share a name with a joint, by those of the links."""
     joints = {link_joint.name for link_joint in link_joints}
     taken = joints | {link.name for link in links} | others
-    return {x.name: _free(f"{x.name}_link", taken) for x in links if x.name in joints}
+    return {x.name: _find_free_name(f"{x.name}_link", taken) for x in links if x.name in joints}
 
 
 def _rename(
@@ -146,10 +149,10 @@ def _rename(
     )
 
 
-def _frames_of_merged(
+def _list_merged_frames(
     links: Sequence[Link], homes: Mapping[str, tuple[str, Pose]]
 ) -> dict[str, tuple[str, Array, Array]]:
-    """Return link, origin and axes of the frames of links that became part of others."""
+    """Return home, origin and axes of the frames of merged links, on the body of the home."""
     com = {link.name: link.com for link in links}
     return {
         name: (home, pose.origin - com[home], pose.axes)
@@ -158,8 +161,8 @@ def _frames_of_merged(
     }
 
 
-def _free(name: str, taken: set[str]) -> str:
-    """Return a name that is not taken, with underscores if it must be."""
+def _find_free_name(name: str, taken: set[str]) -> str:
+    """Return the name with as many underscores behind it as make it one that is not taken."""
     while name in taken:
         name += "_"
     return name

@@ -16,12 +16,13 @@ from nsopt.robots.urdf_model import is_physical
 def homes_of(
     links: Sequence[Link], link_joints: Sequence[LinkJoint]
 ) -> dict[str, tuple[str, Pose]]:
-    """Return the link that each becomes part of, and its pose in that one's frame, by name.
+    """Return the home of each link, by name: the link it becomes part of, and its pose in there.
 
-    That is the one nearest the root of those joined to it by fixed joints. Links must be a tree.
+    That is the one nearest the root of those joined to it by fixed joints, maybe itself. Links must
+    be a tree.
     """
     fixed = {h.child: h for h in link_joints if h.kind is Fixed and h.parent is not None}
-    return {link.name: _home(link.name, fixed) for link in links}
+    return {link.name: _find_home(link.name, fixed) for link in links}
 
 
 def merge(
@@ -33,17 +34,17 @@ def merge(
         home, pose = homes[link.name]
         parts.setdefault(home, []).append((link, pose))
     return (
-        [_sum(link, parts[link.name]) for link in links if link.name in parts],
+        [_sum_inertia(link, parts[link.name]) for link in links if link.name in parts],
         [
-            _rehung(h, homes)
+            _move_to_home(h, homes)
             for h in link_joints
             if h.parent is None or homes[h.child][0] == h.child
         ],
     )
 
 
-def _home(name: str, fixed: dict[str, LinkJoint]) -> tuple[str, Pose]:
-    """Return the link a link belongs to and its pose in that one's frame."""
+def _find_home(name: str, fixed: dict[str, LinkJoint]) -> tuple[str, Pose]:
+    """Return the home of a link; ``fixed`` are the fixed joints by the names of their children."""
     pose = IDENTITY
     while name in fixed:
         link_joint = fixed[name]
@@ -51,7 +52,8 @@ def _home(name: str, fixed: dict[str, LinkJoint]) -> tuple[str, Pose]:
     return name, pose
 
 
-def _rehung(link_joint: LinkJoint, homes: Mapping[str, tuple[str, Pose]]) -> LinkJoint:
+def _move_to_home(link_joint: LinkJoint, homes: Mapping[str, tuple[str, Pose]]) -> LinkJoint:
+    """Return a joint as one on the home of its parent."""
     if link_joint.parent is None:
         return link_joint
     home, pose = homes[link_joint.parent]
@@ -65,7 +67,8 @@ def _rehung(link_joint: LinkJoint, homes: Mapping[str, tuple[str, Pose]]) -> Lin
     )
 
 
-def _sum(link: Link, parts: list[tuple[Link, Pose]]) -> Link:
+def _sum_inertia(link: Link, parts: list[tuple[Link, Pose]]) -> Link:
+    """Return a link with the masses of its parts, each a link and its pose in this one."""
     if len(parts) == 1:
         return link
     masses = np.array([float(number(part.mass)) for part, _ in parts])
@@ -73,16 +76,16 @@ def _sum(link: Link, parts: list[tuple[Link, Pose]]) -> Link:
     com = masses @ points / masses.sum() if masses.any() else link.com
     J = np.zeros((3, 3))
     for (part, pose), mass, point in zip(parts, masses, points, strict=True):
-        J += pose.axes @ _matrix(part) @ pose.axes.T + mass * _about(point - com)
-    J = (J + J.T) / 2
+        J += pose.axes @ _inertia_matrix(part) @ pose.axes.T + mass * _inertia_of_point(point - com)
+    J = (J + J.T) / 2  # rotating leaves round-off
     return Link(link.name, float(masses.sum()), com, J, is_physical(J))
 
 
-def _matrix(link: Link) -> Array:
+def _inertia_matrix(link: Link) -> Array:
     J = np.asarray(link.inertia, dtype=float)
     return J if J.ndim == 2 else np.diag(J)
 
 
-def _about(arm: Array) -> Array:
+def _inertia_of_point(arm: Array) -> Array:
     """Return the inertia of a unit mass at ``arm`` (Huygens, Steiner)."""
     return (arm @ arm) * np.eye(3) - np.outer(arm, arm)

@@ -17,7 +17,7 @@ from nsopt.robots.pose import Array, Pose, axes_along
 from nsopt.robots.tree import JointClass, Link, LinkJoint
 from nsopt.robots.urdf_xml import NUMBERS
 
-KINDS: Mapping[str, JointClass | None] = {
+JOINT_CLASSES: Mapping[str, JointClass | None] = {
     "revolute": Revolute,
     "continuous": Revolute,
     "prismatic": Prismatic,
@@ -25,29 +25,32 @@ KINDS: Mapping[str, JointClass | None] = {
     "planar": Planar,
     "floating": None,
 }
+"""Joints by the types of URDF; a link on a floating one is free."""
 DRIVEN = ("revolute", "continuous", "prismatic")
-"""Joints of one freedom."""
+"""Types of joints of one freedom."""
 LEAST_COMMON = 1e-3
-"""Of the smaller of two ranges, the part that a follower must have in common with its own."""
+"""Least overlap of the range that a follower states and the one it gets to, over the smaller."""
 
 
 def links_of(robot: Element) -> list[Link]:
     """Return the links, with inertia about the centre of mass in link axes."""
-    return [_link(link) for link in robot.findall("link")]
+    return [_read_link(link) for link in robot.findall("link")]
 
 
 def link_joints_of(robot: Element) -> list[LinkJoint]:
     """Return the joints in the order of the file, z of each along its axis."""
-    return [_link_joint(joint) for joint in robot.findall("joint")]
+    return [_read_joint(joint) for joint in robot.findall("joint")]
 
 
 def actuators_of(robot: Element) -> list[Actuator]:
     """Return the limits and losses of all joints of one freedom."""
-    return [_actuator(joint) for joint in robot.findall("joint") if joint.get("type") in DRIVEN]
+    return [
+        _read_actuator(joint) for joint in robot.findall("joint") if joint.get("type") in DRIVEN
+    ]
 
 
 def mimics_of(robot: Element) -> list[Mimic]:
-    """Return the joints that follow others, each of a free one.
+    """Return the joints that follow others, each as the follower of a joint that follows none.
 
     Raises
     ------
@@ -56,7 +59,7 @@ def mimics_of(robot: Element) -> list[Mimic]:
     """
     types = {joint.get("name", ""): joint.get("type") for joint in robot.findall("joint")}
     stated = {
-        joint.get("name", ""): _follower(mimic)
+        joint.get("name", ""): _read_mimic(mimic)
         for joint in robot.findall("joint")
         if joint.get("type") != "fixed" and (mimic := joint.find("mimic")) is not None
     }
@@ -71,15 +74,15 @@ def mimics_of(robot: Element) -> list[Mimic]:
                     f"joint {name!r} mimics {follower.of!r}, but {member!r} is {types[member]}: "
                     f"both must be one of {', '.join(DRIVEN)}"
                 )
-    return [_of_free_joint(name, stated) for name in stated]
+    return [_resolve_chain(name, stated) for name in stated]
 
 
 def leave_out_ranges(
     actuators: Sequence[Actuator], mimics: Sequence[Mimic], stacklevel: int
 ) -> list[Actuator]:
-    """Return the actuators without ranges that followers never come into; warn of each.
+    """Return the actuators, those of followers without ranges that these never come into.
 
-    Files often state the range of a follower with the sign of the other joint.
+    Warns of each: files often state the range of a follower with the sign of the other joint.
     """
     ranges = {x.joint: (x.lower, x.upper) for x in actuators}
     chosen = {x.joint: x for x in actuators}
@@ -101,18 +104,20 @@ def leave_out_ranges(
 
 
 class _Follower(NamedTuple):
+    """A <mimic> as stated; ``of`` may itself follow another joint."""
+
     of: str | None
     ratio: float
     offset: float
 
 
-def _follower(mimic: Element) -> _Follower:
+def _read_mimic(mimic: Element) -> _Follower:
     ratio, offset = mimic.get("multiplier", "1"), mimic.get("offset", "0")
     return _Follower(mimic.get("joint"), float(ratio), float(offset))
 
 
-def _of_free_joint(name: str, stated: Mapping[str, _Follower]) -> Mimic:
-    """Return a mimic of a joint that mimics none, by way of those between."""
+def _resolve_chain(name: str, stated: Mapping[str, _Follower]) -> Mimic:
+    """Return the mimic of a joint in the coordinate of the last joint of its chain of mimics."""
     ratio, offset, chain = 1.0, 0.0, [name]
     while chain[-1] in stated:
         joint = stated[chain[-1]]
@@ -145,7 +150,7 @@ def warn_of_unphysical(links: Sequence[Link], stacklevel: int) -> None:
 
 
 def numbers_of(element: Element | None, name: str, default: str) -> Array:
-    """Return the numbers of an attribute."""
+    """Return the numbers of an attribute, or those of ``default`` where it is not stated."""
     text = default if element is None else element.get(name, default)
     return np.array([float(x) for x in text.split()])
 
@@ -163,7 +168,7 @@ def pose_of(origin: Element | None) -> Pose:
     return Pose(without_round_off(axes), numbers_of(origin, "xyz", "0 0 0") + 0.0)
 
 
-def _link(link: Element) -> Link:
+def _read_link(link: Element) -> Link:
     name, inertial = link.get("name", ""), link.find("inertial")
     if inertial is None:
         return Link(name)
@@ -177,16 +182,16 @@ def _link(link: Element) -> Link:
     return Link(name, mass, frame.origin, J, is_physical(J))
 
 
-def _link_joint(joint: Element) -> LinkJoint:
-    kind = KINDS[joint.get("type", "")]
-    turned = kind is not None and kind is not Fixed
-    axes = axes_along(numbers_of(joint.find("axis"), "xyz", "1 0 0")) if turned else np.eye(3)
+def _read_joint(joint: Element) -> LinkJoint:
+    kind = JOINT_CLASSES[joint.get("type", "")]
+    has_axis = kind is not None and kind is not Fixed
+    axes = axes_along(numbers_of(joint.find("axis"), "xyz", "1 0 0")) if has_axis else np.eye(3)
     parent, child = (joint.find(tag).get("link", "") for tag in ("parent", "child"))  # type: ignore[union-attr]
     pose = pose_of(joint.find("origin"))
     return LinkJoint(joint.get("name", ""), kind, parent, child, pose, Pose(axes, np.zeros(3)))
 
 
-def _actuator(joint: Element) -> Actuator:
+def _read_actuator(joint: Element) -> Actuator:
     stated = {
         name: float(text)
         for tag in ("limit", "dynamics")
@@ -194,11 +199,12 @@ def _actuator(joint: Element) -> Actuator:
         for name in NUMBERS[tag]
         if (text := element.get(name)) is not None
     }
-    ranged = joint.get("type") != "continuous" and ("lower" in stated or "upper" in stated)
+    # URDF's default is 0 for either end; a file that states neither is taken to state no range.
+    has_range = joint.get("type") != "continuous" and ("lower" in stated or "upper" in stated)
     return Actuator(
         joint.get("name", ""),
-        lower=stated.get("lower", 0.0) if ranged else -np.inf,
-        upper=stated.get("upper", 0.0) if ranged else np.inf,
+        lower=stated.get("lower", 0.0) if has_range else -np.inf,
+        upper=stated.get("upper", 0.0) if has_range else np.inf,
         velocity=stated.get("velocity", np.inf),
         effort=stated.get("effort", np.inf),
         damping=stated.get("damping", 0.0),

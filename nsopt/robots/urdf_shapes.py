@@ -17,7 +17,7 @@ from nsopt.robots.urdf_model import numbers_of, pose_of
 from nsopt.robots.urdf_xml import NUMBERS, check_numbers, parse
 
 SIDES = 16
-"""Of the prism about a cylinder."""
+"""Sides of the prism about a cylinder."""
 
 
 def link_vertices(path: str | os.PathLike[str], link: str, visual: bool = False) -> Array:
@@ -53,12 +53,12 @@ def link_vertices(path: str | os.PathLike[str], link: str, visual: bool = False)
         other = "" if visual else ": take visual=True, or another link"
         raise ValueError(f"{path.name}: link {link!r} has no <{tag}>{other}")
     try:
-        return np.concatenate([_place(x, f"<{tag}> of link {link!r}", path) for x in shapes])
+        return np.concatenate([_place_shape(x, f"<{tag}> of link {link!r}", path) for x in shapes])
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from None
 
 
-def _place(shape: Element, what: str, path: Path) -> Array:
+def _place_shape(shape: Element, what: str, path: Path) -> Array:
     """Return the points of a <visual> or <collision> in the axes of its link."""
     geometry = shape.find("geometry")
     solid = None if geometry is None else next(iter(geometry), None)
@@ -78,7 +78,7 @@ def _points(solid: Element, what: str, path: Path) -> Array:
     match solid.tag:
         case "mesh":
             scale = numbers_of(solid, "scale", "1 1 1")
-            points: Array = mesh_vertices(_file(solid.get("filename", ""), path, what)) * scale
+            points: Array = mesh_vertices(_find_mesh(solid.get("filename", ""), path, what)) * scale
             return points
         case "box":
             corners: Array = np.array(list(product((-0.5, 0.5), repeat=3)))
@@ -90,27 +90,30 @@ def _points(solid: Element, what: str, path: Path) -> Array:
             ends = [np.column_stack([rim, np.full(SIDES, z)]) for z in (-length / 2, length / 2)]
             return np.concatenate(ends)
         case "sphere":
-            return _about_sphere(numbers_of(solid, "radius", "")[0])
+            return _circumscribe_sphere(numbers_of(solid, "radius", "")[0])
     raise ValueError(
         f"{what} is a <{solid.tag}>: state a mesh, box, cylinder or sphere, or give its points"
     )
 
 
-def _about_sphere(radius: float) -> Array:
-    """Return the corners of a polyhedron about a sphere, (32, 3) [m]."""
+def _circumscribe_sphere(radius: float) -> Array:
+    """Return the corners of a polyhedron about a sphere, (32, 3) [m].
+
+    Those of an icosahedron and a dodecahedron, whose hull is near round.
+    """
     golden = (1 + np.sqrt(5)) / 2
     signs = np.array(list(product((-1.0, 1.0), repeat=2)))
     pairs = [np.roll([0.0, a, b * golden], k) for a, b in signs for k in range(3)]
     pairs += [np.roll([0.0, a / golden, b * golden], k) for a, b in signs for k in range(3)]
     corners = np.array([*pairs, *product((-1.0, 1.0), repeat=3)])
     corners /= np.linalg.norm(corners, axis=1)[:, None]
-    within = -scipy.spatial.ConvexHull(corners).equations[:, 3].max()
-    about: Array = radius / within * corners
-    return about
+    inner = -scipy.spatial.ConvexHull(corners).equations[:, 3].max()  # radius of the sphere within
+    scaled: Array = radius / inner * corners
+    return scaled
 
 
-def _file(name: str, path: Path, what: str) -> Path:
-    """Return the file of a mesh by its name in a URDF file."""
+def _find_mesh(name: str, path: Path, what: str) -> Path:
+    """Return the file of a mesh by its name in a URDF file, ``path``, as `link_vertices` says."""
     kind, _, rest = name.rpartition("://")
     rest = unquote(rest)
     if kind not in ("", "file", "package"):
@@ -118,13 +121,13 @@ def _file(name: str, path: Path, what: str) -> Path:
     folder = path.resolve().parent
     if kind != "package":
         return folder / rest
-    package, _, within = rest.partition("/")
+    package, _, inside = rest.partition("/")
     places = [folder, *folder.parents]
-    found = [x / rest for x in places] + [x / within for x in places if x.name == package]
-    known = next((x for x in found if x.is_file()), None)
-    if known is None:
+    candidates = [x / rest for x in places] + [x / inside for x in places if x.name == package]
+    found = next((x for x in candidates if x.is_file()), None)
+    if found is None:
         raise FileNotFoundError(
             f"no mesh {name!r} of {what} in or beside the folders of {str(path)!r}: save it there, "
             "or give mesh_vertices its path"
         )
-    return known
+    return found

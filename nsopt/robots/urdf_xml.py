@@ -10,6 +10,7 @@ from pathlib import Path
 from xml.parsers.expat import ErrorString, ExpatError, ParserCreate
 
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "planar", "floating")
+"""Types of joints."""
 NUMBERS: dict[str, dict[str, int]] = {
     "origin": {"xyz": 3, "rpy": 3},
     "mass": {"value": 1},
@@ -23,11 +24,11 @@ NUMBERS: dict[str, dict[str, int]] = {
     "cylinder": {"radius": 1, "length": 1},
     "sphere": {"radius": 1},
 }
-"""The number of entries of each attribute."""
+"""How many numbers each attribute of each tag has."""
 REQUIRED = ("mass", "inertia")
 """Tags of <inertial> that must be there, with all their attributes."""
 DEEPEST = 100
-"""Tags one in another."""
+"""Tags one in another, at most."""
 OF_LINKS = ("visual", "collision", "inertial", "material")
 OF_JOINTS = ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic")
 """Tags that are read, or say nothing of dynamics; others are counted by `count_foreign_tags`."""
@@ -92,7 +93,7 @@ def count_foreign_tags(robot: ET.Element) -> Counter[str]:
 
 
 def _read(path: Path) -> ET.Element:
-    """Return the root of a file; prefixes of names need not be declared."""
+    """Return the root of a file; prefixes of names need not be declared, as by ElementTree's."""
     target, parser = _Robot(), ParserCreate()
     parser.buffer_text = True
     parser.StartElementHandler = target.start
