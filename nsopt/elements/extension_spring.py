@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 import casadi as ca
 
 from nsopt.checks import not_negative
-from nsopt.mechanics import Force, Load, Output, Pair, State
+from nsopt.elements.springs import TwoPointForce
+from nsopt.mechanics import Output, State
 from nsopt.parameter import Scalar
 
 
 @dataclass(frozen=True, eq=False)
-class ExtensionSpring(Pair, Force):
+class ExtensionSpring(TwoPointForce):
     """A spring between the origins of two frames that pulls with its pretension already when short.
 
     Its tension is F = k (L - L_0) + F_0 [CHARMIE 2023, eq. 35; the sign in print is wrong].
@@ -49,31 +50,16 @@ class ExtensionSpring(Pair, Force):
         for what in ("stiffness", "free_length", "pretension", "damping"):
             not_negative(f"{what} of ExtensionSpring {self.name!r}", getattr(self, what))
 
-    def _span(self, s: State) -> ca.SX:
-        return s.motion(self.b).r - s.motion(self.a).r
-
     def energy(self, s: State) -> ca.SX:
-        # Expanded, so that nothing but k |d|^2 is left of a spring with F_0 = k L_0.
+        # Expanded, so that nothing but k |d|^2 / 2 is left of a spring with F_0 = k L_0.
         k, free, pull = (s.value(x) for x in (self.stiffness, self.free_length, self.pretension))
         d = self._span(s)
-        return k * (ca.sumsqr(d) - free**2) / 2 + (pull - k * free) * (_length(d) - free)
-
-    def loads(self, s: State) -> list[Load]:
-        if self.damping == 0:
-            return []
-        d, u = self._span(s), s.motion(self.b).v - s.motion(self.a).v
-        rate = ca.dot(d, u) / _length(d)
-        return [Load(rate, -s.value(self.damping) * rate)]
+        return k * (ca.sumsqr(d) - free**2) / 2 + (pull - k * free) * (self._length(d) - free)
 
     def outputs(self, s: State) -> list[Output]:
-        length = _length(self._span(s))
+        length = self._length(self._span(s))
         tension = s.value(self.stiffness) * (length - s.value(self.free_length))
         return [
             Output("length", length, "m"),
             Output("tension", tension + s.value(self.pretension), "N"),
         ]
-
-
-def _length(d: ca.SX) -> ca.SX:
-    """Return |d| [m]; at zero span, where there is no direction, its gradient is zero, not NaN."""
-    return ca.sqrt(ca.sumsqr(d) + 1e-24)

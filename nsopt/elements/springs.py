@@ -9,8 +9,30 @@ from nsopt.mechanics import Force, Load, Output, Pair, ResistingPair, State
 from nsopt.parameter import Scalar
 
 
+class TwoPointForce(Pair, Force):
+    """A force along the line between the origins of two frames, with a damper."""
+
+    damping: Scalar
+
+    def _span(self, s: State) -> ca.SX:
+        """Return the vector from the origin of a to that of b, (3,) [m]."""
+        return s.motion(self.b).r - s.motion(self.a).r
+
+    @staticmethod
+    def _length(d: ca.SX) -> ca.SX:
+        """Return |d| [m]; at zero span, where there is no direction, its gradient is 0, not NaN."""
+        return ca.sqrt(ca.sumsqr(d) + 1e-24)
+
+    def loads(self, s: State) -> list[Load]:
+        if self.damping == 0:
+            return []
+        d, u = self._span(s), s.motion(self.b).v - s.motion(self.a).v
+        rate = ca.dot(d, u) / self._length(d)
+        return [Load(rate, -s.value(self.damping) * rate)]
+
+
 @dataclass(frozen=True, eq=False)
-class SpringDamper(Pair, Force):
+class SpringDamper(TwoPointForce):
     """A spring and a damper between the origins of two frames.
 
     Parameters
@@ -37,24 +59,10 @@ class SpringDamper(Pair, Force):
         for what in ("stiffness", "free_length", "damping"):
             not_negative(f"{what} of SpringDamper {self.name!r}", getattr(self, what))
 
-    def _span(self, s: State) -> ca.SX:
-        return s.motion(self.b).r - s.motion(self.a).r
-
     def energy(self, s: State) -> ca.SX:
+        # k (L - free)^2 / 2, expanded: without free length nothing but k |d|^2 / 2 is left.
         k, free, d = s.value(self.stiffness), s.value(self.free_length), self._span(s)
-        return k * (ca.sumsqr(d) - 2 * free * _length(d) + free**2) / 2
-
-    def loads(self, s: State) -> list[Load]:
-        if self.damping == 0:
-            return []
-        d, u = self._span(s), s.motion(self.b).v - s.motion(self.a).v
-        rate = ca.dot(d, u) / _length(d)
-        return [Load(rate, -s.value(self.damping) * rate)]
-
-
-def _length(d: ca.SX) -> ca.SX:
-    """Return |d| [m]; at zero span, where there is no direction, its gradient is zero, not NaN."""
-    return ca.sqrt(ca.sumsqr(d) + 1e-24)
+        return k * (ca.sumsqr(d) - 2 * free * self._length(d) + free**2) / 2
 
 
 @dataclass(frozen=True, eq=False)
