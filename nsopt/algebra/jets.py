@@ -113,7 +113,7 @@ class JetScalars(Scalars):
     def function(self, name: str, *x: Any) -> Any:
         if not any(isinstance(part, TimeJet) for part in x):
             return self.numbers.function(name, *x)
-        return getattr(self, f"_{name}")(*x)
+        return getattr(self, f"_{name}")(*x)  # one of `_sqrt`, `_exp`, ... below
 
     def power(self, x: Any, exponent: Any) -> Any:
         if not isinstance(x, TimeJet) and not isinstance(exponent, TimeJet):

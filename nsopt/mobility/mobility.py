@@ -85,7 +85,7 @@ def _find_mobility(constraints: LoopConstraints, order: int) -> Mobility:
         local_freedom=local,
         shakiness=_find_shakiness(branches, order, local),
         singular=singular,
-        constraint_singular=_rank_changes(reduction, branches, local),
+        constraint_singular=_is_constraint_singular(reduction, branches, local),
         overconstrained=_has_dependent_rows(reduction, branches, local),
         redundant_rows=implied_rows(reduction.jacobian, constraints.owners),
         gimbal_locks=gimbal_locks(constraints),
@@ -141,7 +141,7 @@ def _find_shakiness(
     return None
 
 
-def _rank_changes(
+def _is_constraint_singular(
     reduction: Reduction, branches: tuple[MotionBranch, ...], local: int | None
 ) -> bool | None:
     """Return whether the rank of J is another one at points of motions nearby."""

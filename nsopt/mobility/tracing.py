@@ -63,19 +63,19 @@ class Finding(Enum):
     UNDECIDED = "undecided"
 
 
+class SectionZero(NamedTuple):
+    """A zero of g on a section."""
+
+    u: Array  # (n,) scaled coordinates
+    off: float  # |b| / e, how far it is off the direction
+    freedom: int  # n - rank J there
+
+
 class ConeSection(NamedTuple):
-    """The zeros of g on a section, the nearest to its direction first.
+    """What was found on a section."""
 
-    Attributes
-    ----------
-    zeros : list of (u (n,), b / e, freedom)
-        Scaled coordinates, how far off the direction, and n - rank J there.
-    least : float
-        The least |g| that was met.
-    """
-
-    zeros: list[tuple[Array, float, int]]
-    least: float
+    zeros: list[SectionZero]  # the nearest to its direction first
+    least: float  # the least |g| that was met, zero or not
 
 
 class Trace(NamedTuple):
@@ -122,7 +122,7 @@ def trace(
         # A motion is a choice of one zero on each section that comes nearer to the direction.
         tangent = any(
             all(smaller < max(SHRINKS * larger, STRAIGHT) for larger, smaller in pairwise(offs))
-            for offs in product(*([off for _, off, _ in x.zeros] for x in sections))
+            for offs in product(*([zero.off for zero in x.zeros] for x in sections))
         )
         finding = Finding.CONFIRMED if tangent else Finding.REFUTED
     else:
@@ -134,11 +134,11 @@ def trace(
     if finding is not Finding.CONFIRMED:
         return Trace(finding, 0, 0, np.zeros(len(reduction.columns)))
     own = [
-        [zero for zero in section.zeros if _is_nearest_to(reduction, zero[0], piece, others)]
+        [zero for zero in section.zeros if _is_nearest_to(reduction, zero.u, piece, others)]
         for section in sections
     ]
     sheets = max(map(len, own)) if piece.linear else 1
-    return Trace(finding, min(k for _, _, k in nearest), sheets, nearest[1][0])
+    return Trace(finding, min(zero.freedom for zero in nearest), sheets, nearest[1].u)
 
 
 def _choose_sizes(reduction: Reduction, ray: Array) -> list[float]:
@@ -157,7 +157,7 @@ def _choose_sizes(reduction: Reduction, ray: Array) -> list[float]:
 def _is_nearest_to(
     reduction: Reduction, u: Array, piece: ConePiece, others: Sequence[ConePiece]
 ) -> bool:
-    """Return whether a point is nearer to a piece than to others."""
+    """Return whether the direction of u from the posture is nearer to a piece than to others."""
     s = reduction.bases[0].T @ u
     ray = s / np.linalg.norm(s)
     mine = piece.distance(ray)
@@ -210,18 +210,18 @@ def _find_zeros(
     ``across`` (n - r, k) is a basis; Gauss-Newton begins at b of sizes ``spread`` over the size.
     """
     rng = np.random.default_rng(0)
-    zeros: list[tuple[Array, float, int]] = []
-    least = np.inf
+    zeros, least = list[SectionZero](), np.inf
     for part in spread:
         b = part * size * _draw_direction(rng, across.shape[1])
         u, b, g, Dg = _gauss_newton(reduction, size * ray, across, b)
         error = float(np.max(np.abs(g), initial=0.0))
         least = min(least, error)
-        apart = all(np.linalg.norm(u - other) > APART * size for other, _, _ in zeros)
-        if error < ZERO and np.linalg.norm(b) < NEAR * size and apart:
+        is_new = all(np.linalg.norm(u - zero.u) > APART * size for zero in zeros)
+        if error < ZERO and np.linalg.norm(b) < NEAR * size and is_new:
+            # The rank of J is r more than that of Dg, its Schur complement.
             freedom = len(ray) - int(np.sum(np.linalg.svd(Dg, compute_uv=False) > FLAT))
-            zeros.append((u, float(np.linalg.norm(b)) / size, freedom))
-    return ConeSection(sorted(zeros, key=lambda x: x[1]), least)
+            zeros.append(SectionZero(u, float(np.linalg.norm(b)) / size, freedom))
+    return ConeSection(sorted(zeros, key=lambda zero: zero.off), least)
 
 
 def _draw_direction(rng: np.random.Generator, count: int) -> Array:

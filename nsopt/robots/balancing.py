@@ -125,15 +125,15 @@ def fit_springs(
     )
     values = {name: float(x) for name, x in zip(bounds, fit.x, strict=True)}
     whole = assemble(mechanism, members, gravity)
-    restated, springs, _ = whole.restated(whole.values(values))
+    fitted_mechanism, fitted_elements, _ = whole.restated(whole.values(values))
     return SpringFit(
         parameters=values,
         columns=tuple(d.v_names[i] for i in torque.rows),
         before=torque(start),
         after=torque(fit.x),
         slack=_find_slack(d, torque.postures, d.values(values)),
-        mechanism=restated,
-        elements=springs,
+        mechanism=fitted_mechanism,
+        elements=fitted_elements,
         converged=fit.status > 0,
     )
 
@@ -165,11 +165,8 @@ class _StaticTorque:
         """Return the torques, output 0, or their derivatives, 1, in each posture."""
         p = self.stated.copy()
         p[self._chosen] = x
-        values = [-B @ self._force(q, p)[output] for B, q in self._pairs()]
-        return [np.asarray(value) for value in values]
-
-    def _pairs(self) -> Iterable[tuple[Array, Array]]:
-        return zip(self._drive_matrices, self.postures, strict=True)
+        pairs = zip(self._drive_matrices, self.postures, strict=True)
+        return [np.asarray(-B @ self._force(q, p)[output]) for B, q in pairs]
 
     def __call__(self, x: Array) -> Array:
         """Return the torques, (n, k)."""

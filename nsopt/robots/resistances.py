@@ -108,6 +108,7 @@ def damping_and_friction(
 def _stops(
     mechanism: Mechanism, joints: Mapping[str, Constraint], stop: Law | Mapping[str, Law] | None
 ) -> list[Force]:
+    """Return the stops of joints, warning of those whose range is too wide for one."""
     stops: list[Force] = []
     too_wide = []
     limited = [x for x in mechanism.actuators if np.isfinite(x.upper - x.lower)]

@@ -205,10 +205,9 @@ def _unless_inside(search: ca.Function, cone: Cone) -> ca.Function:
     inside = ca.Function("inside", [u, p], [ca.vertcat(ca.SX.zeros(2), u, ca.SX.zeros(3))])
     choice = ca.Function.if_else("unless", inside, search).wrap()
     height = _tabulate(np.cos(np.clip(safe, 0, np.pi)))  # z of the pointer at that latitude
-    k = ca.fmin(ca.floor(_turn(u[0], u[1]) * SECTORS), SECTORS - 1)
-    found = choice.call(
-        [u[2] > height(k), u, p], False, True
-    )  # never inlined, else both sides are evaluated
+    k = ca.fmin(ca.floor(_measure_turn(u[0], u[1]) * SECTORS), SECTORS - 1)
+    arguments = [u[2] > height(k), u, p]
+    found = choice.call(arguments, False, True)  # never inlined, else both sides are evaluated
     return ca.Function("nearest", [u, p], found)
 
 
@@ -228,7 +227,7 @@ def _tabulate(values: Array) -> ca.Function:
 
 def _find_lowest(longitudes: Array, latitudes: Array) -> Array:
     """Return the lowest latitude of the edge in each sector, its neighbours included."""
-    turns = _turn(np.cos(longitudes[:-1]), np.sin(longitudes[:-1]))
+    turns = _measure_turn(np.cos(longitudes[:-1]), np.sin(longitudes[:-1]))
     around = np.concatenate([turns - 1, turns, turns + 1])  # three times round, ascending
     latitudes = np.tile(latitudes[:-1], 3)
     sectors = np.arange(SECTORS)
@@ -238,7 +237,7 @@ def _find_lowest(longitudes: Array, latitudes: Array) -> Array:
     return np.array([np.min(latitudes[i:k]) for i, k in zip(first, last, strict=True)])
 
 
-def _turn(x: Any, y: Any) -> Any:
+def _measure_turn(x: Any, y: Any) -> Any:
     """Return 0 to 1 for directions from x by y once around: ascends as their angle, but cheaper."""
     slant = y / (abs(x) + abs(y) + TINY)
     return ((x < 0) * (2 - slant) + (x >= 0) * (slant + 4 * (y < 0))) / 4

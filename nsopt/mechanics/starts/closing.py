@@ -131,7 +131,7 @@ class Search:
     ) -> None:
         self._functions, self._t, self._p, self._q = functions, t, p, q
         values, axes = np.linalg.eigh((stiffness + stiffness.T) / 2)
-        stiff = axes @ (np.maximum(values, 0.0)[:, None] * axes.T)  # without what pushes away
+        stiff = axes @ (np.maximum(values, 0.0)[:, None] * axes.T)  # its stable part
         # u = root y
         self._root = inverse_root(np.asarray(functions.mass(q, p)) + PERIOD**2 * stiff)
         # Indices of the contacts that are held at gap zero.
@@ -167,6 +167,7 @@ class Search:
         return flatten(self._functions.distance(self._t, q, self._p))
 
     def _find_nearest(self) -> _Place:
+        """Return the nearest closed place of those found, contacts held as they are now."""
         start = self._evaluate(np.zeros(len(self._root)))
         first = self._shorten(self._close_from(start))
         found = [first] if self._is_assembled(first) else []
@@ -203,6 +204,7 @@ class Search:
         return place.closed and bool(np.all(aligned >= ALIGNED))
 
     def _evaluate(self, y: Array) -> _Place:
+        """Return the place at a displacement y (nv,)."""
         d, u, p = self._functions, self._root @ y, self._p
         q = flatten(d.renormalise(d.retract(self._q, u)))
         error = flatten(d.closure(self._t, q, p))
@@ -217,6 +219,7 @@ class Search:
         return reach(self._functions.poses, self._q, self._root @ y, self._p)
 
     def _limit_move(self, move: Array) -> Array:
+        """Return a move, shortened to a reach of `LONGEST`."""
         return move * min(1.0, LONGEST / max(self._reach(move), 1e-300))
 
     def _close_from(self, place: _Place) -> _Place:
