@@ -131,7 +131,7 @@ def _format_equations(reduction: Reduction, piece: ConePiece) -> tuple[str, ...]
     """Return the lowest forms of a curved piece in as many rates of joints as J leaves free."""
     if piece.equations is None:
         return ()
-    N = reduction.columns[:, None] * reduction.bases[0]
+    N = reduction.columns[:, None] * reduction.bases.N
     # Pivots of QR are the rates by which s is known best.
     chosen = np.sort(scipy.linalg.qr(N.T, pivoting=True, mode="r")[1][: N.shape[1]])
     names = [reduction.constraints.names[k] for k in chosen]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb, factorial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +57,15 @@ def decide_rank(matrix: Array, what: str) -> int:
             f"{listed}; close the loops more exactly, or move away from that posture"
         )
     return int(np.sum(values > ZERO * size))
+
+
+class KernelBases(NamedTuple):
+    """Orthonormal bases that J of rank r splits its columns and rows into."""
+
+    N: Array  # (n, n - r) of the kernel
+    M: Array  # (n, r) of its complement
+    U: Array  # (m, m - r) of the left kernel
+    V: Array  # (m, r) of its complement
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,11 +119,11 @@ class Reduction:
         return self.constraints.m - self.rank
 
     @cached_property
-    def bases(self) -> tuple[Array, Array, Array, Array]:
-        """N (n, n - r), M (n, r), U (m, m - r), V (m, r), orthonormal."""
+    def bases(self) -> KernelBases:
+        """The bases N, M, U and V."""
         left, _, right = np.linalg.svd(self.jacobian)
         r = self.rank
-        return right[r:].T, right[:r].T, left[:, r:], left[:, :r]
+        return KernelBases(right[r:].T, right[:r].T, left[:, r:], left[:, :r])
 
     @cached_property
     def _inverse(self) -> Array:
@@ -195,7 +205,7 @@ class Reduction:
 
         Those of cut joints, if they have coordinates of their own, follow from cut bodies.
         """
-        tree_rates = self.columns[:, None] * (self.bases[0] @ s)
+        tree_rates = self.columns[:, None] * (self.bases.N @ s)
         whole = self.constraints.with_cut_bodies
         tree = [whole.names.index(name) for name in self.constraints.names]
         cut = [k for k in range(whole.n) if k not in tree]
@@ -229,8 +239,8 @@ class Reduction:
             error = V.T @ h
             across = V.T @ J @ M
             if np.max(np.abs(error), initial=0.0) < CLOSED:
-                along = np.linalg.lstsq(across, V.T @ J @ N, rcond=None)[0]
-                return u, U.T @ h, U.T @ J @ (N - M @ along)
+                slope = np.linalg.lstsq(across, V.T @ J @ N, rcond=None)[0]  # -dw/ds
+                return u, U.T @ h, U.T @ J @ (N - M @ slope)
             move = np.linalg.lstsq(across, error, rcond=None)[0]
             w = w - move / max(1.0, float(np.linalg.norm(move)))  # a radian, or the size, at most
         return np.full(len(N), np.nan), np.full(U.shape[1], np.inf), np.zeros((U.shape[1], len(s)))

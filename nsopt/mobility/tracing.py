@@ -146,7 +146,7 @@ def _choose_sizes(reduction: Reduction, ray: Array) -> list[float]:
 
     By `FRACTIONS` smaller where V^T h = 0 has no solution so far away, as near another singularity.
     """
-    most = float(np.max(np.abs(reduction.bases[0] @ ray)))
+    most = float(np.max(np.abs(reduction.bases.N @ ray)))
     for part in FRACTIONS:
         sizes = [part * size / most for size in SIZES]
         if all(np.all(np.isfinite(reduction.point(size * ray)[0])) for size in sizes):
@@ -158,7 +158,7 @@ def _is_nearest_to(
     reduction: Reduction, u: Array, piece: ConePiece, others: Sequence[ConePiece]
 ) -> bool:
     """Return whether the direction of u from the posture is nearer to a piece than to others."""
-    s = reduction.bases[0].T @ u
+    s = reduction.bases.N.T @ u
     ray = s / np.linalg.norm(s)
     mine = piece.distance(ray)
     return all(mine <= other.distance(ray) for other in others)
@@ -194,7 +194,7 @@ def _find_zero_on_sphere(
             break
         if np.max(np.abs(g), initial=0.0) < ZERO:
             return u, s
-        w = reduction.bases[1].T @ u
+        w = reduction.bases.M.T @ u
         tangents = null_space(s[None])  # of the sphere
         step = tangents @ np.linalg.lstsq(Dg @ tangents, -g, rcond=1e-6)[0]
         s = s + step * min(1.0, 0.3 * size / max(float(np.linalg.norm(step)), 1e-300))
@@ -241,7 +241,7 @@ def _gauss_newton(
             best = (u, b, g, Dg)
         if not np.all(np.isfinite(g)) or not len(b):
             break
-        w = reduction.bases[1].T @ u
+        w = reduction.bases.M.T @ u
         step = np.linalg.lstsq(Dg @ across, -g, rcond=None)[0]
         length = float(np.linalg.norm(step))
         if length < 1e-14:

@@ -49,5 +49,5 @@ def _with_losses(actuator: Actuator, friction: float, damping: float) -> Actuato
                 f"typical_resistance needs the {name} of joint {actuator.joint!r}, which its "
                 f"Actuator does not state: give Actuator({actuator.joint!r}, {name}=...)"
             )
-    size = actuator.effort / actuator.velocity if actuator.velocity > 0 else 0.0
-    return replace(actuator, friction=friction * actuator.effort, damping=damping * size)
+    viscous = actuator.effort / actuator.velocity if actuator.velocity > 0 else 0.0
+    return replace(actuator, friction=friction * actuator.effort, damping=damping * viscous)

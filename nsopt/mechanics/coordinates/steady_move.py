@@ -31,7 +31,7 @@ class _Move(NamedTuple):
     e0: ca.SX  # Euler parameters of its turn: (e0, h e)
     e: ca.SX  # (3,) [1/s]
     w: ca.SX  # (3,) [rad/s] the constant angular velocity of that turn
-    u: ca.SX  # (3,) [m/s] displacement of its origin over h
+    u: ca.SX  # (3,) [m/s] displacement of its origin, divided by h
 
 
 class SteadyMove:
@@ -74,14 +74,14 @@ class SteadyMove:
 
 
 def _way(e0: ca.SX, e: ca.SX, c: ca.SX, h: ca.SX) -> ca.SX:
-    """Return the displacement by its turn of a point c (3,) [m] of a link, over h [m/s]."""
+    """Return the displacement by its turn of a point c (3,) [m] of a link, divided by h."""
     turning = ca.cross(e, c)
     return 2 * (e0 * turning + h * ca.cross(e, turning))
 
 
 @state_once
 def _move_centre(A: ca.SX, c: ca.SX, h: ca.SX, e0: ca.SX, e: ca.SX, u: ca.SX) -> tuple[ca.SX]:
-    """Return the displacement of a point c of a link over h, in world axes (3,) [m/s]."""
+    """Return the displacement of a point c of a link, divided by h, in world axes (3,) [m/s]."""
     return (A @ (u + _way(e0, e, c, h)),)
 
 

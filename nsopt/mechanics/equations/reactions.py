@@ -33,6 +33,7 @@ class ReactionFunction:
         self.mu = ca.SX.sym("mu", joints + sum(r.numel() for r in symbols.speeds))
         self.lam = ca.SX.sym("lam", sum(len(group) for group in symbols.gaps))
         self.slip = ca.SX.sym("slip_impulse", sum(slips))
+        # Of all but joints of the tree, by name: the frames and the impulses that act on these.
         self._joints = {
             kept.joint.name: (kept.frames, kept.work) for kept in pair_joints(symbols, self.mu)
         }
