@@ -18,7 +18,7 @@ Array = NDArray[Any]
 def leibniz(a: Array, b: Array, k: int, product: Any = np.multiply) -> Array:
     """Return the k-th derivative of a product, of arrays whose first axis is the derivative.
 
-    ``product`` takes arrays with k + 1 rows. Arrays may be longer.
+    ``product`` takes arrays with k + 1 rows. Arrays may have more, which are not used.
     """
     first, second = a[: k + 1], b[k::-1]
     weights = np.array([comb(k, r) for r in range(k + 1)], dtype=first.dtype)
@@ -193,12 +193,12 @@ class JetScalars(Scalars):
                 return signed
         raise ValueError("an absolute value has no derivatives at zero: state it without, or move")
 
-    def _of_rate(self, name: str, x: TimeJet, slope: Callable[[TimeJet], TimeJet]) -> TimeJet:
-        """Return the function of that name, whose rate is x' / slope(x)."""
+    def _of_rate(self, name: str, x: TimeJet, divisor: Callable[[TimeJet], TimeJet]) -> TimeJet:
+        """Return the function of that name, whose rate is x' / divisor(x)."""
         start = self._start(name, x)
         if not x.order:
             return TimeJet(start[None])
-        rate: TimeJet = x.rate() * self.reciprocal(slope(x.cut()))
+        rate: TimeJet = x.rate() * self.reciprocal(divisor(x.cut()))
         return rate.integrate(start)
 
     def _start(self, name: str, *x: TimeJet) -> Array:

@@ -13,7 +13,7 @@ from nsopt.elements import Prismatic, Revolute
 from nsopt.mechanics import Actuator, Frame, Mechanism
 from nsopt.parameter import Numbers, Scalar
 from nsopt.robots.pose import Pose, turn_x, turn_z
-from nsopt.robots.tree import IDENTITY, Link, LinkJoint, build, length
+from nsopt.robots.tree import IDENTITY, Link, LinkJoint, build_tree, check_plain
 
 
 @dataclass(frozen=True)
@@ -144,11 +144,11 @@ def serial_from_dh(
     if base.body is not None:
         raise ValueError(f"base must be a frame on the ground, got one on {base.label}")
     links, link_joints, actuators = [], [], []
-    pose = Pose(np.asarray(base.axes), length("origin of the base", base.origin))
+    pose = Pose(np.asarray(base.axes), check_plain("origin of the base", base.origin))
     for i, row in enumerate(rows, 1):
         link, joint = f"{prefix}link{i}", f"{prefix}joint{i}"
-        _check(row, joint)
-        com = length(f"com of body {link!r}", row.com)
+        _check_row(row, joint)
+        com = check_plain(f"com of body {link!r}", row.com)
         links.append(Link(link, row.mass, com, row.inertia, row.physical))
         parent = f"{prefix}link{i - 1}" if i > 1 else None
         offset = pose.then(convention.link(row)) if i == 1 else convention.link(row)
@@ -156,13 +156,13 @@ def serial_from_dh(
         actuators.append(
             Actuator(joint, rotor_inertia=row.rotor_inertia, gear_ratio=row.gear_ratio)
         )
-    bodies, joints = build(links, link_joints)
+    bodies, joints = build_tree(links, link_joints)
     return Mechanism(bodies, joints, coordinates="relative", actuators=actuators)
 
 
-def _check(row: DHRow, joint: str) -> None:
+def _check_row(row: DHRow, joint: str) -> None:
     for what in ("a", "alpha", "d", "theta"):
-        length(f"{what} of joint {joint!r}", getattr(row, what), ())
+        check_plain(f"{what} of joint {joint!r}", getattr(row, what), ())
     if row.joint not in (Revolute, Prismatic):
         raise TypeError(
             f"joint {joint!r} must be Revolute or Prismatic, the class itself, got {row.joint!r}"

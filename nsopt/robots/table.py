@@ -13,7 +13,7 @@ from nsopt.elements import Fixed, Prismatic, Revolute
 from nsopt.mechanics import Mechanism
 from nsopt.parameter import Numbers, Scalar
 from nsopt.robots.pose import Array, Pose, axes_along
-from nsopt.robots.tree import Link, LinkJoint, build, length
+from nsopt.robots.tree import Link, LinkJoint, build_tree, check_plain
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 TableJoint = type[Prismatic] | type[Revolute] | type[Fixed]
@@ -123,12 +123,12 @@ def mechanism_from_table(rows: Iterable[BodyRow]) -> Mechanism:
     if not rows:
         raise ValueError("a robot needs at least one row")
     links = [Link(row.name, row.mass, _vector(row, "r_AC"), row.inertia) for row in rows]
-    bodies, joints = build(links, [_link_joint(row) for row in rows])
+    bodies, joints = build_tree(links, [_link_joint(row) for row in rows])
     return Mechanism(bodies, joints, coordinates="relative")
 
 
 def _vector(row: BodyRow, what: str) -> Array:
-    return length(f"{what} of body {row.name!r}", getattr(row, what))
+    return check_plain(f"{what} of body {row.name!r}", getattr(row, what))
 
 
 def _link_joint(row: BodyRow) -> LinkJoint:

@@ -56,7 +56,7 @@ class LinkJoint:
 Joint = Fixed | Revolute | Prismatic | Planar
 
 
-def build(
+def build_tree(
     links: Sequence[Link], link_joints: Sequence[LinkJoint]
 ) -> tuple[list[Body], list[Joint]]:
     """Return bodies, posed at the stated coordinates, parents first, and joints in their order.
@@ -96,8 +96,8 @@ def place_links(names: Iterable[str], link_joints: Sequence[LinkJoint]) -> dict[
     return poses
 
 
-def length(what: str, value: Any, shape: tuple[int, ...] = (3,)) -> Array:
-    """Return stated lengths or angles as a float array; ValueError named ``what`` if not plain."""
+def check_plain(what: str, value: Any, shape: tuple[int, ...] = (3,)) -> Array:
+    """Return stated lengths or angles as an array; refuse Parameters and what is not finite."""
     for name in parameters_in(value):
         raise ValueError(
             f"{what} must be plain numbers, got the Parameter {name!r}: of a tree, masses, "

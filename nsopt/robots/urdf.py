@@ -11,7 +11,7 @@ from pathlib import Path
 from nsopt.elements import Fixed
 from nsopt.mechanics import Frame, Mechanism
 from nsopt.robots.pose import Array, Pose
-from nsopt.robots.tree import IDENTITY, Link, LinkJoint, build, place_links
+from nsopt.robots.tree import IDENTITY, Link, LinkJoint, build_tree, place_links
 from nsopt.robots.urdf_merge import homes_of, merge
 from nsopt.robots.urdf_model import (
     actuators_of,
@@ -88,7 +88,7 @@ def load_urdf(
         link_joints = [replace(h, coordinate=offsets.get(h.name, 0.0)) for h in link_joints]
         names = _names_of_bodies(links, link_joints, {*homes})
         frames = _list_merged_frames(links, homes)
-        bodies, joints = build(
+        bodies, joints = build_tree(
             *_rename(links, _with_root_joint(links, link_joints, floating_base), names)
         )
         by_name = {body.name: body for body in bodies}

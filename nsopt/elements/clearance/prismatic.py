@@ -68,6 +68,7 @@ class PrismaticClearance(ContactPair):
 
     @property
     def _anticlockwise(self) -> Numbers:
+        """The vertices in the order in which the inside is to the left."""
         forward = np.sum(_turns(number(self.polygon))) > 0
         return list(self.polygon)[:: 1 if forward else -1]
 
@@ -79,10 +80,8 @@ class PrismaticClearance(ContactPair):
         for z in (half, -half):
             for k, vertex in enumerate(vertices):
                 point = slider.r + slider.A @ ca.vertcat(vertex, z)
-                for start, end in (
-                    (vertices[k - 1], vertex),
-                    (vertex, vertices[_next(k, vertices)]),
-                ):
+                before, after = vertices[k - 1], vertices[(k + 1) % len(vertices)]
+                for start, end in ((before, vertex), (vertex, after)):
                     edge = (end - start) / ca.norm_2(end - start)
                     inward = guide.A @ ca.vertcat(-edge[1], edge[0], 0)
                     tangents = ca.horzcat(guide.A[:, 2], guide.A @ ca.vertcat(edge, 0))
@@ -95,10 +94,6 @@ class PrismaticClearance(ContactPair):
         return [Outline(self.b, line) for line in prism(vertices, length)] + [
             Outline(self.a, line) for line in prism(vertices, 3 * length)
         ]
-
-
-def _next(k: int, vertices: list[ca.SX]) -> int:
-    return (k + 1) % len(vertices)
 
 
 def _turns(vertices: NDArray[np.float64]) -> NDArray[np.float64]:

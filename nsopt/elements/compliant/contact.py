@@ -129,7 +129,7 @@ class CompliantContact(Force):
 
     @property
     def shape(self) -> str:
-        """Name of the class that says how its surfaces lie."""
+        """Name of the class of the contact, by which pictures know where its surfaces are."""
         return type(self.contact).__name__
 
     def outline(self) -> list[Outline]:
@@ -151,14 +151,16 @@ class CompliantContact(Force):
 
     def energy(self, s: State) -> ca.SX:
         gaps = self.contact.gaps(s)
-        moves = callable(getattr(self.contact, "offset", None))
+        moves = callable(
+            getattr(self.contact, "offset", None)
+        )  # if along the surface, unseen without friction
         if moves or any(ca.depends_on(ca.vertcat(x.distance, x.slip), s.t) for x in gaps):
             raise ValueError(
                 f"contact of CompliantContact {self.name!r} moves with time, whose work it would "
                 "leave out: give the contact to the mechanism as it is, or let a joint such as "
                 "Distance move a body with the wall"
             )
-        return ca.sum1(ca.vertcat(*(self._store(s, gap) for gap in gaps)))
+        return ca.sum1(ca.vertcat(*(self._gap_energy(s, gap) for gap in gaps)))
 
     def loads(self, s: State) -> list[Load]:
         return [load for x in self._surfaces(s) for load in x.losing]
@@ -168,13 +170,13 @@ class CompliantContact(Force):
 
     def outputs(self, s: State) -> list[Output]:
         surfaces = self._surfaces(s)
-        deep = ca.SX(0)
+        depth = ca.SX(0)
         for x in surfaces:
-            deep = ca.fmax(deep, -x.gap.distance)
+            depth = ca.fmax(depth, -x.gap.distance)
         pressure = ca.sum1(ca.vertcat(*(x.elastic + x.damping for x in surfaces)))
-        return [Output("depth", deep, "m"), Output("force", pressure, "N")]
+        return [Output("depth", depth, "m"), Output("force", pressure, "N")]
 
-    def _store(self, s: State, gap: Gap) -> ca.SX:
+    def _gap_energy(self, s: State, gap: Gap) -> ca.SX:
         energy = self.law.energy(s, self._depth(s, gap))
         return energy if self.reaches else _touching(gap) * energy
 
@@ -188,8 +190,8 @@ class CompliantContact(Force):
 
     def _surfaces(self, s: State) -> list[_Surface]:
         gaps = self.contact.gaps(s)
-        known = s.internal.get(self.name, ca.SX.zeros(len(gaps)))
-        return [self._surface(s, gap, known[k]) for k, gap in enumerate(gaps)]
+        impacts = s.internal.get(self.name, ca.SX.zeros(len(gaps)))  # [m/s] speeds that are kept
+        return [self._surface(s, gap, impacts[k]) for k, gap in enumerate(gaps)]
 
     def _surface(self, s: State, gap: Gap, impact: ca.SX) -> _Surface:
         depth, rate = self._depth(s, gap), self._rate(s, gap)

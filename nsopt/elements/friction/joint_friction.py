@@ -135,4 +135,5 @@ class SlideFriction(_ReactionFriction):
 
 
 def _size(force: ca.SX) -> ca.SX:
+    """Return the length of a force [N], differentiable also at zero."""
     return ca.sqrt(ca.sumsqr(force) + TINY**2)

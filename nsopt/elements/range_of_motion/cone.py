@@ -16,6 +16,8 @@ from nsopt.parameter import Numbers, number
 Array = NDArray[np.float64]
 
 FULL = 2 * np.pi
+"""A full turn [rad]."""
+
 SAME = 1e-9
 """Angles [rad] that differ by less are the same."""
 
@@ -105,7 +107,8 @@ class Cone:
         """Refuse an edge that goes beyond 180 deg, turns back, or encloses nothing, or all."""
         x, dx, _ = self._sample(CHECKED)
         sigma = np.hypot(*x)
-        if (k := int(np.argmax(sigma))) >= 0 and sigma[k] > np.pi + SAME:
+        k = int(np.argmax(sigma))
+        if sigma[k] > np.pi + SAME:
             raise ValueError(
                 f"between its data the cone reaches a latitude of {_deg(sigma[k])} deg at "
                 f"longitude {_deg(np.arctan2(x[1, k], x[0, k]) % FULL)} deg, more than 180: add "
@@ -129,6 +132,7 @@ class Cone:
 
 
 def _check(psi: Array, sigma: Array) -> None:
+    """Refuse longitudes and latitudes [rad] that are not those of a closed edge."""
     finite("longitudes of the cone", psi, psi.shape)
     finite("latitudes of the cone", sigma, sigma.shape)
     if psi.ndim != 1 or psi.shape != sigma.shape or psi.size < 4:
@@ -158,4 +162,5 @@ def _check(psi: Array, sigma: Array) -> None:
 
 
 def _deg(angles: Array | float) -> str:
+    """Return angles [rad] in degrees, as text."""
     return ", ".join(f"{x:g}" for x in np.atleast_1d(np.round(np.degrees(angles), 6)))

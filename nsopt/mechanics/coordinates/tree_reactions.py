@@ -12,6 +12,9 @@ from nsopt.mechanics.coordinates.spanning_tree import Branch
 from nsopt.mechanics.model.frame import STILL, Motion
 from nsopt.mechanics.model.freedom import Freedom
 
+Twist = tuple[ca.SX, ca.SX]
+"""Angular and linear velocity per rate, (3, k) each, in the axes of a link."""
+
 
 def tree_reactions(
     branches: Sequence[Branch],
@@ -64,18 +67,18 @@ def _origin(tree: LinkTree, motions: Sequence[Motion], k: int, freedom: Freedom)
     return up.r + up.A @ link.placement.c
 
 
-def _subspace(recursion: Recursion, k: int, freedom: Freedom) -> list[Wrench]:
-    """Return angular and linear velocity per rate of each freedom of a joint, in its last link."""
-    columns: list[Wrench] = []
+def _subspace(recursion: Recursion, k: int, freedom: Freedom) -> list[Twist]:
+    """Return the twist of each freedom of a joint, in its last link k."""
+    twists: list[Twist] = []
     R, p = ca.SX.eye(3), ca.SX.zeros(3)  # the last link in the k-th
     for _ in freedom:
         link, pose = recursion.tree.links[k], recursion.poses[k]
-        columns.append((R.T @ link.turn, R.T @ (link.slide - ca.skew(p) @ link.turn)))
+        twists.append((R.T @ link.turn, R.T @ (link.slide - ca.skew(p) @ link.turn)))
         R, p, k = pose.R @ R, pose.p + pose.R @ p, link.parent
-    return columns
+    return twists
 
 
-def _without(free: list[Wrench], f: ca.SX, n: ca.SX) -> Wrench:
+def _without(free: list[Twist], f: ca.SX, n: ca.SX) -> Wrench:
     """Return the part of a wrench that does no work on the freedoms of its joint.
 
     The rest drives or resists the joint: it is known otherwise, and is no reaction.

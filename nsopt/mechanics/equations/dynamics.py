@@ -362,7 +362,7 @@ class Dynamics:
             if name not in known:
                 have = ", ".join(known) if known else "none"
                 raise ValueError(f"unknown parameter {name!r}; this mechanism has: {have}")
-            Parameter(name, value)
+            Parameter(name, value)  # refuses what is no finite number
         p = np.array([numbers.get(x.name, x.value) for x in self.parameters], dtype=float)
         if numbers:
             mechanism, _, _ = self.restated(p)

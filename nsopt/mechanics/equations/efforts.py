@@ -161,7 +161,7 @@ def _check_drives(s: SymbolicMechanism, joint: Constraint, rates: ca.SX, rows: i
         q = np.append(s.coordinates.start(refuse=False)[0], np.zeros(len(s.internal_names)))
         p = [parameter.value for parameter in s.parameters]
         B = np.asarray(s.function("directions", "t q p", _directions(s, rates))(0.0, q, p))
-        in_tree = bool(np.all(np.sum(np.abs(B) > UNIT, axis=0) == 1))
+        in_tree = bool(np.all(np.sum(np.abs(B) > UNIT, axis=0) == 1))  # a coordinate each
     if not in_tree:
         raise ValueError(
             f"{what} keeps {rows} coordinates by {count} drives: name {rows} of them, or use "

@@ -31,8 +31,8 @@ HALVINGS = 40
 JUMP = 1e-6
 """Change of speed in an interval after all halvings, over the largest speed, that is a jump."""
 
-MOST_POSTURES = 400
-"""Postures along the courses that are looked for, at most."""
+LEAST_POSTURES, MOST_POSTURES = 64, 400
+"""Postures along the courses that are looked for, at least and at most."""
 
 SPACING = 0.1
 """Way [m, rad] of the fastest course from one of them to the next."""
@@ -72,7 +72,7 @@ def check_courses(d: Dynamics, start: Start, p: Array, duration: float) -> None:
 
 
 def _make_speeds(d: Dynamics, start: Start, p: Array, rows: list[int]) -> Callable[[Array], Array]:
-    """Return the speeds (n, rows) of courses at times (n,), the mechanism at its start."""
+    """Return times (n,) -> speeds (n, rows) of courses, the mechanism held at its start."""
     t = ca.MX.sym("t")
     drift = ca.Function("drift", [t], [d.closure_drift(t, start.q, p)[rows]])
     return lambda times: np.asarray(drift.map(len(times))(times[None])).T
@@ -110,7 +110,7 @@ def _choose_times(times: Array, sampled: Array) -> Iterator[float]:
     fastest = np.max(np.abs(sampled), axis=1)
     h = np.diff(times)
     passed = np.append(0.0, np.cumsum((fastest[1:] + fastest[:-1]) / 2 * h))
-    count = int(min(max(np.ceil(passed[-1] / SPACING), 64), MOST_POSTURES))
+    count = int(min(max(np.ceil(passed[-1] / SPACING), LEAST_POSTURES), MOST_POSTURES))
     reached = np.linspace(0, min(passed[-1], MOST_POSTURES * SPACING), count + 1)
     yield from np.interp(reached, passed, times) if passed[-1] > 0 else times[:1]
 

@@ -1,4 +1,4 @@
-"""The closed posture nearest to a stated one, counted alike in all coordinates."""
+"""The closed posture nearest to a stated one, by the same measure in all coordinates."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def _find_nearest_by_tree(
     coordinates = replace(placed, coordinates=tree.coordinates).generalized_coordinates
     q, v = coordinates.start(refuse=False)
     found = Search(configurations, t, q, p, _find_stiffness(d, tree, (t, q, p))).nearest()
-    r, turned, u, w = (np.asarray(x) for x in configurations.poses(found.q, v, p))
-    end = _place_bodies(placed, r, turned, u, w).generalized_coordinates
+    r, quaternions, u, w = (np.asarray(x) for x in configurations.poses(found.q, v, p))
+    end = _place_bodies(placed, r, quaternions, u, w).generalized_coordinates
     q, v = end.start(refuse=False)
     # Poses tell angles up to full turns: those are taken that are nearest to the start.
     angles = np.isin(d.q_names[: len(q)], list(_find_plain_turns(d)))
@@ -112,6 +112,7 @@ def _has_coordinates(stated: Mechanism) -> bool:
 
 
 def _with_internal(d: Dynamics, state: State) -> State:
+    """Return a state of bodies with internal states of forces, which start at zero."""
     q, v = state
     return np.concatenate([q, np.zeros(len(d.internal_names))]), v
 
@@ -131,7 +132,7 @@ def _measure_openings(
         q = free.coordinates.start()[0]
         values = [flatten(functions[x](t, q, p)) for x in ("closure", "alignment")]
         names = functions["closure_names"], functions["alignment_names"]
-    sizes = [np.abs(values[0]), 2.0 * (values[1] < ALIGNED)]  # 2: a cosine off by a half turn
+    sizes = [np.abs(values[0]), 2.0 * (values[1] < ALIGNED)]  # 2: the most that a cosine is off
     opened: dict[str, float] = {}
     for labels, x in zip(names, sizes, strict=True):
         for name, size in zip(labels, x, strict=True):
@@ -176,13 +177,15 @@ def _place_bodies_at(d: Dynamics, stated: Mechanism, state: State, p: Array) -> 
     return _place_bodies(stated, *(np.asarray(x) for x in d.poses(*state, p)))
 
 
-def _place_bodies(mechanism: Mechanism, r: Array, turned: Array, u: Array, w: Array) -> Mechanism:
+def _place_bodies(
+    mechanism: Mechanism, r: Array, quaternions: Array, u: Array, w: Array
+) -> Mechanism:
     """Return the mechanism with its bodies at poses and with velocities, as of `Dynamics.poses`."""
     moved = []
     for k, body in enumerate(mechanism.bodies):
         new = replace(body, position=tuple(r[:, k]), velocity=tuple(u[:, k]))
         if not body.point_mass:
-            new = replace(new, orientation=tuple(turned[:, k]))
+            new = replace(new, orientation=tuple(quaternions[:, k]))
             new = replace(new, angular_velocity=tuple(new.rotation.T @ w[:, k]))
         moved.append((body, new))
     result: Mechanism = exchange(mechanism, moved)
@@ -190,6 +193,7 @@ def _place_bodies(mechanism: Mechanism, r: Array, turned: Array, u: Array, w: Ar
 
 
 def _describe_opening(found: Closing, names: tuple[str, ...], opened: dict[str, float]) -> str:
+    """Return in words which joint stays open most, by how much, and by how much it was stated."""
     if found.closed:
         return ""
     k = int(np.argmax(np.abs(found.residual)))

@@ -216,9 +216,9 @@ def consistent(
 
     Joints that the stated poses close stay closed, the others are cut, and the displacement u from
     the start is measured in the coordinates of the tree that is left, by u.M u at the start: the
-    same for absolute and relative coordinates. Bodies that nothing holds have six. Velocities are
-    then projected onto what joints and constraints on velocities allow, by the mass matrix there.
-    A start that is closed stays as it is.
+    same for absolute and relative coordinates. Bodies that nothing holds have six
+    coordinates. Velocities are then projected onto what joints and constraints on velocities allow,
+    by the mass matrix there. A start that is closed stays as it is.
 
     Raises
     ------
