@@ -69,7 +69,41 @@ class PlaneContact(ContactPair):
 
 
 @dataclass(frozen=True, eq=False)
-class SphereContact(ContactPair):
+class _RoundContact(ContactPair):
+    """A point or sphere outside something round about the origin or about z of frame a."""
+
+    body_radius: Scalar
+    radius: Scalar = 0.0
+    scale: Scalar = 1e-3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        of_element = f"of {type(self).__name__} {self.name!r}"
+        positive(f"body_radius {of_element}", self.body_radius)
+        not_negative(f"radius {of_element}", self.radius)
+        positive(f"scale {of_element}", self.scale)
+
+    def _outside(self, s: State, d: ca.SX) -> Gap:
+        """Return the gap for an offset d (3,) [m] of b from the centre or axis of a.
+
+        Its function is smooth, with unit gradient in contact.
+        """
+        r = s.value(self.radius)
+        reach = s.value(self.body_radius) + r
+        # At the centre, far inside the body, the direction is arbitrary but must be finite.
+        length = ca.sqrt(ca.sumsqr(d) + (1e-12 * float(number(self.body_radius))) ** 2)
+        normal = d / length
+        return Gap(
+            distance=length - reach,
+            function=(ca.sumsqr(d) - reach**2) / (2 * reach),
+            point=s.motion(self.b).r - r * normal,
+            normal=normal,
+            scale=s.value(self.scale),
+            slope=length / reach,
+        )
+
+
+class SphereContact(_RoundContact):
     """A point or sphere outside a sphere about the origin of frame a: 1 gap.
 
     Parameters
@@ -89,22 +123,14 @@ class SphereContact(ContactPair):
         If the radius at a is not positive or that at b is negative.
     """
 
-    body_radius: Scalar
-    radius: Scalar = 0.0
-    scale: Scalar = 1e-3
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_round(self)
-
     def gaps(self, s: State) -> list[Gap]:
         sphere = s.motion(self.a)
-        gap = _outside(s, self, s.motion(self.b).r - sphere.r)
+        gap = self._outside(s, s.motion(self.b).r - sphere.r)
         return self.with_law(s, [gap._replace(tangents=on_sphere(gap.normal, sphere.A))])
 
 
 @dataclass(frozen=True, eq=False)
-class CylinderContact(ContactPair):
+class CylinderContact(_RoundContact):
     """A point or sphere outside an endless cylinder about z of frame a: 1 gap.
 
     Parameters
@@ -127,45 +153,11 @@ class CylinderContact(ContactPair):
         If the radius of the cylinder is not positive or that of the sphere is negative.
     """
 
-    body_radius: Scalar
-    radius: Scalar = 0.0
-    scale: Scalar = 1e-3
     planar: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_round(self)
 
     def gaps(self, s: State) -> list[Gap]:
         cylinder = s.motion(self.a)
         D, axis = s.motion(self.b).r - cylinder.r, cylinder.A[:, 2]
-        gap = _outside(s, self, D - axis * ca.dot(axis, D))
+        gap = self._outside(s, D - axis * ca.dot(axis, D))
         tangents = around(axis, gap.normal) if self.planar else on_cylinder(axis, gap.normal)
         return self.with_law(s, [gap._replace(tangents=tangents)])
-
-
-def _check_round(contact: SphereContact | CylinderContact) -> None:
-    of_element = f"of {type(contact).__name__} {contact.name!r}"
-    positive(f"body_radius {of_element}", contact.body_radius)
-    not_negative(f"radius {of_element}", contact.radius)
-    positive(f"scale {of_element}", contact.scale)
-
-
-def _outside(s: State, contact: SphereContact | CylinderContact, d: ca.SX) -> Gap:
-    """Return the gap for an offset d (3,) [m] of b from the centre or axis of a.
-
-    Its function is smooth, with unit gradient in contact.
-    """
-    r = s.value(contact.radius)
-    reach = s.value(contact.body_radius) + r
-    # At the centre, far inside the body, the direction is arbitrary but must be finite.
-    length = ca.sqrt(ca.sumsqr(d) + (1e-12 * float(number(contact.body_radius))) ** 2)
-    normal = d / length
-    return Gap(
-        distance=length - reach,
-        function=(ca.sumsqr(d) - reach**2) / (2 * reach),
-        point=s.motion(contact.b).r - r * normal,
-        normal=normal,
-        scale=s.value(contact.scale),
-        slope=length / reach,
-    )
