@@ -56,7 +56,7 @@ class Coordinates(ABC):
         Parameters
         ----------
         q, v : SX (nq,), (nv,)
-        value : callable
+        value : Value
         displacement : SX (nv,), optional
             Symbols of a virtual displacement to add to q, to first order: derivatives by it are
             dual to v, as generalized forces are.
@@ -105,7 +105,7 @@ class Coordinates(ABC):
         q, v : SX (nq,), (nv,)
         h : SX scalar [s]
             Any number; at zero the result is the velocities at q.
-        value : callable
+        value : Value
         """
 
     @abstractmethod

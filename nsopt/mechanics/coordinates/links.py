@@ -108,7 +108,7 @@ class LinkTree:
         Of the freedoms of its branch, from the parent to the body.
     rotors : mapping of joint name to SX
         `TreeLink.rotor`, zero for those left out.
-    value : callable
+    value : Value
     weld : bool
         Whether bodies on fixed joints become part of the link that carries them; else they are
         links of their own, without freedom, so that the reaction between them is known.

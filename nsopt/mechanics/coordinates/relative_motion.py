@@ -27,7 +27,7 @@ class RelativeMotions:
     q, v : SX (nq,), (nv,)
     displacement : SX (nv,)
         A virtual displacement to add, of first order.
-    value : callable
+    value : Value
     """
 
     def __init__(

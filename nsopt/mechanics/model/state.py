@@ -25,7 +25,7 @@ class State:
     between : callable, optional
         (a, b) -> the motion of frame b as seen from frame a, if there is a shorter way than by
         world axes (`Coordinates.between`).
-    turned : callable, optional
+    counted_angle : callable, optional
         (a, b) -> the angle of frame b about z of a by a coordinate, or None
         (`Coordinates.find_counted_angle`).
 
@@ -43,9 +43,9 @@ class State:
         motions: Mapping[str | None, Motion],
         symbols: Mapping[str, ca.SX],
         between: Callable[[Frame, Frame], Motion] | None = None,
-        turned: Callable[[Frame, Frame], ca.SX | None] | None = None,
+        counted_angle: Callable[[Frame, Frame], ca.SX | None] | None = None,
     ) -> None:
-        self.t, self._between, self._turned = t, between, turned
+        self.t, self._between, self._counted_angle = t, between, counted_angle
         self._seen: dict[tuple[Frame, Frame], Motion] = {}
         self.frozen_values: list[tuple[ca.SX, ca.SX]] = []
         self.internal: dict[str, ca.SX] = {}
@@ -85,7 +85,7 @@ class State:
 
     def counted_angle(self, a: Frame, b: Frame) -> ca.SX | None:
         """Return the angle of `angle` with its full turns [rad], None where nothing counts them."""
-        return self._turned(a, b) if self._turned else None
+        return self._counted_angle(a, b) if self._counted_angle else None
 
     def _from_world(self, a: Frame, b: Frame) -> Motion:
         a_now, b_now = self.motion(a), self.motion(b)
