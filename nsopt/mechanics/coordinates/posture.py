@@ -102,8 +102,8 @@ def _pose(frame: Frame) -> tuple[Array, Array]:
     body = frame.body
     if body is None:
         return axes, origin
-    turned = np.eye(3) if body.point_mass else body.rotation
-    return turned @ axes, np.asarray(number(body.position)) + turned @ origin
+    A = np.eye(3) if body.point_mass else body.rotation
+    return A @ axes, np.asarray(number(body.position)) + A @ origin
 
 
 def joint_velocities(
@@ -123,8 +123,8 @@ def joint_velocities(
     """
     velocities = []
     for body in bodies:
-        turned = np.eye(3) if body.point_mass else body.rotation
-        velocities += [number(body.velocity), turned @ number(body.angular_velocity)]
+        A = np.eye(3) if body.point_mass else body.rotation
+        velocities += [number(body.velocity), A @ number(body.angular_velocity)]
     wanted = np.concatenate(velocities)
     if not np.any(wanted):
         return np.zeros(v.numel()), np.zeros(len(bodies))

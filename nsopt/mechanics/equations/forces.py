@@ -49,6 +49,7 @@ class ForceFunctions:
         }
 
     def _generalize(self, loads: Iterable[tuple[ca.SX, ca.SX]]) -> ca.SX:
+        """Return the generalized force (nv,) of pairs of velocity and force."""
         zero = ca.SX.zeros(self._symbolic.v.numel())
         return sum((ca.jacobian(u, self._symbolic.v).T @ force for u, force in loads), zero)
 
@@ -91,6 +92,7 @@ class ForceFunctions:
         }
 
     def _state_surfaces(self) -> dict[str, Any]:
+        """Return the functions of surfaces that forces press apart."""
         m = self._symbolic
         owners = [force for force, surfaces in m.pressed for _ in surfaces]
         surfaces = [surface for _, group in m.pressed for surface in group]
@@ -118,6 +120,7 @@ class ForceFunctions:
         }
 
     def _losses(self, surfaces: list[Pressed]) -> ca.Function:
+        """Return `Dynamics.pressed_loss`: forces at v on the velocities that ``mean`` gives."""
         m, mean = self._symbolic, ca.SX.sym("mean", self._symbolic.v.numel())
         powers = [
             sum(
