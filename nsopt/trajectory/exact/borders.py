@@ -7,25 +7,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from nsopt.trajectory.phases import (
+    ContactInMode,
     ContactMode,
     ContactMotion,
-    InMode,
     Open,
     PhaseProgram,
     Sliding,
     SolvedPhases,
     Sticking,
-    sample,
+    sample_symbols,
 )
 from nsopt.trajectory.transcription.base import Array
 
-NEAR = 1e-3
-"""Of its largest gap, force or slip in the motion, what counts as none."""
+NEAR_ZERO = 1e-3
+"""Share of the largest gap, force or slip of the motion up to which one counts as zero."""
 
 TINY = 1e-300
+"""A divisor in place of zero."""
 
-ON_CONE = 0.98
-"""Of the friction that a contact can give, that from which it may slide."""
+AT_CONE = 0.98
+"""Share of the friction limit mu f_n from which sliding is tried; a wrong try costs one solve."""
 
 
 @dataclass(frozen=True)
@@ -35,14 +36,17 @@ class ContactAtBorder:
     Attributes
     ----------
     phase : int
+        Number of the phase.
     at_end : bool
+        Whether it is the end of the phase, else its start.
     contact : str
+        Its name.
     mode : ContactMode
-        Of the phase.
+        What it does in the phase.
     gap, force, slip : float
-        Over the largest of the motion.
+        Each divided by its largest value in the motion.
     friction : float
-        Over what the contact can give, of the sign of its force; NaN without friction.
+        Divided by mu f_n, in the plane with the sign of the friction; NaN without friction.
     """
 
     phase: int
@@ -57,90 +61,99 @@ class ContactAtBorder:
     def other_modes(self) -> list[ContactMode]:
         """Return the modes that it may change to there.
 
-        A closed gap may press, without a force it may open; what sticks slides from its cone on,
-        against its friction, what slides and is slow may stick or turn round.
+        An open contact may close where its gap is zero, a closed one open where its force is. One
+        that sticks may slide where its friction is at the cone; one that slides may stick or
+        reverse where its slip is zero.
         """
-        rubs = not np.isnan(self.friction)
+        has_friction = not np.isnan(self.friction)
         if not self.mode.closed:
-            return [Sticking() if rubs else Sliding()] if self.gap <= NEAR else []
-        found: list[ContactMode] = [Open()] if self.force <= NEAR else []
-        if self.mode.sticks and abs(self.friction) >= ON_CONE:
-            found.append(Sliding(forwards=self.friction < 0))
-        if isinstance(self.mode, Sliding) and rubs and self.slip <= NEAR:
-            found += [Sticking(), Sliding(not self.mode.forwards)]
-        return found
+            closes = self.gap <= NEAR_ZERO
+            return [Sticking() if has_friction else Sliding()] if closes else []
+        modes: list[ContactMode] = [Open()] if self.force <= NEAR_ZERO else []
+        if self.mode.sticks and abs(self.friction) >= AT_CONE:
+            modes.append(Sliding(forwards=self.friction < 0))  # friction is against the slip
+        if isinstance(self.mode, Sliding) and has_friction and self.slip <= NEAR_ZERO:
+            modes += [Sticking(), Sliding(not self.mode.forwards)]
+        return modes
 
 
 def find_at_borders(solved: SolvedPhases) -> list[ContactAtBorder]:
     """Return all contacts at the start and the end of each phase."""
     linked, x = solved.linked, solved.solution.x
-    known = [
-        {y.forces.name: _along(phase, y, x[own]) for y in phase.in_modes}
+    measured = [
+        {contact.name: _measure(phase, contact, x[own]) for contact in phase.contacts}
         for phase, own in zip(linked.phases, linked.unknowns, strict=True)
     ]
-    names = list(known[0])
-    largest = {
-        name: [max(float(part[name][i].max(initial=0.0)) for part in known) for i in range(3)]
-        for name in names
+    largest = {  # gap, force and slip over the whole motion
+        name: [max(float(phase[name][i].max(initial=0.0)) for phase in measured) for i in range(3)]
+        for name in measured[0]
     }
     found = []
     for k, phase in enumerate(linked.phases):
-        for y in phase.in_modes:
-            name = y.forces.name
-            *sizes, friction = known[k][name]
-            for point in (0, -1):
-                shares = [
-                    float(size[point]) / max(most, TINY)
-                    for size, most in zip(sizes, largest[name], strict=True)
-                ]
-                gap, force, slip = shares
-                where = k, point < 0, name, y.forces.mode
+        for contact in phase.contacts:
+            *values, friction = measured[k][contact.name]
+            for point, at_end in ((0, False), (-1, True)):
+                gap, force, slip = (
+                    float(value[point]) / max(most, TINY)
+                    for value, most in zip(values, largest[contact.name], strict=True)
+                )
+                where = k, at_end, contact.name, contact.mode
                 found.append(ContactAtBorder(*where, gap, force, slip, float(friction[point])))
     return found
 
 
-def _along(phase: PhaseProgram, y: InMode, x: Array) -> tuple[Array, Array, Array, Array]:
-    """Return gap, force, slip and share of friction of a contact at all points, (n,) each.
+def _measure(
+    phase: PhaseProgram, contact: ContactInMode, x: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Return gap [m], force [N], slip [m/s] and friction as a share of mu f_n, (n,) each.
 
-    The largest of its gaps, forces and slips; the share where it is largest.
+    At all nodes and midpoints of a phase whose unknowns are x; the largest of all gaps.
     """
     fine = phase.transcription.trajectory(x)[1]
     n = len(fine.q)
     rows = np.zeros((1, n)), fine.q.T, fine.v.T, fine.a.T, np.tile(phase.p[:, None], n)
-    motion = dict(zip(ContactMotion._fields, y.motion.map(n)(*rows), strict=True))
+    motion = ContactMotion(*contact.motion.map(n)(*rows))
     names = list(phase.transcription.inputs)
-    forces = fine.inputs[:, [names.index(name) for name in y.forces.inputs]].T
-    normal = forces[: len(y.forces.normal)]
-    gap, slip = (_largest(np.asarray(motion[x]), n) for x in ("distance", "slip"))
-    friction = _share_of_friction(phase, y, fine.q, forces)
-    return gap, _largest(normal, n), slip, friction
+    forces = fine.inputs[:, [names.index(name) for name in contact.forces.inputs]].T
+    normal = forces[: len(contact.forces.normal)]
+    friction = _measure_friction(phase, contact, fine.q, forces)
+    gap, slip = np.asarray(motion.distance), np.asarray(motion.slip)
+    return _largest(gap, n), _largest(normal, n), _largest(slip, n), friction
 
 
 def _largest(values: Array, n: int) -> Array:
+    """Return the largest magnitude of values (gaps, n) at each point, (n,); zero without any."""
     return np.abs(values).max(axis=0) if len(values) else np.zeros(n)
 
 
-def _share_of_friction(phase: PhaseProgram, y: InMode, q: Array, forces: Array) -> Array:
-    """Return the largest friction over what its gap can give, (n,); NaN without friction."""
-    n, gaps = len(q), len(y.forces.normal)
-    if not y.slips:
+def _measure_friction(
+    phase: PhaseProgram, contact: ContactInMode, q: Array, forces: Array
+) -> Array:
+    """Return friction as a share of mu f_n, (n,), of the gap nearest to its cone.
+
+    NaN without friction, zero unless it sticks.
+    """
+    n, gaps = len(q), len(contact.forces.normal)
+    if not contact.has_friction:
         return np.full(n, np.nan)
-    if not y.forces.mode.sticks:
+    if not contact.mode.sticks:
         return np.zeros(n)
-    cone = np.asarray(y.impulse.map(n)(q.T, np.tile(phase.p[:, None], n), forces)[1])[gaps:]
-    sizes = [gap.slip.numel() for gap in y.forces.contact.gaps(sample(y.dynamics).state)]
-    # In the plane rows are mu f_n - f and mu f_n + f of a gap, in space mu f_n - |f|.
-    rows = np.split(cone, np.cumsum([2 if size == 1 else 1 for size in sizes])[:-1])
+    margins = contact.impulse_and_margins.map(n)(q.T, np.tile(phase.p[:, None], n), forces)[1]
+    of_friction = np.asarray(margins)[gaps:]
+    symbols = sample_symbols(contact.dynamics).state
+    sizes = [gap.slip.numel() for gap in contact.forces.contact.gaps(symbols)]
+    # A gap in the plane has the margins mu f_n - f and mu f_n + f, one in space mu f_n - |f|.
+    rows = np.split(of_friction, np.cumsum([2 if size == 1 else 1 for size in sizes])[:-1])
     parts = np.split(forces[gaps:], np.cumsum(sizes)[:-1])
-    shares = np.array([_share(row, part) for row, part in zip(rows, parts, strict=True)])
+    shares = np.array([_divide_by_limit(f, row) for f, row in zip(parts, rows, strict=True)])
     k = np.abs(shares).argmax(axis=0)
     return np.asarray(shares[k, np.arange(n)])
 
 
-def _share(rows: Array, friction: Array) -> Array:
-    """Return the friction of a gap (k, n) over what it can give, (n,), from rows of its cone."""
+def _divide_by_limit(friction: Array, margins: Array) -> Array:
+    """Return the friction (1 or 2, n) of a gap divided by mu f_n, (n,), from its margins."""
     if len(friction) == 1:
-        less, more = rows
-        return np.asarray((more - less) / np.maximum(more + less, TINY))
+        minus, plus = margins  # mu f_n - f, mu f_n + f
+        return np.asarray((plus - minus) / np.maximum(plus + minus, TINY))
     size = np.linalg.norm(friction, axis=0)
-    return np.asarray(size / np.maximum(rows[0] + size, TINY))
+    return np.asarray(size / np.maximum(margins[0] + size, TINY))

@@ -15,8 +15,8 @@ from nsopt.result import Result
 from nsopt.trajectory.exact.borders import find_at_borders
 from nsopt.trajectory.exact.joined import join_phases
 from nsopt.trajectory.exact.known_motion import KnownMotion
-from nsopt.trajectory.exact.motion import PhasedMotion, divide_shares
-from nsopt.trajectory.exact.neighbours import with_another, without_short
+from nsopt.trajectory.exact.motion import PhasedMotion, sum_costs
+from nsopt.trajectory.exact.neighbours import with_new_phase, without_phase
 from nsopt.trajectory.exact.parts import find_given_borders, find_touching
 from nsopt.trajectory.exact.recognize import NotExactError, Recognizer
 from nsopt.trajectory.exact.sequence import (
@@ -41,15 +41,15 @@ from nsopt.trajectory.verification.ending import closing_at_end
 Motion = Found[StatedProgram]
 Search = MotionSearch[StatedProgram]
 
-OF_SEARCH = ("title", "solver", "compile_time", "search", "guess_cost", "guess_violation")
-"""Attributes of an optimum in steps that are those of the exact one, too."""
+SHARED_ATTRS = ("title", "solver", "compile_time", "search", "guess_cost", "guess_violation")
+"""Attributes that the exact optimum takes from that in steps."""
 
-AT_LAST = 1e-2
-"""Of the shortest duration of a phase, that of phases which are as short, once they are known."""
+SHORTER_AT_LAST = 1e-2
+"""Factor on `ExactContacts.shortest` in the last solve, where a phase is as short as that."""
 
 
 @dataclass(frozen=True, eq=False)
-class InSequence(ExactMotion):
+class OptimumInSequence(ExactMotion):
     """The optimum in a sequence of contact.
 
     Attributes
@@ -61,9 +61,9 @@ class InSequence(ExactMotion):
     steps : Transcription
         The motion as it is stated in steps.
     tried : int
-        Other sequences that were tried.
+        Number of other sequences that were tried.
     stopped : bool
-        Whether Ctrl-C ended that.
+        Whether Ctrl-C ended the trials.
     """
 
     sequence: tuple[ContactPhase, ...]
@@ -75,7 +75,7 @@ class InSequence(ExactMotion):
 
     @property
     def fault(self) -> str:
-        """Why it is no solution, or not the last one; nothing where it is."""
+        """Why it is no solution, or why the trials ended early; empty otherwise."""
         if self.stopped:
             return "interrupted while other sequences were tried; this motion is a solution"
         return record_phases(self.solved, False, "").stop_reason
@@ -86,10 +86,10 @@ class InSequence(ExactMotion):
 
     def record(self, motion: TranscribedMotion, p: Array, attrs: Mapping[str, Any]) -> Result:
         linked, solution, kept = self.solved.linked, self.solved.solution, self.solved.kept
-        first = linked.phases[0].transcription
-        name, description = first.description
-        smooth = [x.forces.name for x in linked.phases[0].in_modes if not x.slips]
-        costs = divide_shares(self.solved)
+        first = linked.phases[0]
+        name, description = first.transcription.description
+        smooth = [x.name for x in first.contacts if not x.has_friction]
+        costs = sum_costs(self.solved)
         own = {
             "scheme": description,
             "scheme_name": name,
@@ -97,20 +97,20 @@ class InSequence(ExactMotion):
             "objective_in_steps": attrs["objective"],
             "detailed_cost": json.dumps(costs),
             "stationarity_kind": "",
-            "stationarity": f"stationary in its sequence of contact; {self._tell_trials()}",
+            "stationarity": f"stationary in its sequence of contact; {self._describe_trials()}",
             "contact_sequence": describe_sequence(self.sequence, smooth),
             "sequences_tried": self.tried,
             "borders": self.solved.borders,
             **({} if kept is None else kept.attrs),
-            **record_tie(linked.phases[0].tie),
+            **record_tie(first.tie),
             **closing_at_end(self.steps.dynamics, motion, p),
             "stop_reason": self.fault,
         }
         backend = type(self.solved.solver.backend).__name__.lower()
-        of_search = {name: attrs[name] for name in OF_SEARCH}
-        return record(self.steps, solution, motion, p, backend, of_search | own)
+        shared = {name: attrs[name] for name in SHARED_ATTRS}
+        return record(self.steps, solution, motion, p, backend, shared | own)
 
-    def _tell_trials(self) -> str:
+    def _describe_trials(self) -> str:
         """Return in words what is known of other sequences."""
         if self.stopped:
             return "interrupted while others were tried"
@@ -118,8 +118,8 @@ class InSequence(ExactMotion):
             return "no other one was tried"
         return f"of {self.tried} other ones none was found to cost less"
 
-    def measure(self) -> tuple[ContactPhase, ...]:
-        """Return its sequence with the durations that phases have."""
+    def sequence_as_solved(self) -> tuple[ContactPhase, ...]:
+        """Return its sequence with the durations of the optimum."""
         lengths = np.diff(self.solved.borders).tolist()
         pairs = zip(self.sequence, lengths, strict=True)
         return tuple(replace(part, duration=h) for part, h in pairs)
@@ -127,22 +127,23 @@ class InSequence(ExactMotion):
 
 @dataclass(frozen=True)
 class ExactContacts(Strategy[StatedProgram]):
-    """Solves the motion again in the modes that its contacts have, the times of changes free.
+    """Solves the motion again in the sequence of its contact modes, the times of changes free.
 
-    Then sequences next to that are tried, with a phase more or less, until none costs less.
+    Then neighbours of that sequence are tried, with a phase more or less, until none costs less.
 
     Parameters
     ----------
     sequence : sequence of ContactPhase, optional
-        By default that of the steps.
+        By default that of the optimum in steps.
     trials : int
-        Sequences that are tried, at most; none where the sequence is to stay.
+        Greatest number of neighbours that are tried; zero keeps the sequence.
     gain : float
-        Part of the cost by which another sequence must cost less.
+        Share of the cost by which a neighbour must cost less.
     least_steps : int
-        Of a phase, however short.
+        Steps of a phase, however short it is.
     shortest : float
-        Least duration of a phase, as a share of that of the motion; a hundredth of it at last.
+        Least duration of a phase, as a share of that of the motion; a hundredth of it in the last
+        solve.
     """
 
     why = "steps place changes of contact at nodes, and are of first order there"
@@ -171,40 +172,42 @@ class ExactContacts(Strategy[StatedProgram]):
 
     def solve(self, search: Search, found: Motion) -> Motion:
         x, solution, p = found.program.transcription, found.end, found.program.p
-        steps = record(x, solution, x.motion(solution, p), p, "", {"stop_reason": "", "title": ""})
+        attrs = {"stop_reason": "", "title": ""}
+        in_steps = record(x, solution, x.motion(solution, p), p, "", attrs)
         try:
             motion = PhasedMotion(found.program, self.least_steps, self.shortest, search.spent)
             conditions = found.program.statement.conditions
             given = find_given_borders(motion.flying, conditions), find_touching(conditions)
-            read = Recognizer(x.dynamics, steps, p, *given)
-            first = self._solve_first(motion, read, KnownMotion.of_steps(steps))
+            recognizer = Recognizer(x.dynamics, in_steps, p, *given)
+            first = self._solve_first(motion, recognizer, KnownMotion.of_steps(in_steps))
         except NotExactError as error:
             return replace(found, not_exact=str(error))
         except KeyboardInterrupt:
             remember()
             return replace(found, not_exact="interrupted before it was exact")
         if not first.solved.solution.ok:
-            why = first.fault.partition("\n")[0]
-            return replace(found, not_exact=f"{describe_sequence(first.sequence)}: {why}")
+            main_fault = first.fault.partition("\n")[0]
+            return replace(found, not_exact=f"{describe_sequence(first.sequence)}: {main_fault}")
         best = self._improve(motion, first)
         solution = search.complete(best.solved.solution)
         return replace(found, exact=replace(best, solved=replace(best.solved, solution=solution)))
 
     def _solve_first(
-        self, motion: PhasedMotion, read: Recognizer, known: KnownMotion
-    ) -> InSequence:
-        """Return the optimum in the sequence that is given, or else in that of the steps.
+        self, motion: PhasedMotion, recognizer: Recognizer, known: KnownMotion
+    ) -> OptimumInSequence:
+        """Return the optimum in the given sequence, or else in that of the steps.
 
-        What lasts a step alone is left out of it, unless there is no solution without.
+        Modes of a single step are left out of that, unless there is no solution without them.
         """
         if self.sequence is not None:
             return self._solve(motion, tuple(self.sequence), known)
-        first = self._solve(motion, read.sequence(), known)
-        whole = read.sequence(briefest=True)
-        if first.solved.solution.ok or is_interrupted() or len(whole) == len(first.sequence):
+        first = self._solve(motion, recognizer.sequence(), known)
+        with_briefest = recognizer.sequence(briefest=True)
+        adds_none = len(with_briefest) == len(first.sequence)
+        if first.solved.solution.ok or is_interrupted() or adds_none:
             return first
         try:
-            other = self._solve(motion, whole, known)
+            other = self._solve(motion, with_briefest, known)
         except NotExactError:
             return first
         return other if other.solved.solution.ok else first
@@ -215,78 +218,78 @@ class ExactContacts(Strategy[StatedProgram]):
         sequence: tuple[ContactPhase, ...],
         known: KnownMotion,
         briefly: bool = False,
-    ) -> InSequence:
+    ) -> OptimumInSequence:
         solved = motion.solve(sequence, known, briefly=briefly)
-        cost = sum(divide_shares(solved).values()) if solved.solution.ok else np.inf
-        return InSequence(sequence, solved, cost, motion.program.transcription)
+        cost = sum(sum_costs(solved).values()) if solved.solution.ok else np.inf
+        return OptimumInSequence(sequence, solved, cost, motion.program.transcription)
 
-    def _improve(self, motion: PhasedMotion, first: InSequence) -> InSequence:
-        """Return the best of sequences that follow from each other, solved to the end."""
-        best, tried = first, {_key(first.sequence): False}
+    def _improve(self, motion: PhasedMotion, first: OptimumInSequence) -> OptimumInSequence:
+        """Return the best sequence that is reached from neighbour to neighbour, fully solved."""
+        best, solved = first, {_identify(first.sequence): False}
         try:
-            while (better := self._find_better(motion, best, tried)) is not None:
+            while (better := self._find_better(motion, best, solved)) is not None:
                 best = better
-            if sum(tried.values()):  # its steps as its phases last, its limits kept
-                again = self._solve(motion, best.measure(), KnownMotion.of_phases(best.solved))
-                best = self._choose(first, best, again)
+            if sum(solved.values()):  # with steps by the durations of phases, and limits kept
+                again = self._solve_again(motion, best)
+                is_best = (
+                    again.solved.solution.ok if best is first else self._is_better(again, first)
+                )
+                best = again if is_best else first
             if self._find_short(best):
-                known = KnownMotion.of_phases(best.solved)
-                shorter = replace(motion, shortest=AT_LAST * self.shortest)
-                again = self._solve(shorter, best.measure(), known)
+                shorter = replace(motion, shortest=SHORTER_AT_LAST * self.shortest)
+                again = self._solve_again(shorter, best)
                 best = again if again.cost < best.cost else best
         except KeyboardInterrupt:  # while a sequence was stated
             remember()
             best = first
-        return replace(best, tried=sum(tried.values()), stopped=is_interrupted())
+        return replace(best, tried=sum(solved.values()), stopped=is_interrupted())
 
-    def _choose(self, first: InSequence, best: InSequence, again: InSequence) -> InSequence:
-        """Return the best as it was solved again, or the first if that is as good."""
-        if best is first:
-            return again if again.solved.solution.ok else first
-        return again if self._is_better(again, first) else first
+    def _solve_again(self, motion: PhasedMotion, best: OptimumInSequence) -> OptimumInSequence:
+        return self._solve(motion, best.sequence_as_solved(), KnownMotion.of_phases(best.solved))
 
     def _find_better(
-        self, motion: PhasedMotion, best: InSequence, tried: dict[str, bool]
-    ) -> InSequence | None:
+        self, motion: PhasedMotion, best: OptimumInSequence, solved: dict[str, bool]
+    ) -> OptimumInSequence | None:
         """Return the first neighbour that is better; None if none is, or trials are over.
 
-        Those that were tried are added to ``tried``, with whether phases could state them.
+        Neighbours are added to ``solved``: True, or False where phases cannot state them.
         """
-        now, known = best.measure(), KnownMotion.of_phases(best.solved)
-        fewer = [y for k in self._find_short(best) if len(now) > 1 for y in without_short(now, k)]
-        for sequence in (*fewer, *with_another(now, find_at_borders(best.solved))):
-            key = _key(sequence)
-            if key in tried or sum(tried.values()) >= self.trials or is_interrupted():
+        now, known = best.sequence_as_solved(), KnownMotion.of_phases(best.solved)
+        fewer = [y for k in self._find_short(best) if len(now) > 1 for y in without_phase(now, k)]
+        for sequence in (*fewer, *with_new_phase(now, find_at_borders(best.solved))):
+            key = _identify(sequence)
+            if key in solved or sum(solved.values()) >= self.trials or is_interrupted():
                 continue
-            tried[key] = False
+            solved[key] = False
             try:
                 other = self._solve(motion, sequence, known, briefly=True)
             except NotExactError:
                 continue
-            tried[key] = True
+            solved[key] = True
             if self._is_better(other, best):
                 return other
         return None
 
-    def _is_better(self, other: InSequence, now: InSequence) -> bool:
-        """Return whether a motion costs less than another.
+    def _is_better(self, other: OptimumInSequence, now: OptimumInSequence) -> bool:
+        """Return whether a motion costs enough less than another.
 
-        A phase of almost no duration must bring more than the nodes do that come with it.
+        Each phase brings nodes, which lower the cost a little by themselves: one that hardly lasts
+        must gain ``shortest`` in place of ``gain``, one that goes may cost as much.
         """
-        more = len(self._find_short(other)) - len(self._find_short(now))
-        least = np.sign(more) * self.shortest if more else self.gain
-        return bool(other.cost < now.cost - least * abs(now.cost))
+        added = len(self._find_short(other)) - len(self._find_short(now))
+        least_gain = np.sign(added) * self.shortest if added else self.gain
+        return bool(other.cost < now.cost - least_gain * abs(now.cost))
 
-    def _find_short(self, motion: InSequence) -> list[int]:
-        """Return the phases of a motion that hardly last."""
+    def _find_short(self, motion: OptimumInSequence) -> list[int]:
+        """Return the phases that last at most twice the shortest duration."""
         lengths = np.diff(motion.solved.borders)
         return np.flatnonzero(lengths <= 2 * self.shortest * lengths.sum()).tolist()
 
 
-def _key(sequence: Sequence[ContactPhase]) -> str:
-    """Return what tells sequences apart, but for how long they last."""
+def _identify(sequence: Sequence[ContactPhase]) -> str:
+    """Return a key that is the same for sequences which differ by their durations alone."""
     return repr([(x.modes, x.strikes, x.ends) for x in sequence])
 
 
 EXACT_CONTACTS = replace(PLAN, strategies=(*PLAN.strategies, ExactContacts()))
-"""The plan of `optimize`, its optima through contact made exact."""
+"""The plan of `optimize`, and at last optima through contact made exact."""

@@ -13,11 +13,11 @@ from nsopt.simulation import AcceptedSteps
 from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.phases import (
     SLIP,
-    InMode,
+    ContactInMode,
     PhaseProgram,
     SolvedPhases,
-    losses_of_impact,
-    sample,
+    compute_impact_losses,
+    sample_symbols,
 )
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion
 
@@ -30,11 +30,11 @@ class PhaseMotion:
     ----------
     solved : SolvedPhases
     k : int
-        Its number.
+        Number of the phase.
     dynamics : Dynamics
         The mechanism with its contacts.
     inputs : sequence of str
-        Of the motion.
+        Inputs of the whole motion: those of the phase without contact forces.
     """
 
     solved: SolvedPhases
@@ -44,84 +44,78 @@ class PhaseMotion:
 
     @property
     def program(self) -> PhaseProgram:
-        """Its program."""
+        """The program of the phase."""
         return self.solved.linked.phases[self.k]
 
     @cached_property
-    def unknowns(self) -> Array:
-        """Those of the phase."""
-        x: Array = self.solved.solution.x[self.solved.linked.unknowns[self.k]]
-        return x
-
-    @cached_property
-    def alone(self) -> TranscribedMotion:
-        """Of the mechanism whose contacts are forces, its time from zero."""
+    def transcribed(self) -> TranscribedMotion:
+        """The motion with contact forces as inputs, its time from zero."""
         linked, k, own = self.solved.linked, self.k, self.program
-        part = own.part(self.solved.solution, linked.unknowns[k], linked.rows[k])
+        part = own.extract_part(self.solved.solution, linked.unknowns[k], linked.rows[k])
         return own.transcription.motion(part, own.p)
 
     @cached_property
     def fine(self) -> Trajectory:
-        """At nodes and midpoints."""
-        return self.program.transcription.trajectory(self.unknowns)[1]
+        """The trajectory at the nodes and midpoints of n steps, 2 n + 1 points."""
+        x = self.solved.solution.x[self.solved.linked.unknowns[self.k]]
+        return self.program.transcription.trajectory(x)[1]
 
     @cached_property
     def forces(self) -> tuple[Array, Array]:
-        """Normal forces (2 n + 1, ng) and friction (2 n + 1, ns) at nodes and midpoints [N]."""
-        parts = [self._of_contact(y) for y in self.program.in_modes]
+        """Normal forces (2 n + 1, gaps) and friction (2 n + 1, tangents) [N], as of `fine`."""
+        parts = [self._forces_of(contact) for contact in self.program.contacts]
         normal, friction = (np.hstack([x[i] for x in parts]) for i in (0, 1))
         return normal, friction
 
-    def _of_contact(self, y: InMode) -> tuple[Array, Array]:
+    def _forces_of(self, contact: ContactInMode) -> tuple[Array, Array]:
+        """Return normal forces and friction of one contact; see `forces`."""
         names = list(self.program.transcription.inputs)
-        given = self.fine.inputs[:, [names.index(name) for name in y.forces.inputs]].T
+        inputs = self.fine.inputs[:, [names.index(name) for name in contact.forces.inputs]].T
         n = len(self.fine.q)
-        found = y.gap_forces.map(n)(self.fine.q.T, np.tile(self.program.p[:, None], n), given)
+        p = np.tile(self.program.p[:, None], n)
+        found = contact.gap_forces.map(n)(self.fine.q.T, p, inputs)
         normal, friction = (np.asarray(x).reshape(-1, n).T for x in found)
         return normal, friction
 
     @property
-    def columns(self) -> list[int]:
-        """Of the inputs of the phase, those of the motion."""
+    def input_columns(self) -> list[int]:
+        """Where the inputs of the whole motion are among those of the phase."""
         names = list(self.program.transcription.inputs)
         return [names.index(name) for name in self.inputs]
 
     @property
-    def impact(self) -> tuple[Array, Array, Array]:
-        """Impulses at its start, normal (ng,) and tangential (ns,) [N s], and losses (ng,) [J]."""
-        linked, d = self.solved.linked, self.dynamics
-        struck = self.solved.solution.x[linked.impulses[self.k]]
-        given, losses, at = dict[str, tuple[Array, Array]](), {}, 0
-        if struck.size:
-            before = PhaseMotion(self.solved, self.k - 1, d, self.inputs).fine
+    def start_impact(self) -> tuple[Array, Array, Array]:
+        """At its start normal and tangential impulses (gaps,), (tangents,), losses (gaps,) [J]."""
+        impulses = self.solved.solution.x[self.solved.linked.impulses[self.k]]
+        by_contact, losses, at = dict[str, tuple[Array, Array]](), {}, 0
+        if impulses.size:
+            before = replace(self, k=self.k - 1).fine
             state = self.fine.q[0], before.v[-1], self.fine.v[0]
-            losses = losses_of_impact(self.program, *state, struck)
-        for name, y in self.program.striking.items():  # in the order of the impulses
-            n = len(y.forces.inputs)
-            parts = y.gap_forces(self.fine.q[0], self.program.p, struck[at : at + n])
-            pressed, rubbed = (np.asarray(x).ravel() for x in parts)
-            given[name], at = (pressed, rubbed), at + n
-        normal, friction, loss = [], [], []
-        for y in self.program.in_modes:
-            name, gaps, slips = y.forces.name, y.motion.numel_out(0), y.motion.numel_out(SLIP)
-            own = given.get(name, (np.zeros(gaps), np.zeros(slips)))
-            normal.append(own[0])
-            friction.append(own[1])
-            loss.append(np.full(gaps, losses.get(name, 0.0) / gaps))
-        return np.concatenate(normal), np.concatenate(friction), np.concatenate(loss)
+            losses = compute_impact_losses(self.program, *state, impulses)
+        for name, contact in self.program.contacts_with_impulse.items():  # as impulses are ordered
+            n = len(contact.forces.inputs)
+            parts = contact.gap_forces(self.fine.q[0], self.program.p, impulses[at : at + n])
+            normal, tangential = (np.asarray(x).ravel() for x in parts)
+            by_contact[name], at = (normal, tangential), at + n
+        found = []
+        for contact in self.program.contacts:
+            gaps, tangents = contact.motion.numel_out(0), contact.motion.numel_out(SLIP)
+            own = by_contact.get(contact.name, (np.zeros(gaps), np.zeros(tangents)))
+            found.append((*own, np.full(gaps, losses.get(contact.name, 0.0) / gaps)))
+        normal, tangential, loss = (np.concatenate(x) for x in zip(*found, strict=True))
+        return normal, tangential, loss
 
     def steps(self, begin: float, after: PhaseMotion | None) -> AcceptedSteps:
-        """Return its steps, the last one with the impact at the start of the phase after it."""
-        x, d = self.alone.accepted, self.dynamics
-        h = x.h[:, None]
-        impulse, slip = (h / 6 * (f[:-2:2] + 4 * f[1::2] + f[2::2]) for f in self.forces)
+        """Return its steps from a time on, the last with the impact that begins the next phase."""
+        x, d = self.transcribed.accepted, self.dynamics
+        impulse, slip = (_integrate(x.h, f) for f in self.forces)
         impact, v, loss = np.zeros_like(impulse), x.v.copy(), self._losses(x)
         if after is not None:
-            normal, friction, taken = after.impact
+            normal, tangential, lost = after.start_impact
             impact[-1], v[-1] = normal, after.fine.v[0]
             impulse[-1] += normal
-            slip[-1] += friction
-            loss[-1, : len(taken)] += taken
+            slip[-1] += tangential
+            loss[-1, : len(lost)] += lost
         return replace(
             x,
             t=x.t + begin,
@@ -135,19 +129,18 @@ class PhaseMotion:
         )
 
     def _losses(self, x: AcceptedSteps) -> Array:
-        """Return what contacts take in each step, (n, contacts) [J], rigid ones first."""
+        """Return the energy lost in contacts in each step, (n, contacts) [J], rigid ones first."""
         names = list(self.program.transcription.dynamics.pressed_names)
-        pressed = x.loss[:, [names.index(name) for name in self.dynamics.pressed_names]]
-        power = np.hstack([self._power_of_friction(y) for y in self.program.in_modes])
-        rigid = -x.h[:, None] / 6 * (power[:-2:2] + 4 * power[1::2] + power[2::2])
-        return np.hstack([rigid, pressed])
+        compliant = x.loss[:, [names.index(name) for name in self.dynamics.pressed_names]]
+        power = np.hstack([self._power_of_friction(y) for y in self.program.contacts])
+        return np.hstack([-_integrate(x.h, power), compliant])
 
-    def _power_of_friction(self, y: InMode) -> Array:
-        """Return the power of the friction of each gap at nodes and midpoints, (2 n + 1, g) [W]."""
+    def _power_of_friction(self, contact: ContactInMode) -> Array:
+        """Return the power of the friction of each gap, (2 n + 1, gaps) [W], as of `fine`."""
         fine, p = self.fine, self.program.p
-        n, gaps = len(fine.q), y.forces.contact.gaps(sample(y.dynamics).state)
+        n, gaps = len(fine.q), contact.forces.contact.gaps(sample_symbols(contact.dynamics).state)
         rows = np.zeros((1, n)), fine.q.T, fine.v.T, fine.a.T, np.tile(p[:, None], n)
-        power = np.asarray(y.motion.map(n)(*rows)[SLIP]).T * self._of_contact(y)[1]
+        power = np.asarray(contact.motion.map(n)(*rows)[SLIP]).T * self._forces_of(contact)[1]
         parts = np.split(power, np.cumsum([gap.slip.numel() for gap in gaps])[:-1], axis=1)
         return np.column_stack([part.sum(axis=1) for part in parts])
 
@@ -155,8 +148,8 @@ class PhaseMotion:
 def join_phases(solved: SolvedPhases, d: Dynamics, inputs: Sequence[str]) -> TranscribedMotion:
     """Return the motion of all phases as one, its nodes closer where phases are shorter.
 
-    At a border the state is that with which the phase begins; the impact there is one of the step
-    before.
+    The state at a border is that with which the next phase begins: an impact there belongs to the
+    step before.
 
     Parameters
     ----------
@@ -164,36 +157,37 @@ def join_phases(solved: SolvedPhases, d: Dynamics, inputs: Sequence[str]) -> Tra
     d : Dynamics
         The mechanism with its contacts.
     inputs : sequence of str
-        Of the motion.
+        Inputs of the whole motion.
     """
     parts = [PhaseMotion(solved, k, d, inputs) for k in range(len(solved.linked.phases))]
     borders = solved.borders
     followed = zip(parts, borders[:-1].tolist(), [*parts[1:], None], strict=True)
     accepted = AcceptedSteps.join([x.steps(begin, after) for x, begin, after in followed])
-    n, spent = len(accepted), solved.solution  # by all phases together
+    n, spent = len(accepted), solved.solution  # all phases were solved together
     iterations, seconds = np.full(n, spent.iterations / n), np.full(n, spent.time / n)
     accepted = replace(accepted, iterations=iterations, solve_time=seconds)
-    columns = [[*range(d.nv), *(d.nv + k for k in x.columns)] for x in parts]
-    controls = [x.alone.step_controls[:, :, own] for x, own in zip(parts, columns, strict=True)]
-    nodes = [x.alone.nodes for x in parts]
+    # Controls are drives (nv,), then inputs.
+    columns = [[*range(d.nv), *(d.nv + k for k in x.input_columns)] for x in parts]
+    alone = [x.transcribed for x in parts]
+    controls = [x.step_controls[:, :, own] for x, own in zip(alone, columns, strict=True)]
     q, v, a, u, drive, normal = (
-        _at_nodes(values)
+        _join_nodes(values)
         for values in (
-            [x.q for x in nodes],
-            [x.v for x in nodes],
-            [x.a for x in nodes],
-            [x.inputs[:, y.columns] for x, y in zip(nodes, parts, strict=True)],
-            [x.alone.drive for x in parts],
+            [x.nodes.q for x in alone],
+            [x.nodes.v for x in alone],
+            [x.nodes.a for x in alone],
+            [x.nodes.inputs[:, y.input_columns] for x, y in zip(alone, parts, strict=True)],
+            [x.drive for x in alone],
             [x.forces[0][::2] for x in parts],
         )
     )
 
     def control(now: float) -> Array:
-        """Return drives and inputs, those of the phase that begins there at a border."""
+        """Return drives and inputs at a time [s], at a border those of the next phase."""
         k = min(int(np.searchsorted(borders, now, side="right")) - 1, len(parts) - 1)
-        return np.asarray(parts[k].alone.controls(now - float(borders[k])))[columns[k]]
+        return np.asarray(alone[k].controls(now - float(borders[k])))[columns[k]]
 
-    worst = max((x.alone for x in parts), key=lambda x: x.defect)
+    worst = max(alone, key=lambda x: x.defect)
     return TranscribedMotion(
         np.append(0.0, accepted.t),
         Trajectory(q, v, a, u, float(borders[-1])),
@@ -203,18 +197,24 @@ def join_phases(solved: SolvedPhases, d: Dynamics, inputs: Sequence[str]) -> Tra
         np.concatenate(controls),
         control,
         worst.defects,
-        _over_steps([x.alone.middle_accelerations for x in parts]),
-        _over_steps([x.alone.step_drives for x in parts]),
-        _over_steps([x.alone.step_friction for x in parts]),
-        last_accelerations=np.concatenate([x.alone.nodes.a[1:] for x in parts]),
+        _join_steps([x.middle_accelerations for x in alone]),
+        _join_steps([x.step_drives for x in alone]),
+        _join_steps([x.step_friction for x in alone]),
+        last_accelerations=np.concatenate([x.nodes.a[1:] for x in alone]),
     )
 
 
-def _at_nodes(values: Sequence[Array]) -> Array:
-    """Return values at nodes of phases as those of the whole, at borders of the one that begins."""
+def _integrate(h: Array, values: Array) -> Array:
+    """Return the integral over each step, (n, k), of values (2 n + 1, k) by Simpson's rule."""
+    return h[:, None] / 6 * (values[:-2:2] + 4 * values[1::2] + values[2::2])
+
+
+def _join_nodes(values: Sequence[Array]) -> Array:
+    """Return values at the nodes of all phases; of two at a border that of the next phase."""
     return np.concatenate([*(x[:-1] for x in values[:-1]), values[-1]])
 
 
-def _over_steps(values: Sequence[Array | None]) -> Array | None:
+def _join_steps(values: Sequence[Array | None]) -> Array | None:
+    """Return values over the steps of all phases; None unless all have them."""
     known = [x for x in values if x is not None]
     return np.concatenate(known) if len(known) == len(values) else None

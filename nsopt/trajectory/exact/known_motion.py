@@ -1,4 +1,4 @@
-"""Motions that are known, as guesses of the phases of another."""
+"""Known motions as guesses of phases."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from nsopt.trajectory.phases import SolvedPhases, name_gaps, name_normal
 from nsopt.trajectory.transcription.base import Array
 
 INSIDE = 1e-9
-"""Of its duration, how far within a part its ends are read: at a border velocities may jump."""
+"""Share of the duration of a part by which its ends are read within it: velocities jump there."""
 
 
 @dataclass(frozen=True, eq=False)
 class KnownMotion:
-    """A known motion, contact forces among its inputs.
+    """A known motion, with contact forces among its inputs.
 
     Attributes
     ----------
     t : (n,) [s]
-        Not falling; a time that is there twice is a border, at which the motion may jump.
+        Increasing; a time that is there twice is a border, at which the motion may jump.
     q, v, a : (n, nq), (n, nv), (n, nv)
     inputs : mapping of name to (n,)
+        Forces have the names that phases give them: see `name_normal`.
     """
 
     t: Array
@@ -36,30 +37,30 @@ class KnownMotion:
 
     @classmethod
     def of_steps(cls, result: Result) -> KnownMotion:
-        """Return an optimum in steps; friction that holds is left at zero."""
+        """Return the motion of an optimum in steps, without the friction of contacts that stick."""
         data = result.data
-        h = np.where(np.isfinite(data["h"].values), data["h"].values, 1.0)
+        h = np.where(np.isfinite(data["h"].values), data["h"].values, 1.0)  # NaN at the start
         named = enumerate(data["input_name"].values)
         inputs = {str(name): data["input"].values[:, k] for k, name in named}
-        pressed = np.nan_to_num(data["impulse"].values - data["impact_impulse"].values)
-        for k, contact in enumerate(data["contact"].values):
+        lasting = np.nan_to_num(data["impulse"].values - data["impact_impulse"].values)
+        for k, contact in enumerate(data["contact"].values):  # "name", or "name[gap]" of several
             name, _, number = str(contact).removesuffix("]").partition("[")
             gap = int(number) if number else 0
-            word = name_gaps(name, gap + 2 if number else 1)[gap]
-            inputs[name_normal(word)] = pressed[:, k] / h
+            word = name_gaps(name, gap + 2 if number else 1)[gap]  # any number above one will do
+            inputs[name_normal(word)] = lasting[:, k] / h
         a = np.nan_to_num(data["acceleration"].values)
         return cls(data["time"].values, data["q"].values, data["v"].values, a, inputs)
 
     @classmethod
     def of_phases(cls, solved: SolvedPhases) -> KnownMotion:
-        """Return a motion in phases, at nodes and midpoints."""
+        """Return a motion in phases, at nodes and midpoints; inputs are zero in other phases."""
         parts = [
             (x.transcription.trajectory(solved.solution.x[own])[1], x.transcription.inputs)
             for x, own in zip(solved.linked.phases, solved.linked.unknowns, strict=True)
         ]
-        times = zip(parts, solved.borders[:-1], strict=True)
-        t = [begin + np.linspace(0, fine.duration, len(fine.q)) for (fine, _), begin in times]
-        known = dict.fromkeys(name for _, names in parts for name in names)
+        begins = zip(parts, solved.borders[:-1], strict=True)
+        t = [begin + np.linspace(0, fine.duration, len(fine.q)) for (fine, _), begin in begins]
+        all_names = dict.fromkeys(name for _, names in parts for name in names)
         inputs = {
             name: np.concatenate(
                 [
@@ -67,14 +68,14 @@ class KnownMotion:
                     for fine, names in parts
                 ]
             )
-            for name in known
+            for name in all_names
         }
         q, v, a = (np.concatenate([x[k] for x, _ in parts]) for k in range(3))
         return cls(np.concatenate(t), q, v, a, inputs)
 
     @property
     def duration(self) -> float:
-        """[s]."""
+        """From its start to its end [s]."""
         return float(self.t[-1] - self.t[0])
 
 
@@ -86,6 +87,7 @@ class PartOfMotion(Guess):
     ----------
     whole : KnownMotion
     begin, end : float [s]
+        In its time.
     """
 
     whole: KnownMotion

@@ -26,24 +26,24 @@ from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.phases import MotionPhase, PhasesProgram, SolvedPhases, solve_phases
 from nsopt.trajectory.search import PLAN_OF_PHASES, FromGuess, Plan, Spent, StatedProgram
 
-BRIEFLY = Plan[PhasesProgram]((FromGuess(),))
-"""The plan of trials."""
+PLAN_OF_TRIALS = Plan[PhasesProgram]((FromGuess(),))
+"""The plan for a sequence that is only compared with another."""
 
 
 @dataclass(frozen=True, eq=False)
 class PhasedMotion:
-    """A motion through contact that is stated in phases for any sequence of contact.
+    """A motion through contact, to be stated in phases for any sequence of contact.
 
     Parameters
     ----------
     program : StatedProgram
-        As it is stated in steps.
+        The motion as stated in steps.
     least_steps : int
-        Of a phase.
+        Least number of steps of a phase.
     shortest : float
         Least duration of a phase, as a share of that of the motion.
     spent : Spent
-        To which all that is solved is added.
+        Counts all that is solved here.
 
     Raises
     ------
@@ -63,7 +63,7 @@ class PhasedMotion:
 
     @property
     def costs(self) -> list[Cost]:
-        """The costs that are stated."""
+        """The costs that the user stated: without the tie-breaker."""
         return [x for x in self.program.transcription.costs if x is not self.program.tie]
 
     @cached_property
@@ -81,9 +81,9 @@ class PhasedMotion:
         ----------
         sequence : sequence of ContactPhase
         known : KnownMotion
-            A motion nearby.
+            The guess.
         briefly : bool
-            Whether solvers give up early, and limits between nodes are left alone.
+            Whether the solver gives up early, and limits between nodes are not enforced.
 
         Raises
         ------
@@ -93,7 +93,7 @@ class PhasedMotion:
         check_conditions(self.flying, self.program.statement.conditions, sequence)
         solver, plan = self.program.solver, PLAN_OF_PHASES
         if briefly:
-            solver, plan = replace(solver, backend=solver.backend.brief), BRIEFLY
+            solver, plan = replace(solver, backend=solver.backend.brief), PLAN_OF_TRIALS
         try:
             solved = solve_phases(
                 self._phases(sequence, known),
@@ -117,34 +117,34 @@ class PhasedMotion:
         values = dict(zip(names, statement.p.tolist(), strict=True))
         parameters = {name: value for name, value in values.items() if name not in x.inputs}
         low, high = x.horizon.bounds
-        span = (self.shortest * low, high) if len(sequence) > 1 else x.horizon.duration
-        shares = np.cumsum([0.0, *(part.duration for part in sequence)])
-        shares /= shares[-1]
-        times = known.t[0] + known.duration * shares
-        counts = [round(x.horizon.steps * share) for share in np.diff(shares)]
+        duration = (self.shortest * low, high) if len(sequence) > 1 else x.horizon.duration
+        borders = np.cumsum([0.0, *(phase.duration for phase in sequence)])
+        borders /= borders[-1]  # as shares of the duration
+        times = known.t[0] + known.duration * borders
+        counts = [round(x.horizon.steps * share) for share in np.diff(borders)]
         return [
             MotionPhase(
                 x.dynamics,
-                Horizon(span, max(self.least_steps, n), defect=x.horizon.defect),
+                Horizon(duration, max(self.least_steps, n), defect=x.horizon.defect),
                 divide_costs(self.costs, k, len(sequence)),
                 divide_conditions(self.flying, statement.conditions, sequence, k),
                 PartOfMotion(known, *times[k : k + 2].tolist()),
                 x.inputs,
                 parameters,
-                part.describe(),
-                part.modes,
-                part.strikes,
+                phase.describe(),
+                phase.modes,
+                phase.strikes,
             )
-            for k, (part, n) in enumerate(zip(sequence, counts, strict=True))
+            for k, (phase, n) in enumerate(zip(sequence, counts, strict=True))
         ]
 
 
-def divide_shares(solved: SolvedPhases) -> dict[str, float]:
-    """Return the share of each cost that is stated, over all phases."""
+def sum_costs(solved: SolvedPhases) -> dict[str, float]:
+    """Return each cost that the user stated, by name, summed over all phases."""
     linked, total = solved.linked, dict[str, float]()
     for phase, own in zip(linked.phases, linked.unknowns, strict=True):
         stated = [x.whole if isinstance(x, WithoutEnd) else x for x in phase.costs]
-        terms = phase.nlp.terms(solved.solution.x[own], phase.numbers)
+        terms = phase.nlp.terms(solved.solution.x[own], phase.program_parameters)
         for name, x in shares(stated, terms).items():
             total[name] = total.get(name, 0.0) + x
     return total

@@ -24,7 +24,7 @@ from nsopt.trajectory.exact.recognize import NotExactError
 from nsopt.trajectory.exact.sequence import ContactPhase
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.node_sample import NodeSample
-from nsopt.trajectory.phases import Open, sample, with_modes
+from nsopt.trajectory.phases import Open, sample_symbols, with_modes
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,12 @@ class PartOf(Condition):
     Parameters
     ----------
     whole : Condition
+        The condition on the motion.
     first, last : bool
         Whether the phase is the first, the last of the motion.
     throughout, at_start, at_end : tuple of int
-        Indices in its `during` of the spans that hold throughout the phase, and at its start or end
-        alone.
+        Indices of the spans of ``whole.during`` that hold throughout the phase, and at its start or
+        end alone.
     """
 
     whole: Condition
@@ -77,7 +78,7 @@ class PartOf(Condition):
 
 @dataclass(frozen=True, kw_only=True)
 class WithoutEnd(Cost):
-    """A cost without its part of the end of the motion, for all phases but the last."""
+    """A cost without its part at the end of the motion, for all phases but the last."""
 
     whole: Cost
 
@@ -94,19 +95,16 @@ class WithoutEnd(Cost):
 def divide_conditions(
     d: Dynamics, conditions: Sequence[Condition], sequence: Sequence[ContactPhase], k: int
 ) -> list[Condition]:
-    """Return the conditions on phase k of a sequence.
-
-    Those that say which contacts touch are met by its modes.
-    """
+    """Return the conditions on phase k of a sequence; its modes see to which contacts touch."""
     first, last = k == 0, k == len(sequence) - 1
-    begins, ends = _find_borders(sequence, k)
-    m, found = sample(d), list[Condition]()
+    earliest, latest = _find_given_around(sequence, k)
+    m, found = sample_symbols(d), list[Condition]()
     for x in conditions:
         if isinstance(x, StartAt | EndAt):
             found += [x] if (first if isinstance(x, StartAt) else last) else []
         elif not _is_of_modes(x):
             spans = list(enumerate(x.during(m)))
-            through = tuple(i for i, y in spans if y.first <= begins and ends <= y.last)
+            through = tuple(i for i, y in spans if y.first <= earliest and latest <= y.last)
             at_start = tuple(i for i, y in spans if first and y.last == 0)
             border = 1.0 if last else sequence[k].ends
             at_end = tuple(i for i, y in spans if y.first == y.last == border)
@@ -114,19 +112,19 @@ def divide_conditions(
     return found
 
 
-def _find_borders(sequence: Sequence[ContactPhase], k: int) -> tuple[float, float]:
-    """Return the given borders next to a phase, as shares of the duration."""
+def _find_given_around(sequence: Sequence[ContactPhase], k: int) -> tuple[float, float]:
+    """Return the last given border before phase k and the first after it, 0 to 1 of the motion."""
     before = [x.ends for x in sequence[:k] if x.ends is not None]
     after = [x.ends for x in sequence[k:] if x.ends is not None]
     return before[-1] if before else 0.0, after[0] if after else 1.0
 
 
 def find_given_borders(flying: Dynamics, conditions: Sequence[Condition]) -> list[float]:
-    """Return shares of the number of steps at which conditions begin or end.
+    """Return at which shares of the steps, between 0 and 1, conditions begin or end.
 
     ``flying`` is the mechanism without its contacts.
     """
-    m = sample(flying)
+    m = sample_symbols(flying)
     spans = [y for x in conditions if not _is_of_modes(x) for y in x.during(m)]
     return sorted({share for y in spans for share in (y.first, y.last) if 0 < share < 1})
 
@@ -134,7 +132,7 @@ def find_given_borders(flying: Dynamics, conditions: Sequence[Condition]) -> lis
 def check_conditions(
     flying: Dynamics, conditions: Sequence[Condition], sequence: Sequence[ContactPhase]
 ) -> None:
-    """Refuse a sequence in whose phases conditions would not hold; see `find_given_borders`.
+    """Refuse a sequence whose phases cannot keep the conditions; see `find_given_borders`.
 
     Raises
     ------
@@ -150,11 +148,11 @@ def check_conditions(
     for x in conditions:
         if isinstance(x, Touching | Apart):
             name, closed = joint_of(x.contact), isinstance(x, Touching)
-            for part in sequence:  # what strikes is not apart, though open after it
-                if part.modes[name].closed != closed or (name in part.strikes and not closed):
+            for phase in sequence:  # a contact that strikes is not apart, though open after that
+                if phase.modes[name].closed != closed or (name in phase.strikes and not closed):
                     raise NotExactError(
                         f"{type(x).__name__}({x.contact!r}) does not hold in a phase of the "
-                        f"sequence: {part.describe()}"
+                        f"sequence: {phase.describe()}"
                     )
 
 
@@ -164,7 +162,7 @@ def find_touching(conditions: Sequence[Condition]) -> list[str]:
 
 
 def without_contacts(d: Dynamics, inputs: Sequence[str]) -> Dynamics:
-    """Return a mechanism without its contacts."""
+    """Return a mechanism without its contacts; ``inputs`` are parameters chosen over time."""
     return with_modes(d, {x.name: Open() for x in d.contacts}, inputs)[0]
 
 
@@ -175,10 +173,9 @@ def _is_of_modes(x: Condition) -> bool:
 
 def divide_costs(costs: Sequence[Cost], k: int, n: int) -> list[Cost]:
     """Return the costs of phase k of n."""
-    ends = [type(x).final is not Cost.final for x in costs]
     return [
-        WithoutEnd(whole=x, weight=x.weight) if of_end and k < n - 1 else x
-        for x, of_end in zip(costs, ends, strict=True)
+        WithoutEnd(whole=x, weight=x.weight) if type(x).final is not Cost.final and k < n - 1 else x
+        for x in costs
     ]
 
 
@@ -189,7 +186,7 @@ def check_parts(
     conditions: Sequence[Condition],
     inputs: Sequence[str],
 ) -> None:
-    """Refuse what phases cannot divide among themselves.
+    """Refuse costs and conditions that cannot be divided among phases.
 
     Raises
     ------
@@ -199,15 +196,12 @@ def check_parts(
         if type(cost).impact is not Cost.impact:
             raise NotExactError(f"{type(cost).__name__} is of impacts in steps")
     try:
-        m = sample(without_contacts(d, inputs))
-        spans = False
-        for x in conditions:
-            if not _is_of_modes(x):
-                spans |= bool(_check_condition(x, m))
+        m = sample_symbols(without_contacts(d, inputs))
+        spans = [y for x in conditions if not _is_of_modes(x) for y in _find_spans(x, m)]
         of_costs = [ca.SX(x) for c in costs for x in (c.rate(m), c.final(m))]
-    except ValueError as error:  # of what phases, or a mechanism without contacts, do not have
+    except ValueError as error:  # a cost or condition needs what phases do not have
         raise NotExactError(str(error)) from None
-    if spans and horizon.h is not None:  # shares of steps would be none of the duration
+    if spans and horizon.h is not None:  # shares of the steps are not those of the duration
         raise NotExactError(
             "conditions hold for a part of the steps, which have sizes of their own"
         )
@@ -215,8 +209,8 @@ def check_parts(
         raise NotExactError("forces or costs depend on time, phases have times of their own")
 
 
-def _check_condition(x: Condition, m: NodeSample) -> list[Span]:
-    """Return the spans of a condition, unless it is one of the motion as a whole."""
+def _find_spans(x: Condition, m: NodeSample) -> list[Span]:
+    """Return the spans of a condition; refuse one that a single phase cannot keep."""
     name, spans = type(x).__name__, x.during(m)
     if x.couple(m, m):
         raise NotExactError(f"{name} couples start and end of the motion")

@@ -19,11 +19,11 @@ class ContactPhase:
     modes : mapping of name to ContactMode
         Of every contact: `Open`, `Sticking` or `Sliding`.
     duration : float [s]
-        About as long as it lasts; the optimum has its own.
+        A guess of how long it lasts: the optimum chooses.
     strikes : mapping of name to ContactMode
-        Contacts that strike where it begins and are open after it, as of `MotionPhase`.
+        Contacts that strike where it begins and are open after that, see `MotionPhase`.
     ends : float, optional
-        Share of the duration of the motion at which it ends, where that is given.
+        Share of the duration of the motion at which it must end.
     """
 
     modes: Mapping[str, ContactMode]
@@ -32,20 +32,20 @@ class ContactPhase:
     ends: float | None = None
 
     def describe(self, smooth: Collection[str] = ()) -> str:
-        """Return it in words; ``smooth`` names contacts without friction."""
+        """Return in words what contacts do in it; ``smooth`` names those without friction."""
         words = [f"{name} strikes" for name in self.strikes]
         for name, mode in self.modes.items():
             if mode.closed:
                 words.append(f"{name} touches" if name in smooth else f"{name} {mode.verb}")
         return ", ".join(words) or "no contact"
 
-    def follows(self, before: ContactPhase) -> bool:
-        """Return whether it only goes on with the one before."""
+    def continues(self, before: ContactPhase) -> bool:
+        """Return whether nothing changes between the phase before and this one."""
         return self.modes == before.modes and not self.strikes and before.ends is None
 
 
 def describe_sequence(phases: Sequence[ContactPhase], smooth: Collection[str] = ()) -> str:
-    """Return in words what contacts do, one phase after another."""
+    """Return in words what contacts do, phase by phase; ``smooth`` as of `describe`."""
     return "; ".join(x.describe(smooth) for x in phases)
 
 
@@ -102,26 +102,27 @@ def _check_phase(x: ContactPhase, names: Collection[str], label: str) -> None:
 def leave_out(phases: Sequence[ContactPhase], gone: int) -> tuple[ContactPhase, ...]:
     """Return a sequence without one of its phases; neighbours that are alike become one.
 
-    Its time goes to the phase before, of the first one to that after; what strikes where it begins
-    strikes where the next one does.
+    Its duration is added to the phase before (to the second phase, if it is the first one); its
+    strikes go to the phase after.
     """
-    now = list(phases)
-    x = now.pop(gone)
-    if gone < len(now):
-        strikes = {name: m for name, m in x.strikes.items() if not now[gone].modes[name].closed}
-        now[gone] = replace(now[gone], strikes={**strikes, **now[gone].strikes})
-    heir = max(gone - 1, 0)
-    ends = x.ends if gone and x.ends is not None else now[heir].ends
-    now[heir] = replace(now[heir], duration=now[heir].duration + x.duration, ends=ends)
-    now[0] = replace(now[0], strikes={})
-    return join_alike(now)
+    rest = list(phases)
+    removed = rest.pop(gone)
+    if gone < len(rest):
+        after = rest[gone]
+        strikes = {n: mode for n, mode in removed.strikes.items() if not after.modes[n].closed}
+        rest[gone] = replace(after, strikes={**strikes, **after.strikes})
+    k = max(gone - 1, 0)
+    ends = removed.ends if gone and removed.ends is not None else rest[k].ends
+    rest[k] = replace(rest[k], duration=rest[k].duration + removed.duration, ends=ends)
+    rest[0] = replace(rest[0], strikes={})  # none strikes where the motion begins
+    return join_alike(rest)
 
 
 def join_alike(phases: Sequence[ContactPhase]) -> tuple[ContactPhase, ...]:
     """Return a sequence in which neighbours that are alike are one."""
     found = [phases[0]]
     for x in phases[1:]:
-        if x.follows(found[-1]):
+        if x.continues(found[-1]):
             longer = found[-1].duration + x.duration
             found[-1] = replace(found[-1], duration=longer, ends=x.ends)
         else:

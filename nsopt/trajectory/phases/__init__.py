@@ -1,6 +1,6 @@
 """Motions in phases, each with its own mechanism, modes of contact, duration and costs."""
 
-from nsopt.trajectory.phases.mode_conditions import SLIP, ContactMotion, InMode
+from nsopt.trajectory.phases.mode_conditions import SLIP, ContactInMode, ContactMotion
 from nsopt.trajectory.phases.modes import (
     ContactMode,
     Open,
@@ -8,21 +8,21 @@ from nsopt.trajectory.phases.modes import (
     Sticking,
     name_gaps,
     name_normal,
-    sample,
+    sample_symbols,
     with_modes,
 )
 from nsopt.trajectory.phases.optimize import optimize_phases, record_phases
 from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
-from nsopt.trajectory.phases.recorded_modes import losses_of_impact
+from nsopt.trajectory.phases.recorded_modes import compute_impact_losses
 from nsopt.trajectory.phases.result import PhasedResult
 from nsopt.trajectory.phases.search import PhasesProgram
 from nsopt.trajectory.phases.solve import SolvedPhases, solve_phases
 
 __all__ = [
     "SLIP",
+    "ContactInMode",
     "ContactMode",
     "ContactMotion",
-    "InMode",
     "MotionPhase",
     "Open",
     "PhaseProgram",
@@ -31,12 +31,12 @@ __all__ = [
     "Sliding",
     "SolvedPhases",
     "Sticking",
-    "losses_of_impact",
+    "compute_impact_losses",
     "name_gaps",
     "name_normal",
     "optimize_phases",
     "record_phases",
-    "sample",
+    "sample_symbols",
     "solve_phases",
     "with_modes",
 ]

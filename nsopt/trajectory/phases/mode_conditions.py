@@ -1,4 +1,4 @@
-"""The conditions on a motion that contacts in given modes are."""
+"""Contacts in given modes, as conditions on the motion of a phase."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Bound
 from nsopt.trajectory.conditions import Condition, EndAt, Span, StartAt
 from nsopt.trajectory.node_sample import NodeSample
-from nsopt.trajectory.phases.modes import ModeForces, Sliding, sample
+from nsopt.trajectory.phases.modes import ContactMode, ModeForces, Sliding, sample_symbols
 from nsopt.trajectory.transcription.base import Array
 
 SLIP = 2
-"""Number of the slip among the fields of `ContactMotion`."""
+"""Index of the slip among the fields of `ContactMotion`."""
 
-CLOSED = 1e-8
-"""Gap [m] or speed [m/s] of a given state that counts as none."""
+ZERO_OF_GIVEN = 1e-8
+"""Gap [m] or speed [m/s] of a given state up to which it counts as zero."""
 
 
-class Ends(NamedTuple):
-    """Which equations of a closed contact hold at the start or the end of a phase.
+class EndEquations(NamedTuple):
+    """Which equations of a closed contact are stated at the start or the end of a phase.
 
-    What a given posture or the phase before brings about already is stated once.
+    Those that follow from a given state or from the phase before are left out: stated twice, they
+    would make the rows dependent.
     """
 
     distance: bool
@@ -35,51 +36,64 @@ class Ends(NamedTuple):
     slip: bool
 
 
-class ContactMotion(NamedTuple):
-    """Gaps (g,) [m] and slips (k,) [m/s] of a contact, and how they change."""
+ALL_EQUATIONS = EndEquations(distance=True, opening=True, slip=True)
 
-    distance: ca.SX
-    opening: ca.SX  # [m/s]
-    slip: ca.SX
-    opening_rate: ca.SX  # [m/s^2]
-    slip_rate: ca.SX  # [m/s^2]
+
+class ContactMotion(NamedTuple):
+    """The g gaps of a contact and the slips along their k tangents, and how they change."""
+
+    distance: ca.SX  # (g,) [m]
+    opening: ca.SX  # (g,) [m/s]
+    slip: ca.SX  # (k,) [m/s]
+    opening_rate: ca.SX  # (g,) [m/s^2]
+    slip_rate: ca.SX  # (k,) [m/s^2]
 
 
 @dataclass(frozen=True, eq=False)
-class InMode(Condition):
+class ContactInMode(Condition):
     """A contact is in a mode throughout a phase.
 
-    Gaps that are closed stay closed, and contacts that stick where they are, by their
-    accelerations: at all points but those of the last step. There they are closed and at rest at
-    the end, and at rest in its middle, so that what steps leave does not add up.
+    A closed gap stays closed, and a contact that sticks stays where it is, because opening and slip
+    do not accelerate, at all points but those of the last step. There position and speed are zero
+    at the end and the slip in the middle, so that errors of the steps do not add up.
 
     Parameters
     ----------
     dynamics : Dynamics
-        With the forces among its elements.
+        The mechanism with the forces among its elements.
     forces : ModeForces
-    start_with, end_with : Ends
+    start_equations, end_equations : EndEquations
     steps : int
-        Of the phase.
-    placed : bool
-        Whether it is given where it sticks, at the start or by the phase before.
-    left : bool
-        Whether it is given there and at the end, so that rest in the middle of the last step is
-        left out.
+        Number of steps of the phase.
+    start_given : bool
+        Whether conditions or the phase before say where it sticks at the start.
+    both_ends_given : bool
+        Whether conditions also say where it is at the end: then the slip in the middle of the last
+        step follows, and is not stated.
     """
 
     dynamics: Dynamics
     forces: ModeForces
-    start_with: Ends
-    end_with: Ends
+    start_equations: EndEquations
+    end_equations: EndEquations
     steps: int
-    placed: bool = False
-    left: bool = False
+    start_given: bool = False
+    both_ends_given: bool = False
+
+    @property
+    def name(self) -> str:
+        """Name of the contact."""
+        return self.forces.name
+
+    @property
+    def mode(self) -> ContactMode:
+        """What it does."""
+        return self.forces.mode
 
     @cached_property
     def motion(self) -> ca.Function:
         """(t, q, v, a, p) -> the fields of `ContactMotion`."""
-        m = sample(self.dynamics)
+        m = sample_symbols(self.dynamics)
         gaps = self.forces.contact.gaps(m.state)
         distance = ca.vertcat(*(gap.distance for gap in gaps))
         slip = ca.vertcat(ca.SX(0, 1), *(gap.slip for gap in gaps))
@@ -90,140 +104,147 @@ class InMode(Condition):
         return ca.Function("motion", [m.t, m.q, m.v, m.a, m.p], parts, {"cse": True})
 
     @property
-    def slips(self) -> bool:
+    def has_friction(self) -> bool:
         """Whether the contact has friction."""
         return bool(self.motion.numel_out(SLIP))
 
     @cached_property
-    def impulse(self) -> ca.Function:
-        """(q, p, impulses (n,)) -> generalized impulse (nv,) [N s, N m s], and its cone.
+    def impulse_and_margins(self) -> ca.Function:
+        """(q, p, impulses (n,)) -> generalized impulse (nv,) [N s, N m s], margins (m,) [N s].
 
-        The impulses are those of the inputs, normal ones first; what they are within, as forces
-        are, is not negative.
+        One impulse for each input of the forces. Margins are as of `ModeForces.margins`. Forces in
+        place of impulses give a generalized force, and margins in [N].
         """
-        m, n = sample(self.dynamics), len(self.forces.inputs)
-        gaps, given = self.forces.contact.gaps(m.state), ca.SX.sym("impulses", n)
+        m, n = sample_symbols(self.dynamics), len(self.forces.inputs)
+        gaps, impulses = self.forces.contact.gaps(m.state), ca.SX.sym("impulses", n)
         velocities = self.forces.velocities(m.state, gaps)
-        parts = self.forces.of_unknowns(m.state, gaps, given)
+        parts = self.forces.parts_by_gap(m.state, gaps, impulses)
         pairs = zip(velocities, parts, strict=True)
         total = sum((ca.jacobian(u, m.v).T @ x for u, x in pairs), ca.SX.zeros(m.v.numel()))
-        rows = self.forces.within(m.state, gaps, given)
+        margins = self.forces.margins(m.state, gaps, impulses)
         # At rest: the directions depend on the posture alone.
-        still = [ca.substitute(x, m.v, ca.SX.zeros(m.v.numel())) for x in (total, rows)]
-        return ca.Function("impulse", [m.q, m.p, given], [ca.densify(x) for x in still])
+        at_rest = [ca.substitute(x, m.v, ca.SX.zeros(m.v.numel())) for x in (total, margins)]
+        return ca.Function("impulse", [m.q, m.p, impulses], [ca.densify(x) for x in at_rest])
 
     @cached_property
     def gap_forces(self) -> ca.Function:
         """(q, p, inputs (n,)) -> normal forces (g,) and friction (k,) of its gaps [N]."""
-        m = sample(self.dynamics)
-        gaps, given = self.forces.contact.gaps(m.state), ca.SX.sym("given", len(self.forces.inputs))
-        parts = self.forces.of_unknowns(m.state, gaps, given)
-        values = [ca.vertcat(ca.SX(0, 1), *parts[i::2]) for i in (0, 1)]
-        return ca.Function("gap_forces", [m.q, m.p, given], [ca.densify(x) for x in values])
+        m = sample_symbols(self.dynamics)
+        gaps = self.forces.contact.gaps(m.state)
+        inputs = ca.SX.sym("inputs", len(self.forces.inputs))
+        parts = self.forces.parts_by_gap(m.state, gaps, inputs)
+        normal, friction = (ca.vertcat(ca.SX(0, 1), *parts[i::2]) for i in (0, 1))
+        values = [ca.densify(normal), ca.densify(friction)]
+        return ca.Function("gap_forces", [m.q, m.p, inputs], values)
 
     def of(self, m: NodeSample) -> ContactMotion:
-        """Return the motion of the contact."""
+        """Return the motion of the contact at a sample."""
         return ContactMotion(*self.motion(m.t, m.q, m.v, m.a, m.p))
 
     def along(self, m: NodeSample) -> list[Bound]:
-        name, mode, x = self.forces.name, self.forces.mode, self.of(m)
+        name, mode, x = self.name, self.mode, self.of(m)
         if not mode.closed:
             return [not_negative(f"gap of {name}", x.distance)]
-        given = ca.vertcat(*(m.input(i) for i in self.forces.inputs))
-        within, gaps = self.impulse(m.q, m.p, given)[1], x.distance.numel()
+        forces = ca.vertcat(*(m.input(i) for i in self.forces.inputs))
+        margins, gaps = self.impulse_and_margins(m.q, m.p, forces)[1], x.distance.numel()
         bounds = [
-            not_negative(f"force of {name}", within[:gaps]),
-            not_negative(f"friction of {name} within its cone", within[gaps:]),
+            not_negative(f"force of {name}", margins[:gaps]),
+            not_negative(f"friction of {name} within its cone", margins[gaps:]),
         ]
         if isinstance(mode, Sliding):
             bounds.append(not_negative(f"slip of {name}", mode.sign * x.slip))
         return [b for b in bounds if b.value.numel()]
 
     def during(self, m: NodeSample) -> list[Span]:
-        if not self.forces.mode.closed:
+        if not self.mode.closed:
             return []
-        x, name = self.of(m), self.forces.name
+        x, name = self.of(m), self.name
         bounds = [zero(f"{name} stays closed", x.opening_rate)]
-        if self.forces.mode.sticks:
+        if self.mode.sticks:
             bounds.append(zero(f"{name} sticks", x.slip_rate))
         return [Span(0.0, 1 - 1 / self.steps, bounds)]
 
     def last_middle(self, m: NodeSample) -> list[Bound]:
         """Return the bounds in the middle of the last step."""
-        if self.left or not self.forces.mode.sticks:
+        if self.both_ends_given or not self.mode.sticks:
             return []
-        return [zero(f"{self.forces.name} rests in its last step", self.of(m).slip)]
+        return [zero(f"{self.name} rests in its last step", self.of(m).slip)]
 
     def start(self, m: NodeSample) -> list[Bound]:
-        return self._state_contact(m, self.start_with)
+        return self._state_contact(m, self.start_equations)
 
     def end(self, m: NodeSample) -> list[Bound]:
-        return self._state_contact(m, self.end_with)
+        return self._state_contact(m, self.end_equations)
 
-    def _state_contact(self, m: NodeSample, ends: Ends) -> list[Bound]:
-        if not self.forces.mode.closed:
+    def _state_contact(self, m: NodeSample, stated: EndEquations) -> list[Bound]:
+        if not self.mode.closed:
             return []
-        x, name = self.of(m), self.forces.name
+        x, name = self.of(m), self.name
         rows = (
-            (ends.distance, f"{name} is closed", x.distance),
-            (ends.opening, f"{name} does not open", x.opening),
-            (ends.slip and self.forces.mode.sticks, f"{name} does not slip", x.slip),
+            (stated.distance, f"{name} is closed", x.distance),
+            (stated.opening, f"{name} does not open", x.opening),
+            (stated.slip and self.mode.sticks, f"{name} does not slip", x.slip),
         )
-        return [zero(label, value) for holds, label, value in rows if holds]
+        return [zero(label, value) for is_stated, label, value in rows if is_stated]
 
 
 class GivenState(NamedTuple):
     """Coordinates and velocities that conditions give, NaN where they are free."""
 
-    q: Array
-    v: Array
+    q: Array  # (nq,)
+    v: Array  # (nv,)
 
     @classmethod
     def of(cls, d: Dynamics, states: Iterable[StartAt | EndAt]) -> GivenState:
-        """Return those given by conditions."""
+        """Return those given by conditions; of two the first one counts."""
         q, v = np.full(d.nq, np.nan), np.full(d.nv, np.nan)
         for x in states:
             q = np.where(np.isnan(q), x.coordinates(d), q)
             v = np.where(np.isnan(v), x.velocities(d), v)
         return cls(q, v)
 
-    def places(self, x: InMode) -> bool:
-        """Return whether they give where along its tangents a contact is."""
-        rates = set(x.motion.jac_sparsity(SLIP, 2).get_triplet()[1])
-        pairs = zip(*x.dynamics.rate_matrix.sparsity_out(0).get_triplet(), strict=True)
-        moved = [i for i, j in pairs if j in rates]
+    def places(self, contact: ContactInMode) -> bool:
+        """Return whether they say where along its tangents a contact is."""
+        slip_on_v = set(contact.motion.jac_sparsity(SLIP, 2).get_triplet()[1])
+        q_of_v = contact.dynamics.rate_matrix.sparsity_out(0).get_triplet()
+        moved = [i for i, j in zip(*q_of_v, strict=True) if j in slip_on_v]
         return bool(np.isfinite(self.q[moved]).all())
 
-    def equations(self, x: InMode, p: Array) -> Ends:
-        """Return which equations of a closed contact they leave open.
+    def find_open_equations(self, contact: ContactInMode, p: Array) -> EndEquations:
+        """Return which equations of a closed contact do not follow from them.
 
         Raises
         ------
         ValueError
             If they contradict one.
         """
-        forces, q, v = x.forces, np.nan_to_num(self.q), np.nan_to_num(self.v)
-        values = dict(zip(ContactMotion._fields, x.motion(0, q, v, 0 * v, p), strict=True))
-        free = {}
-        for name, of_v in (("distance", False), ("opening", True), ("slip", True)):
-            row = ContactMotion._fields.index(name)
-            on_q, on_v = (set(x.motion.jac_sparsity(row, i).get_triplet()[1]) for i in (1, 2))
-            known = np.isfinite(self.q[list(on_q)]).all() and np.isfinite(self.v[list(on_v)]).all()
-            free[name] = not known
-            off = float(np.abs(np.asarray(values[name])).max(initial=0.0))
-            counts = x.forces.mode.sticks or name != "slip"
-            if known and counts and off > CLOSED:
-                unit = "m/s" if of_v else "m"
+        q, v = np.nan_to_num(self.q), np.nan_to_num(self.v)
+        values = contact.motion(0, q, v, 0 * v, p)
+        is_open = {}
+        for row, (name, unit) in enumerate(
+            (("distance", "m"), ("opening", "m/s"), ("slip", "m/s"))
+        ):
+            on_q, on_v = (
+                list(set(contact.motion.jac_sparsity(row, i).get_triplet()[1])) for i in (1, 2)
+            )
+            follows = np.isfinite(self.q[on_q]).all() and np.isfinite(self.v[on_v]).all()
+            is_open[name] = not follows
+            off = float(np.abs(np.asarray(values[row])).max(initial=0.0))
+            must_vanish = contact.mode.sticks or name != "slip"
+            if follows and must_vanish and off > ZERO_OF_GIVEN:
                 raise ValueError(
-                    f"{type(forces.mode).__name__}() of contact {forces.name!r} does not fit the "
+                    f"{type(contact.mode).__name__}() of contact {contact.name!r} does not fit the "
                     f"state that is given: its {name} is {off:.3g} {unit}, not zero; change one"
                 )
-        return Ends(**free)
+        return EndEquations(**is_open)
 
 
 @dataclass(frozen=True)
 class UnitAtStart(Condition):
-    """Euler parameters that nothing gives have a norm of one at the start; steps keep it."""
+    """Euler parameters that nothing gives have a norm of one at the start; steps keep it.
+
+    ``groups`` are indices of `Dynamics.norms`, one for each body or joint with Euler parameters.
+    """
 
     groups: tuple[int, ...]
 
@@ -234,66 +255,75 @@ class UnitAtStart(Condition):
 
     @classmethod
     def of_free(cls, d: Dynamics, given: GivenState) -> tuple[UnitAtStart, ...]:
-        """Return the condition on those that a given state leaves free; none if there are none."""
-        of_norms = ca.DM(d.norms.jac_sparsity(0, 0)).full().astype(bool)
-        free = tuple(k for k, x in enumerate(of_norms) if not np.isfinite(given.q[x]).all())
+        """Return the condition on those that a given state leaves free; empty if there are none."""
+        of_groups = ca.DM(d.norms.jac_sparsity(0, 0)).full().astype(bool)
+        free = tuple(k for k, own in enumerate(of_groups) if not np.isfinite(given.q[own]).all())
         return (cls(free),) if free else ()
 
 
-def find_closing(before: Sequence[InMode], forces: Sequence[ModeForces]) -> list[str]:
-    """Return the names of contacts that close and were open in the phase before."""
-    were = {x.forces.name for x in before if x.forces.mode.closed}
-    return [x.name for x in forces if x.mode.closed and x.name not in were]
+def find_closing(before: Sequence[ContactInMode], forces: Sequence[ModeForces]) -> list[str]:
+    """Return the names of contacts that are closed in a phase and were open in that before."""
+    were_closed = {x.name for x in before if x.mode.closed}
+    return [x.name for x in forces if x.mode.closed and x.name not in were_closed]
 
 
-def contacts_in_modes(
+def state_contacts(
     d: Dynamics,
     forces: Sequence[ModeForces],
     steps: int,
-    known: tuple[GivenState, GivenState],
-    before: Sequence[InMode],
+    given: tuple[GivenState, GivenState],
+    before: Sequence[ContactInMode],
     p: Array,
-    struck: bool,
-) -> tuple[InMode, ...]:
-    """Return the conditions on a phase that its contacts are.
+    has_impact: bool,
+) -> tuple[ContactInMode, ...]:
+    """Return the contacts of a phase as conditions on it.
 
     Parameters
     ----------
     d : Dynamics
-        With the forces among its elements.
+        The mechanism with the forces among its elements.
     forces : sequence of ModeForces
     steps : int
-    known : (GivenState, GivenState)
+        Number of steps of the phase.
+    given : (GivenState, GivenState)
         What is given at the start and at the end.
-    before : sequence of InMode
-        Those of the phase before, which its end already meets; none of the first.
+    before : sequence of ContactInMode
+        Contacts of the phase before, empty for the first; what they state at its end holds here.
     p : (np,)
-        Parameters.
-    struck : bool
+        Parameters of the mechanism.
+    has_impact : bool
         Whether the phase begins with an impact.
     """
-    were = {x.forces.name: x for x in before}
+    given_start, given_end = given
+    all_before = {x.name: x for x in before}
     found = []
     for x in forces:
-        mode = InMode(d, x, Ends(True, True, True), Ends(True, True, True), steps)
+        contact = ContactInMode(d, x, ALL_EQUATIONS, ALL_EQUATIONS, steps)
         if x.mode.closed:
-            start, end = (y.equations(mode, p) for y in known)
-            earlier = were.get(x.name)
-            held = earlier is not None and earlier.forces.mode.sticks and earlier.placed
-            placed = held or known[0].places(mode)
-            if earlier is not None and earlier.forces.mode.closed:
-                slips = struck or not earlier.forces.mode.sticks
-                start = Ends(False, start.opening and struck, start.slip and slips)
-            left = placed and known[1].places(mode)
-            mode = replace(mode, start_with=start, end_with=end, placed=placed, left=left)
-        found.append(mode)
+            start = given_start.find_open_equations(contact, p)
+            end = given_end.find_open_equations(contact, p)
+            earlier = all_before.get(x.name)
+            goes_on = earlier is not None and earlier.mode.sticks and earlier.start_given
+            start_given = goes_on or given_start.places(contact)
+            if earlier is not None and earlier.mode.closed:
+                # Closed already; velocities are as at its end, unless there is an impact.
+                may_slip = has_impact or not earlier.mode.sticks
+                start = EndEquations(False, start.opening and has_impact, start.slip and may_slip)
+            contact = replace(
+                contact,
+                start_equations=start,
+                end_equations=end,
+                start_given=start_given,
+                both_ends_given=start_given and given_end.places(contact),
+            )
+        found.append(contact)
     return tuple(found)
 
 
 def zero(label: str, value: ca.SX) -> Bound:
     """Return the bound of a value (n,) that is zero."""
-    none = np.zeros(value.numel())
-    return Bound(label, value, none, none)
+    zeros = np.zeros(value.numel())
+    return Bound(label, value, zeros, zeros)
 
 
 def not_negative(label: str, value: ca.SX) -> Bound:

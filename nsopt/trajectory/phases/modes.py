@@ -43,20 +43,20 @@ class ContactMode(ABC):
 
     @abstractmethod
     def friction(self, normal: ca.SX, held: ca.SX, mu: ca.SX) -> ca.SX:
-        """Return the friction of a gap along its tangents.
+        """Return the friction of a gap along its n tangents, or its impulse.
 
         Parameters
         ----------
         normal : SX scalar [N] or [N s]
         held : SX (n,)
-            What holds a contact that sticks; of others its size counts alone.
+            The friction if the contact sticks; otherwise only n is used.
         mu : SX scalar
         """
 
 
 @dataclass(frozen=True)
 class Open(ContactMode):
-    """The gap is open, or closed without a force; it does not close below zero."""
+    """The contact has no force; its gap does not fall below zero."""
 
     closed: ClassVar[bool] = False
 
@@ -67,7 +67,7 @@ class Open(ContactMode):
 
 @dataclass(frozen=True)
 class Sticking(ContactMode):
-    """The gap is closed and does not slip; the force presses, its friction within the cone."""
+    """The gap is closed and does not slip; its force presses, with friction within the cone."""
 
     sticks: ClassVar[bool] = True
 
@@ -87,15 +87,15 @@ class Sliding(ContactMode):
     Parameters
     ----------
     forwards : bool
-        Whether the last frame of the contact moves along its tangent, the x of the plane of a
-        `PlaneContact`, or against it. Of no account without friction.
+        Whether the last frame of the contact moves along its tangent (the x of the plane of a
+        `PlaneContact`), else against it. Without friction it has no effect.
     """
 
     forwards: bool = True
 
     @property
     def sign(self) -> float:
-        """Of the slip."""
+        """The sign of the slip."""
         return 1.0 if self.forwards else -1.0
 
     @property
@@ -113,13 +113,13 @@ class ModeForces(Force):
     Parameters
     ----------
     name : str
-        Of the contact.
+        Name of the contact.
     contact : Contact
     mode : ContactMode
-    normal : sequence of Parameter [N]
-        One for each gap of a closed contact.
-    tangential : sequence of Parameter [N]
-        Of one gap after another where it sticks.
+    normal : tuple of Parameter [N]
+        One for each gap; none of an open contact.
+    tangential : tuple of Parameter [N]
+        One for each tangent, gap by gap; none unless it sticks.
     """
 
     name: str
@@ -134,7 +134,7 @@ class ModeForces(Force):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Names of its inputs."""
+        """Names of its inputs, normal ones first."""
         return tuple(x.name for x in (*self.normal, *self.tangential))
 
     def outline(self) -> list[Outline]:
@@ -147,56 +147,60 @@ class ModeForces(Force):
 
     def pressed(self, s: State) -> list[Pressed]:
         gaps, pressed = self.contact.gaps(s), list[Pressed]()
-        forces = self.forces(s, gaps)
-        for k, gap in enumerate(gaps):
-            normal, friction = forces[2 * k : 2 * k + 2]
+        parts = self.forces(s, gaps)
+        for gap, normal, friction in zip(gaps, parts[::2], parts[1::2], strict=True):
             losing = [Load(gap.slip, friction)] if gap.slip.numel() else []
             pressed.append(Pressed(gap, normal * gap.normal + gap.tangents @ friction, losing))
         return pressed
 
     def velocities(self, s: State, gaps: list[Gap]) -> list[ca.SX]:
-        """Return opening and slip of each gap, one after the other [m/s]."""
+        """Return [opening, slip, opening, slip, ...] of the gaps [m/s]."""
         a, b = (s.motion(frame) for frame in (self.frames[0], self.frames[-1]))
         found = []
         for gap in gaps:
-            away = b.velocity_at(gap.point) - a.velocity_at(gap.point)
-            found += [ca.dot(gap.normal, away), gap.slip]
+            relative = b.velocity_at(gap.point) - a.velocity_at(gap.point)
+            found += [ca.dot(gap.normal, relative), gap.slip]
         return found
 
     def forces(self, s: State, gaps: list[Gap]) -> list[ca.SX]:
-        """Return normal force and friction of each gap, one after the other [N]."""
-        given = ca.vertcat(ca.SX(0, 1), *(s.value(x) for x in (*self.normal, *self.tangential)))
-        return self.of_unknowns(s, gaps, given)
+        """Return [normal force, friction, normal force, friction, ...] of the gaps [N]."""
+        inputs = ca.vertcat(ca.SX(0, 1), *(s.value(x) for x in (*self.normal, *self.tangential)))
+        return self.parts_by_gap(s, gaps, inputs)
 
-    def of_unknowns(self, s: State, gaps: list[Gap], unknowns: ca.SX) -> list[ca.SX]:
-        """Return normal and tangential part of each gap from its inputs, or from impulses."""
+    def parts_by_gap(self, s: State, gaps: list[Gap], inputs: ca.SX) -> list[ca.SX]:
+        """Return normal part and friction as `forces`, from inputs [N] or impulses [N s]."""
         found, at = list[ca.SX](), len(gaps)
         for k, gap in enumerate(gaps):
             n = gap.slip.numel()
-            normal = unknowns[k] if self.mode.closed else ca.SX(0)
-            held = unknowns[at : at + n] if self.mode.sticks else ca.SX.zeros(n)
+            normal = inputs[k] if self.mode.closed else ca.SX(0)
+            held = inputs[at : at + n] if self.mode.sticks else ca.SX.zeros(n)
             found += [normal, self.mode.friction(normal, held, s.value(gap.law.friction))]
             at += n
         return found
 
-    def within(self, s: State, gaps: list[Gap], unknowns: ca.SX) -> ca.SX:
-        """Return what is not negative: normal parts, and friction or its impulse in the cone."""
-        rows, parts = [unknowns[: len(gaps)]], self.of_unknowns(s, gaps, unknowns)
+    def margins(self, s: State, gaps: list[Gap], inputs: ca.SX) -> ca.SX:
+        """Return what must not be negative, from inputs [N] or impulses [N s].
+
+        Normal parts, then, if it sticks, of each gap the distance of friction from its cone: two
+        rows in the plane, one in space.
+        """
+        rows, parts = [inputs[: len(gaps)]], self.parts_by_gap(s, gaps, inputs)
         for k, gap in enumerate(gaps if self.mode.sticks else []):
-            most, along = s.value(gap.law.friction) * parts[2 * k], parts[2 * k + 1]
-            if along.numel() == 1:
-                rows += [most - along, most + along]
+            limit, friction = s.value(gap.law.friction) * parts[2 * k], parts[2 * k + 1]
+            if friction.numel() == 1:
+                rows += [limit - friction, limit + friction]
             else:
-                rows.append(most - ca.sqrt(ca.sumsqr(along) + CONE**2) + CONE)
+                rounded = ca.sqrt(ca.sumsqr(friction) + CONE_ROUNDING**2)
+                rows.append(limit - rounded + CONE_ROUNDING)
         return ca.vertcat(*rows)
 
 
-CONE = 1e-6
-"""Rounding of the tip of the cone of friction in space [N, N s]."""
+CONE_ROUNDING = 1e-6
+"""Rounding of the tip of the friction cone in space, where |f| has no gradient [N, N s]."""
 
 
 def name_gaps(contact: str, gaps: int) -> list[str]:
-    """Return the names of the gaps of a contact, of which those of its inputs are made."""
+    """Return the names of the gaps of a contact, the stems of the names of its inputs."""
     word = re.sub(r"\W", "_", contact)
     return [word if gaps == 1 else f"{word}_{k}" for k in range(gaps)]
 
@@ -206,8 +210,8 @@ def name_normal(gap: str) -> str:
     return f"{gap}_normal"
 
 
-def sample(d: Dynamics) -> NodeSample:
-    """Return a sample of symbols, of which p is that of a mechanism."""
+def sample_symbols(d: Dynamics) -> NodeSample:
+    """Return a sample of new symbols t, q, v, a, p, with no parameters beside the mechanism's."""
     t, p = ca.SX.sym("t"), ca.SX.sym("p", len(d.parameters))
     q, v, a = (ca.SX.sym(x, n) for x, n in (("q", d.nq), ("v", d.nv), ("a", d.nv)))
     return NodeSample(d, t, q, v, a, p)
@@ -216,7 +220,7 @@ def sample(d: Dynamics) -> NodeSample:
 def with_modes(
     d: Dynamics, modes: Mapping[str, ContactMode], inputs: Sequence[str] = ()
 ) -> tuple[Dynamics, tuple[ModeForces, ...]]:
-    """Return a mechanism whose contacts are forces in given modes, and these forces.
+    """Return a mechanism with forces in place of its contacts, and these forces.
 
     Parameters
     ----------
@@ -228,41 +232,41 @@ def with_modes(
     Raises
     ------
     TypeError, ValueError
-        If a contact has no mode, a mode has no contact or is none, a contact does not fit it, or
-        forces of two contacts, or a parameter, have the same name.
+        If a contact has no mode, a mode has no contact or is none, a contact cannot be in its mode,
+        or an input would have the name of another one or of a parameter.
     """
-    known = {x.name: x for x in d.contacts}
+    names = [x.name for x in d.contacts]
     for name, mode in modes.items():
         if not isinstance(mode, ContactMode):
             raise TypeError(
                 f"mode of contact {name!r} must be Open(), Sticking() or Sliding(), got {mode!r}"
             )
-        if name not in known:
+        if name not in names:
             raise ValueError(
                 f"modes name the contact {name!r}, which is not in the mechanism: "
-                f"{', '.join(known) or 'there are none'}"
+                f"{', '.join(names) or 'there are none'}"
             )
     if not modes:
         return d, ()
-    for name in known:
+    for name in names:
         if name not in modes:
             raise ValueError(f"modes leave out contact {name!r}: give it Open(), if it is open")
-    return _with_modes(d, tuple(modes[name] for name in known), tuple(inputs))
+    return _assemble_with_modes(d, tuple(modes[name] for name in names), tuple(inputs))
 
 
-@lru_cache(maxsize=16)  # phases of one motion have few modes, a search for their order many phases
-def _with_modes(
+@lru_cache(maxsize=16)  # the search for a sequence states many phases, of few different modes
+def _assemble_with_modes(
     d: Dynamics, modes: tuple[ContactMode, ...], inputs: tuple[str, ...]
 ) -> tuple[Dynamics, tuple[ModeForces, ...]]:
     pairs = zip(d.contacts, modes, strict=True)
-    held = {x.name: forces_of(d, x, mode, inputs) for x, mode in pairs}
-    _check_names(d, held.values())
-    elements = [held.get(x.name, x) for x in d.elements]
-    return assemble(d.mechanism, elements, d.gravity), tuple(held.values())
+    forces = {x.name: make_mode_forces(d, x, mode, inputs) for x, mode in pairs}
+    _check_names(d, forces.values())
+    elements = [forces.get(x.name, x) for x in d.elements]
+    return assemble(d.mechanism, elements, d.gravity), tuple(forces.values())
 
 
 def _check_names(d: Dynamics, forces: Iterable[ModeForces]) -> None:
-    """Refuse forces of two contacts, or a force and a parameter, that have the same name."""
+    """Refuse inputs that have the name of another one or of a parameter."""
     owners = {x.name: "a Parameter of the mechanism" for x in d.parameters}
     for x in forces:
         for name in x.inputs:
@@ -274,16 +278,16 @@ def _check_names(d: Dynamics, forces: Iterable[ModeForces]) -> None:
             owners[name] = f"one of contact {x.name!r}"
 
 
-def forces_of(
+def make_mode_forces(
     d: Dynamics, contact: Contact, mode: ContactMode, inputs: Sequence[str]
 ) -> ModeForces:
-    """Return the forces of a contact, which fits its mode."""
+    """Return the forces of a contact in a mode; refuse a mode that it cannot be in."""
     if contact.name in {x.name for x in d.mechanism.joints}:
         raise ValueError(
             f"{contact.name!r} is a joint with clearance, which changes its modes within a phase: "
             "give optimize a scheme, Variational()"
         )
-    m = sample(d)
+    m = sample_symbols(d)
     s = m.state
     gaps = contact.gaps(s)
     motion = ca.vertcat(*(ca.vertcat(x.distance, x.slip) for x in gaps))

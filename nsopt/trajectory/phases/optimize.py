@@ -17,13 +17,13 @@ from nsopt.trajectory.optimum import record
 from nsopt.trajectory.phases.phase import MotionPhase
 from nsopt.trajectory.phases.program import LinkedPhases
 from nsopt.trajectory.phases.recorded_modes import (
-    in_given_modes,
-    losses_of_impact,
+    compute_impact_losses,
+    describe_slide,
     record_modes,
-    tell_slide,
+    set_contact_modes,
 )
 from nsopt.trajectory.phases.result import PhasedResult
-from nsopt.trajectory.phases.solve import SAME, SolvedPhases, solve_phases
+from nsopt.trajectory.phases.solve import SAME_POSTURE, SolvedPhases, solve_phases
 from nsopt.trajectory.search import KeptMotion
 from nsopt.trajectory.smoothing.tie_breaker import record_tie
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion
@@ -40,10 +40,10 @@ def optimize_phases(
 ) -> PhasedResult:
     """Return the motion of least cost in phases, each of which starts where the one before ends.
 
-    Coordinates and velocities are continuous, accelerations and forces need not be. A load is taken
-    up without impact: where the mechanism changes, what is taken up must have the velocity that it
-    is given, such as by ``EndAt(v=...)`` of the phase before. Where a contact closes, velocities
-    jump by an impact without restitution, whose impulses on all closed contacts are unknowns.
+    Coordinates and velocities are continuous, accelerations and forces need not be. Where the
+    mechanism changes there is no impact: a load that is picked up at rest needs ``EndAt(v=...)`` in
+    the phase before. Where a contact closes, velocities jump by an impact without restitution,
+    whose impulses on all closed contacts are unknowns.
 
     Parameters
     ----------
@@ -52,12 +52,12 @@ def optimize_phases(
     duration : float or (float, float) [s]
         Of all phases together, given or within bounds.
     borders : sequence of float or None
-        Shares of that duration at which the first, the second phase, and so on end; None, as those
-        that are left out, where that is free.
+        Share of that duration at which each phase ends, from the first on; None where it is free.
+        Those left out are free.
     solver : Solver, optional
     verify : bool
         Whether each phase is simulated from its start by the compiled stepper, under its inputs and
-        drives alone: its contacts may then do as they would.
+        drives, its contacts free to change their modes.
     title : str
 
     Returns
@@ -91,16 +91,16 @@ def record_phases(solved: SolvedPhases, verify: bool, title: str) -> PhasedResul
             results = [_simulate(linked, k, solution, x) for k, x in enumerate(results)]
         worst_first = sorted(range(len(results)), key=lambda k: -_violation(linked, k, solution))
         labels = [x.label for x in linked.phases]
-        why = [f"{labels[k]}: {x}" for k in worst_first if (x := results[k].stop_reason)]
-        why += _apart(linked, solution)
+        faults = [f"{labels[k]}: {x}" for k in worst_first if (x := results[k].stop_reason)]
+        faults += _describe_broken_link(linked, solution)
         if least is not None and least.total:
             longest = f"{linked.duration[1]:g} s"
-            why.insert(
+            faults.insert(
                 0, f"the duration of all phases is the longest allowed, {longest}: allow more"
             )
-        if not (why or solution.ok):
-            why = [solution.status.reason]
-        return PhasedResult(results, labels, "\n".join(why))
+        if not (faults or solution.ok):
+            faults = [solution.status.reason]
+        return PhasedResult(results, labels, "\n".join(faults))
 
 
 def _record(
@@ -117,17 +117,16 @@ def _record(
     """Return the result of one phase."""
     own = linked.phases[k]
     x, p = own.transcription, own.p
-    part = own.part(solution, linked.unknowns[k], linked.rows[k])
+    part = own.extract_part(solution, linked.unknowns[k], linked.rows[k])
     motion = x.motion(part, p)
-    mine = None if kept is None else kept.of_part(k)
-    begun = Point.cold(start[linked.unknowns[k]], len(own.nlp.lower))
-    violated = _violation(linked, k, solution)
+    kept_here = None if kept is None else kept.of_part(k)
+    guess = Point.cold(start[linked.unknowns[k]], len(own.nlp.lower))
     limit = min(settings.tolerances.equality, settings.tolerances.inequality)
-    mine_alone = None if least is None else least.of_part(linked.rows[k], k)
-    struck = solution.x[linked.impulses[k]]
-    why = ""
-    if violated > limit:
-        why = fault(x, own.nlp, part, motion, p, settings.tolerances, mine_alone)
+    least_here = None if least is None else least.of_part(linked.rows[k], k)
+    impulses = solution.x[linked.impulses[k]]
+    violated = ""
+    if _violation(linked, k, solution) > limit:
+        violated = fault(x, own.nlp, part, motion, p, settings.tolerances, least_here)
     result = record(
         x,
         part,
@@ -137,37 +136,39 @@ def _record(
         {
             **attrs,
             "title": f"{attrs['title']}, {own.label}",
-            **figures(x, own.nlp, own.costs, part, begun, p),
+            **figures(x, own.nlp, own.costs, part, guess, p),
             **record_tie(own.tie),
-            **record_modes(own, part.x, struck),
-            **_losses(linked, k, solution, motion),
+            **record_modes(own, part.x, impulses),
+            **_record_impact_losses(linked, k, solution, motion),
             "stationarity": what_it_is(x, settings, solution),
-            **({} if mine is None else mine.attrs),
-            "stop_reason": why
-            or ("" if mine is None else mine.fault)
-            or (solution.ok and tell_slide(own, part.x))
+            **({} if kept_here is None else kept_here.attrs),
+            "stop_reason": violated
+            or ("" if kept_here is None else kept_here.fault)
+            or (solution.ok and describe_slide(own, part.x))
             or (motion.unresolved if solution.ok else ""),
         },
     )
-    return in_given_modes(result, own.in_modes)
+    return set_contact_modes(result, own.contacts)
 
 
-def _losses(
+def _record_impact_losses(
     linked: LinkedPhases, k: int, solution: Solution, motion: TranscribedMotion
 ) -> dict[str, str]:
-    """Return as an attribute what contacts take in the impact at the start of a phase [J]."""
-    struck = solution.x[linked.impulses[k]]
-    if not struck.size:
+    """Return the attribute ``impact_loss``: what each contact takes at the start of a phase [J]."""
+    impulses = solution.x[linked.impulses[k]]
+    if not impulses.size:
         return {}
     before = linked.phases[k - 1].transcription.trajectory(solution.x[linked.unknowns[k - 1]])[0]
     state = motion.nodes.q[0], before.v[-1], motion.nodes.v[0]
-    return {"impact_loss": json.dumps(losses_of_impact(linked.phases[k], *state, struck))}
+    return {"impact_loss": json.dumps(compute_impact_losses(linked.phases[k], *state, impulses))}
 
 
 def _simulate(linked: LinkedPhases, k: int, solution: Solution, result: Result) -> Result:
-    """Return the result of a phase with its simulation by the mechanism as it is stated."""
+    """Return the result of a phase with its simulation, contacts as the user stated them."""
     own = linked.phases[k]
-    motion = own.transcription.motion(own.part(solution, linked.unknowns[k], linked.rows[k]), own.p)
+    motion = own.transcription.motion(
+        own.extract_part(solution, linked.unknowns[k], linked.rows[k]), own.p
+    )
     d, inputs = own.phase.dynamics, own.phase.inputs
     return add_simulation(result, d, inputs, motion, d.values(own.phase.parameters), None)
 
@@ -178,13 +179,13 @@ def _violation(linked: LinkedPhases, k: int, solution: Solution) -> float:
     return float(linked.phases[k].nlp.violations(rows).max(initial=0.0))
 
 
-def _apart(linked: LinkedPhases, solution: Solution) -> list[str]:
-    """Return what the rows that link phases are off by, where they are not met."""
+def _describe_broken_link(linked: LinkedPhases, solution: Solution) -> list[str]:
+    """Return in words the row between phases that is off by most; empty if all are met."""
     if solution.ok:
         return []
-    nlp, first = linked.nlp, linked.rows[-1].stop
+    nlp, first = linked.nlp, linked.rows[-1].stop  # rows between phases come last
     off = nlp.violations(solution.residuals.rows)[first:]
-    if not off.size or off.max() <= SAME:
+    if not off.size or off.max() <= SAME_POSTURE:
         return []
     k = int(np.argmax(off))
     return [f"{nlp.label(first + k)[0]} is off by {off[k]:.3g}"]

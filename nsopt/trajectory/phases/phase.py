@@ -20,11 +20,11 @@ from nsopt.trajectory.diagnosis import (
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.phases.mode_conditions import (
+    ContactInMode,
     GivenState,
-    InMode,
     UnitAtStart,
-    contacts_in_modes,
     find_closing,
+    state_contacts,
 )
 from nsopt.trajectory.phases.modes import ContactMode, with_modes
 from nsopt.trajectory.phases.strikes import Strike, check_rebounds, find_strikes
@@ -45,7 +45,7 @@ class MotionPhase:
     Parameters
     ----------
     dynamics : Dynamics
-        Its mechanism; without clearances and closed loops, its contacts in modes that are given.
+        Its mechanism, without clearances and closed loops; contacts need ``modes``.
     horizon : Horizon
         Its duration, given or free within bounds, and its steps.
     costs : sequence of Cost
@@ -53,7 +53,7 @@ class MotionPhase:
     conditions : sequence of Condition
         Times and shares of the steps are those of the phase.
     guess : Guess
-        What it leaves out at the start is where the guess of the phase before ends.
+        Where it leaves out its start, it begins where the guess of the phase before ends.
     inputs : sequence of str
         Parameters of the mechanism that are chosen anew at every moment.
     parameters : mapping of name to float, optional
@@ -61,11 +61,11 @@ class MotionPhase:
     name : str
         For messages and results.
     modes : mapping of name to ContactMode
-        What each contact does throughout the phase: `Open`, `Sticking` or `Sliding`. Contacts that
-        close where a phase begins close by an impact without restitution, in which friction
-        impulses are within the cone too.
+        What each contact does throughout the phase: `Open`, `Sticking` or `Sliding`. One that was
+        open in the phase before closes by an impact without restitution, with the friction impulse
+        within its cone.
     strikes : mapping of name to ContactMode
-        Contacts that strike where the phase begins and are open after it, by Newton's law of impact
+        Contacts that strike where the phase begins and are open in it, by Newton's law of impact
         with their restitution; `Sliding` or `Sticking` is what they do during the impact.
     """
 
@@ -91,16 +91,19 @@ class PhaseProgram:
     label : str
         Its number and name, in messages.
     p : (np,)
-        Values of its parameters.
+        Values of the parameters of its mechanism.
     guess : Guess
-        As placed.
+        The guess, from its start on: see `MotionPhase`.
+    statement : Statement
+        Its conditions, those of its contacts included.
+    transcription : Collocation
+    nlp : StructuredNlp
     tie : Smoothness or None
         The tie-breaker among its costs.
-    in_modes : sequence of InMode
-        Its contacts.
-    strikes : sequence of Strike
-        Contacts that strike where it begins, and are open after it.
-    impact : bool
+    contacts : tuple of ContactInMode
+    strikes : tuple of Strike
+        Contacts that strike where it begins and are open in it.
+    has_impact : bool
         Whether contacts close or strike where it begins.
     """
 
@@ -112,9 +115,9 @@ class PhaseProgram:
     transcription: Collocation
     nlp: StructuredNlp
     tie: Smoothness | None
-    in_modes: tuple[InMode, ...]
+    contacts: tuple[ContactInMode, ...]
     strikes: tuple[Strike, ...]
-    impact: bool
+    has_impact: bool
 
     @classmethod
     def of(
@@ -137,11 +140,9 @@ class PhaseProgram:
     def _of(
         cls, phase: MotionPhase, label: str, before: PhaseProgram | None, solver: Solver
     ) -> PhaseProgram:
-        d, horizon, inputs, parameters = (
-            getattr(phase, x) for x in ("dynamics", "horizon", "inputs", "parameters")
-        )
-        stated, (d, forces) = d, with_modes(d, phase.modes, inputs)
-        inputs = (*inputs, *(name for x in forces for name in x.inputs))
+        horizon, parameters = phase.horizon, phase.parameters
+        d, forces = with_modes(phase.dynamics, phase.modes, phase.inputs)
+        inputs = (*phase.inputs, *(name for x in forces for name in x.inputs))
         conditions, guess = tuple(phase.conditions), phase.guess
         if before is not None and isinstance(guess, Guess):
             guess = guess.placed(d, [*conditions, StartAt(before.last_posture)], parameters)
@@ -149,90 +150,92 @@ class PhaseProgram:
         guess = check_arguments(task)
         if fault := why_no_accelerations(d):
             raise ValueError(f"{fault}: phases are of motions by polynomials{_remedy(d)}")
-        p, earlier = d.values(parameters), () if before is None else before.in_modes
-        strikes = find_strikes(stated, d, phase.strikes, horizon.steps)
+        p, contacts_before = d.values(parameters), () if before is None else before.contacts
+        strikes = find_strikes(phase.dynamics, d, phase.strikes, horizon.steps)
         if strikes and before is None:
             raise ValueError("no contact strikes where the first phase begins: state it at rest")
-        closing = find_closing(earlier, forces) if before is not None else []
-        impact = bool(closing or strikes)
-        known = _find_end_states(d, phase, before, impact)
-        in_modes = contacts_in_modes(d, forces, horizon.steps, known, earlier, p, impact)
-        check_rebounds([x for x in in_modes if x.forces.name in closing], p)
-        unit = () if before is not None else UnitAtStart.of_free(d, known[0])
-        conditions = (*conditions, *unit, *in_modes)
+        closing = [] if before is None else find_closing(contacts_before, forces)
+        has_impact = bool(closing or strikes)
+        given = _find_given_states(d, phase, before, has_impact)
+        contacts = state_contacts(d, forces, horizon.steps, given, contacts_before, p, has_impact)
+        check_rebounds([x for x in contacts if x.name in closing], p)
+        unit = UnitAtStart.of_free(d, given[0]) if before is None else ()
+        conditions = (*conditions, *unit, *contacts)
         costs = tuple(flattened(phase.costs))
-        transcription = Collocation(d, horizon, costs, conditions, tuple(inputs))
+        transcription = Collocation(d, horizon, costs, conditions, inputs)
         transcription = transcription.with_creep(grid_creep(d, horizon, guess, inputs))
         statement = Statement(d, conditions, inputs, p)
         check_feasible(statement, horizon)
         transcription, nlp, tie = add_small_costs(
-            transcription, guess, p, lambda x: _program(x, in_modes)
+            transcription, guess, p, lambda x: _state_program(x, contacts)
         )
-        made = phase, label, p, guess, statement, transcription, nlp, tie, in_modes
-        return cls(*made, strikes, impact)
+        program = statement, transcription, nlp, tie
+        return cls(phase, label, p, guess, *program, contacts, strikes, has_impact)
 
     @property
-    def closed(self) -> dict[str, InMode]:
+    def closed_contacts(self) -> dict[str, ContactInMode]:
         """The contacts that are closed, by name."""
-        return {x.forces.name: x for x in self.in_modes if x.forces.mode.closed}
+        return {x.name: x for x in self.contacts if x.mode.closed}
 
     @property
-    def striking(self) -> dict[str, InMode]:
+    def contacts_with_impulse(self) -> dict[str, ContactInMode]:
         """The contacts with an impulse where it begins, by name."""
-        struck = {x.contact.forces.name: x.contact for x in self.strikes}
-        return {**self.closed, **struck} if self.impact else {}
+        strike = {x.contact.name: x.contact for x in self.strikes}
+        return {**self.closed_contacts, **strike} if self.has_impact else {}
 
     def with_less_tie(self, terms: Array) -> PhaseProgram:
-        """Return the phase with a tie-breaker that decides between equals alone.
+        """Return the phase with a tie-breaker that is small beside the costs of an optimum.
 
         Parameters
         ----------
         terms : (k,)
-            Its costs at an optimum, that of the tie-breaker last.
+            Its costs at the optimum, that of the tie-breaker last.
         """
         found = with_less_tie(self.transcription, self.tie, terms)
-        return self if found is None else self._with_motion(*found)
+        return self if found is None else self._with_transcription(*found)
 
     def with_bend(self) -> PhaseProgram:
-        """Return the phase with a little cost of what accelerations do within steps."""
+        """Return the phase with a small cost of how accelerations bend within steps."""
         x = with_bend(self.transcription, self.nlp, self.guess, self.p, self.tie)
-        return self if x is None else self._with_motion(x, self.tie)
+        return self if x is None else self._with_transcription(x, self.tie)
 
-    def _with_motion(self, x: Collocation, tie: Smoothness | None) -> PhaseProgram:
-        return replace(self, transcription=x, nlp=_program(x, self.in_modes), tie=tie)
+    def _with_transcription(self, x: Collocation, tie: Smoothness | None) -> PhaseProgram:
+        return replace(self, transcription=x, nlp=_state_program(x, self.contacts), tie=tie)
 
     @property
-    def numbers(self) -> Array:
+    def program_parameters(self) -> Array:
         """Parameters of the program: of the mechanism, then of the friction that is smoothed."""
         return self.transcription.parameters(self.p)
 
     @property
     def costs(self) -> Sequence[Cost]:
-        """The costs that are stated."""
+        """The costs that the user stated."""
         return flattened(self.phase.costs)
 
     @property
     def last_posture(self) -> Array:
         """Where the guess ends, (nq,)."""
-        phase = self.phase
-        known = (np.array([0.0, 1.0]), phase.horizon.bounds, self.transcription.inputs)
-        posture: Array = self.guess.trajectory(*known).q[-1]
+        start_and_end = np.array([0.0, 1.0])
+        inputs, bounds = self.transcription.inputs, self.phase.horizon.bounds
+        posture: Array = self.guess.trajectory(start_and_end, bounds, inputs).q[-1]
         return posture
 
-    def part(self, solution: Solution, unknowns: slice, rows: slice) -> Solution:
-        """Return what a solution of all phases is of this one."""
+    def extract_part(self, solution: Solution, unknowns: slice, rows: slice) -> Solution:
+        """Return the part of this phase in a solution of all phases."""
         point, residuals = solution.point, solution.residuals
         own = Point(point.x[unknowns], point.lam_x[unknowns], point.lam_g[rows])
         return replace(solution, point=own, residuals=replace(residuals, rows=residuals.rows[rows]))
 
 
-def _program(x: Collocation, in_modes: Sequence[InMode]) -> StructuredNlp:
-    """Return the program of a phase, its contacts included."""
-    nlp, last = x.nlp(), 2 * x.horizon.steps - 1
-    if not any(y.forces.mode.sticks for y in in_modes):
+def _state_program(x: Collocation, contacts: Sequence[ContactInMode]) -> StructuredNlp:
+    """Return the program of a phase, with the rows of contacts in the middle of the last step."""
+    nlp, last_middle = x.nlp(), 2 * x.horizon.steps - 1
+    if not any(y.mode.sticks for y in contacts):
         return nlp
-    held = x.at_point("held", last, lambda m: [b for y in in_modes for b in y.last_middle(m)])
-    return StructuredNlp([*nlp.blocks, held], x.size, len(x.dynamics.parameters) + len(x.creep))
+    rest = x.at_point(
+        "held", last_middle, lambda m: [b for y in contacts for b in y.last_middle(m)]
+    )
+    return StructuredNlp([*nlp.blocks, rest], x.size, len(x.dynamics.parameters) + len(x.creep))
 
 
 def _remedy(d: Dynamics) -> str:
@@ -240,14 +243,15 @@ def _remedy(d: Dynamics) -> str:
     return f"; give it a mode, modes={{{names}}}" if names else ""
 
 
-def _find_end_states(
-    d: Dynamics, phase: MotionPhase, before: PhaseProgram | None, impact: bool
+def _find_given_states(
+    d: Dynamics, phase: MotionPhase, before: PhaseProgram | None, has_impact: bool
 ) -> tuple[GivenState, GivenState]:
     """Return what is given at the start and at the end, also by the end of the phase before."""
     start = GivenState.of(d, [x for x in phase.conditions if isinstance(x, StartAt)])
     if before is not None:
-        ended = GivenState.of(d, [x for x in before.phase.conditions if isinstance(x, EndAt)])
-        q = np.where(np.isnan(start.q), ended.q, start.q)
-        v = np.where(np.isnan(start.v) & (not impact), ended.v, start.v)
+        end_before = GivenState.of(d, [x for x in before.phase.conditions if isinstance(x, EndAt)])
+        q = np.where(np.isnan(start.q), end_before.q, start.q)
+        # In an impact velocities jump.
+        v = np.where(np.isnan(start.v) & (not has_impact), end_before.v, start.v)
         start = GivenState(q, v)
     return start, GivenState.of(d, [x for x in phase.conditions if isinstance(x, EndAt)])

@@ -12,6 +12,7 @@ import numpy as np
 
 from nsopt.mpcc import Bound, ConstraintBlock, StructuredNlp, constraint_block
 from nsopt.trajectory.diagnosis import LeastViolation, least_violation
+from nsopt.trajectory.phases.mode_conditions import not_negative, zero
 from nsopt.trajectory.phases.phase import PhaseProgram
 from nsopt.trajectory.transcription.base import Array
 
@@ -24,10 +25,10 @@ class LinkedPhases:
     ----------
     phases : sequence of PhaseProgram
     duration : (float, float) [s]
-        Least and greatest duration of all together.
+        Least and greatest duration of all together, -inf and inf where phases bound it already.
     borders : sequence of float or None
-        Shares of that duration at which phases end, None where that is free; of none that follows
-        those given.
+        Share of that duration at which each phase ends, from the first on; None where it is free.
+        Those left out are free.
     """
 
     phases: Sequence[PhaseProgram]
@@ -51,27 +52,29 @@ class LinkedPhases:
 
     @cached_property
     def impulses(self) -> list[slice]:
-        """The unknown impulses at the start of each phase, after the unknowns of all phases."""
-        counts = [sum(len(y.forces.inputs) for y in x.striking.values()) for x in self.phases]
+        """The impulses at the start of each phase; these unknowns follow those of all phases."""
+        counts = [
+            sum(len(y.forces.inputs) for y in x.contacts_with_impulse.values()) for x in self.phases
+        ]
         end = self.unknowns[-1].stop
         return [slice(end + x.start, end + x.stop) for x in _slices(counts)]
 
     def with_less_tie(self, terms: Array) -> LinkedPhases:
         """Return the phases with tie-breakers small beside the costs (k,) of an optimum."""
-        pairs = zip(self.phases, self._counts, strict=True)
+        pairs = zip(self.phases, self._cost_terms, strict=True)
         return self._with([phase.with_less_tie(terms[own]) for phase, own in pairs])
 
     def are_resolved(self, x: Array, part: float) -> list[bool]:
-        """Return of each phase what `Transcription.is_resolved` does."""
+        """Return `Transcription.is_resolved` of each phase; x are all unknowns."""
         return [
             phase.transcription.is_resolved(x[own], phase.p, part)
             for phase, own in zip(self.phases, self.unknowns, strict=True)
         ]
 
     def with_bend(self, resolved: Sequence[bool]) -> LinkedPhases:
-        """Return the phases, with a cost of bends those whose steps are not resolved."""
+        """Return the phases, those whose steps are not resolved with a cost of bends."""
         pairs = zip(self.phases, resolved, strict=True)
-        return self._with([phase if done else phase.with_bend() for phase, done in pairs])
+        return self._with([phase if fine else phase.with_bend() for phase, fine in pairs])
 
     def _with(self, phases: Sequence[PhaseProgram]) -> LinkedPhases:
         alike = all(x is y for x, y in zip(phases, self.phases, strict=True))
@@ -79,135 +82,144 @@ class LinkedPhases:
 
     @property
     def parameters(self) -> Array:
-        """The parameters of all phases."""
-        return np.concatenate([x.numbers for x in self.phases])
+        """The parameters of the programs of all phases."""
+        return np.concatenate([x.program_parameters for x in self.phases])
 
     def limits(self) -> tuple[Array, Array]:
         """Return bounds of the unknowns, (n,) each."""
         low, high = zip(*(x.transcription.limits() for x in self.phases), strict=True)
-        free = np.full(self.impulses[-1].stop - self.unknowns[-1].stop, np.inf)
-        return np.concatenate([*low, -free]), np.concatenate([*high, free])
+        inf = np.full(self.impulses[-1].stop - self.unknowns[-1].stop, np.inf)  # of impulses
+        return np.concatenate([*low, -inf]), np.concatenate([*high, inf])
 
     def start(self) -> Array:
         """Return the unknowns (n,) of the guesses."""
-        none = np.zeros(self.impulses[-1].stop - self.unknowns[-1].stop)
-        return np.concatenate([*(x.transcription.start_from(x.guess) for x in self.phases), none])
+        zeros = np.zeros(self.impulses[-1].stop - self.unknowns[-1].stop)  # of impulses
+        return np.concatenate([*(x.transcription.start_from(x.guess) for x in self.phases), zeros])
 
     @cached_property
     def nlp(self) -> StructuredNlp:
-        """The program; the rows that link phases come last."""
-        blocks = [block for k in range(len(self.phases)) for block in self._blocks_of(k)]
+        """The program; rows between phases come last, and after all that of the whole duration."""
+        blocks = [block for k in range(len(self.phases)) for block in self._embed_blocks(k)]
         blocks += [self._link(k) for k in range(1, len(self.phases))]
         given = [(k, share) for k, share in enumerate(self.borders) if share is not None]
         blocks += [self._place_border(k, share) for k, share in given]
         if np.isfinite(self.duration).any():
-            blocks.append(self._total())
+            blocks.append(self._bound_duration())
         return StructuredNlp(blocks, self.impulses[-1].stop, len(self.parameters))
 
     def least_violation(self, x: Array) -> LeastViolation | None:
-        """Return what the rows could come to near a point; durations count by phase."""
-        free = {k: own.stop - 1 for k, own in enumerate(self.unknowns) if self._free(k)}
+        """Return how little rows can be violated near x, and in which phases it takes longer."""
+        durations = [self._duration_columns[k] for k in self._free_durations]
         total = len(self.nlp.lower) - 1 if np.isfinite(self.duration).any() else None
-        found = least_violation(
-            self.nlp, x, self.parameters, self.limits(), list(free.values()), total
-        )
+        found = least_violation(self.nlp, x, self.parameters, self.limits(), durations, total)
         if found is None:
             return None
-        return replace(found, longer=[list(free)[i] for i in found.longer])
+        return replace(found, longer=[self._free_durations[i] for i in found.longer])
 
-    def _free(self, k: int) -> bool:
-        low, high = self.phases[k].phase.horizon.bounds
-        return low < high
+    @property
+    def _free_durations(self) -> list[int]:
+        """Numbers of the phases whose durations are free."""
+        bounds = [x.phase.horizon.bounds for x in self.phases]
+        return [k for k, (low, high) in enumerate(bounds) if low < high]
+
+    @property
+    def _duration_columns(self) -> list[int]:
+        """Where the duration of each phase is among all unknowns: last of its own."""
+        return [own.stop - 1 for own in self.unknowns]
 
     @cached_property
-    def _counts(self) -> list[slice]:
+    def _cost_terms(self) -> list[slice]:
         """The costs of each phase."""
         return _slices([len(x.transcription.costs) for x in self.phases])
 
-    def _blocks_of(self, k: int) -> list[ConstraintBlock]:
-        """Return the blocks of a phase among all unknowns, parameters and costs."""
-        own, costs = self.phases[k], self._counts[k]
+    @cached_property
+    def _parameter_slices(self) -> list[slice]:
+        """The parameters of each phase; those of its mechanism come first."""
+        return _slices([len(x.program_parameters) for x in self.phases])
+
+    def _embed_blocks(self, k: int) -> list[ConstraintBlock]:
+        """Return the blocks of phase k as functions of all unknowns, parameters and costs."""
+        own, costs = self.phases[k], self._cost_terms[k]
         p = ca.SX.sym("p", len(self.parameters))
-        numbers = _slices([len(x.numbers) for x in self.phases])
         made: dict[int, ca.Function] = {}
         blocks = []
         for block in own.nlp.blocks:
             f, key = block.function, block.function.__hash__()
             if key not in made:  # blocks that share a function go on sharing it
                 w, data = (ca.SX.sym(name, f.numel_in(i)) for i, name in enumerate(("w", "data")))
-                rows, terms = f(w, data, p[numbers[k]])
-                others = [ca.SX.zeros(n) for n in (costs.start, self._counts[-1].stop - costs.stop)]
-                outputs = [rows, ca.densify(ca.vertcat(others[0], terms, others[1]))]
+                rows, terms = f(w, data, p[self._parameter_slices[k]])
+                before = ca.SX.zeros(costs.start)
+                after = ca.SX.zeros(self._cost_terms[-1].stop - costs.stop)
+                outputs = [rows, ca.densify(ca.vertcat(before, terms, after))]
                 made[key] = ca.Function(block.name, [w, data, p], outputs, {"cse": True})
             columns = block.columns + self.unknowns[k].start
             blocks.append(replace(block, function=made[key], columns=columns))
         return blocks
 
     def _link(self, k: int) -> ConstraintBlock:
-        """Return the equations that a phase starts where the one before ends.
+        """Return the equations that phase k starts in the state in which the one before ends.
 
-        As fast, or after an impact: momentum changes by its impulses.
+        In an impact the momentum changes by its impulses.
         """
         before, after = self.phases[k - 1].transcription, self.phases[k].transcription
         d, n = before.dynamics, before.dynamics.nq + before.dynamics.nv
-        state, still = np.arange(n), np.zeros(n)
-        ends = self.unknowns[k - 1].stop - 1 - before.node, self.unknowns[k].start
         assert (after.dynamics.nq, after.dynamics.nv) == (d.nq, d.nv)
-        struck = np.arange(self.impulses[k].start, self.impulses[k].stop)
-        w, p = ca.SX.sym("w", 2 * n + len(struck)), ca.SX.sym("p", len(self.parameters))
-        first, off = w[n : n + d.nq], w[n : 2 * n] - w[:n]
-        bounds = [Bound("link of phases", off, still, still)]
-        if len(struck):
-            impulse = self._impact(k, first, w[2 * n :], p)
-            own = p[_slices([len(x.numbers) for x in self.phases])[k]]
-            M = after.dynamics.mass(first, own[: len(after.dynamics.parameters)])
-            balance = M @ off[d.nq :] - impulse[0]
-            bounds = [Bound("link of phases", ca.vertcat(off[: d.nq], balance), still, still)]
-            m = impulse[1].numel()
-            bounds += [Bound("impulse in its cone", impulse[1], np.zeros(m), np.full(m, np.inf))]
-            came, left = w[d.nq : n], w[n + d.nq : 2 * n]
-            given = own[: len(after.dynamics.parameters)]
+        # A phase begins with its first node; its last one comes before its duration.
+        last_node, first_node = self.unknowns[k - 1].stop - 1 - before.node, self.unknowns[k].start
+        impulses = np.arange(self.impulses[k].start, self.impulses[k].stop)
+        columns = [last_node + np.arange(n), first_node + np.arange(n), impulses]
+        w, p = ca.SX.sym("w", 2 * n + len(impulses)), ca.SX.sym("p", len(self.parameters))
+        q, jump, zeros = w[n : n + d.nq], w[n : 2 * n] - w[:n], np.zeros(n)
+        bounds = [Bound("link of phases", jump, zeros, zeros)]
+        if len(impulses):
+            of_mechanism = p[self._parameter_slices[k]][: len(after.dynamics.parameters)]
+            impulse, margins = self._add_impulses(k, q, w[2 * n :], of_mechanism)
+            balance = after.dynamics.mass(q, of_mechanism) @ jump[d.nq :] - impulse
+            bounds = [
+                Bound("link of phases", ca.vertcat(jump[: d.nq], balance), zeros, zeros),
+                not_negative("impulse in its cone", margins),
+            ]
+            v_before, v_after = w[d.nq : n], w[n + d.nq : 2 * n]
             for strike in self.phases[k].strikes:
-                bounds += strike.bounds(first, came, left, given)
-        columns = np.concatenate([*(state + end for end in ends), struck])[None]
-        return self._coupling("linked", w, bounds, columns, p)
+                bounds += strike.bounds(q, v_before, v_after, of_mechanism)
+        return self._state_rows("linked", w, bounds, np.concatenate(columns), p)
 
-    def _impact(self, k: int, q: ca.SX, impulses: ca.SX, p: ca.SX) -> tuple[ca.SX, ca.SX]:
-        """Return the generalized impulse (nv,) at the start of a phase, and rows not negative."""
+    def _add_impulses(self, k: int, q: ca.SX, impulses: ca.SX, p: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return the generalized impulse (nv,) at the start of phase k, and margins (m,)."""
         own = self.phases[k]
-        numbers = p[_slices([len(x.numbers) for x in self.phases])[k]][: len(own.p)]
-        total, rows, at = ca.SX.zeros(own.transcription.dynamics.nv), [ca.SX(0, 1)], 0
-        for x in own.striking.values():
+        total, margins, at = ca.SX.zeros(own.transcription.dynamics.nv), [ca.SX(0, 1)], 0
+        for x in own.contacts_with_impulse.values():
             n = len(x.forces.inputs)
-            part, within = x.impulse(q, numbers, impulses[at : at + n])
-            total, rows, at = total + part, [*rows, within], at + n
-        return total, ca.vertcat(*rows)
+            part, of_contact = x.impulse_and_margins(q, p, impulses[at : at + n])
+            total, margins, at = total + part, [*margins, of_contact], at + n
+        return total, ca.vertcat(*margins)
 
-    def _total(self) -> ConstraintBlock:
+    def _bound_duration(self) -> ConstraintBlock:
         """Return the bounds of the duration of all phases together."""
-        columns = np.array([[own.stop - 1 for own in self.unknowns]])
-        w, (low, high) = ca.SX.sym("w", len(self.phases)), self.duration
-        total = Bound("duration of all phases", ca.sum1(w), np.array([low]), np.array([high]))
+        durations, (low, high) = ca.SX.sym("w", len(self.phases)), self.duration
+        total = ca.sum1(durations)
+        bounds = [Bound("duration of all phases", total, np.array([low]), np.array([high]))]
         p = ca.SX.sym("p", len(self.parameters))
-        return self._coupling("total", w, [total], columns, p)
+        return self._state_rows("total", durations, bounds, np.array(self._duration_columns), p)
 
     def _place_border(self, k: int, share: float) -> ConstraintBlock:
         """Return the equation that phase k ends at a share of the duration of all."""
-        columns = np.array([[own.stop - 1 for own in self.unknowns]])
-        w, zero = ca.SX.sym("w", len(self.phases)), np.zeros(1)
-        off = ca.sum1(w[: k + 1]) - share * ca.sum1(w)
-        bounds = [Bound(f"end of {self.phases[k].label}", off, zero, zero)]
+        durations = ca.SX.sym("w", len(self.phases))
+        off = ca.sum1(durations[: k + 1]) - share * ca.sum1(durations)
+        bounds = [zero(f"end of {self.phases[k].label}", off)]
         p = ca.SX.sym("p", len(self.parameters))
-        return self._coupling("border", w, bounds, columns, p)
+        return self._state_rows("border", durations, bounds, np.array(self._duration_columns), p)
 
-    def _coupling(
+    def _state_rows(
         self, name: str, w: ca.SX, bounds: Sequence[Bound], columns: Array, p: ca.SX
     ) -> ConstraintBlock:
-        nothing = ca.SX.zeros(self._counts[-1].stop)
+        """Return rows without costs on the unknowns w, which are in ``columns`` of all."""
+        no_costs = ca.SX.zeros(self._cost_terms[-1].stop)
         symbols = (w, ca.SX.sym("k"), p)
-        return constraint_block(name, symbols, bounds, nothing, columns.astype(np.intp))
+        return constraint_block(name, symbols, bounds, no_costs, columns[None].astype(np.intp))
 
 
 def _slices(sizes: Sequence[int]) -> list[slice]:
+    """Return consecutive slices of given sizes."""
     ends = np.cumsum([0, *sizes]).tolist()
     return [slice(a, b) for a, b in pairwise(ends)]

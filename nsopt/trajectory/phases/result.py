@@ -25,7 +25,7 @@ class PhasedResult:
     Attributes
     ----------
     phases : sequence of Result
-        One for each phase, its time from zero; figures of the solver are those of all together.
+        One for each phase, its time from zero; iterations and times are those of all phases.
     names : sequence of str
     stop_reason : str
         Why it is no solution, the phases at fault named; empty if it is one.
@@ -73,7 +73,7 @@ class PhasedResult:
         k = np.clip(np.searchsorted(borders, t, side="right") - 1, 0, len(self.phases) - 1)
         parts = []
         for i, result in enumerate(self.phases):
-            # Differences of sums of durations are these but for round-off.
+            # By round-off, differences may be beyond the duration.
             own = np.clip(t[k == i] - borders[i], 0, float(result["time"].values[-1]))
             part = result.sample(times=own).drop_vars(["input", "input_name"])
             number = ("time", np.full(len(own), i))

@@ -22,8 +22,8 @@ class PhasesProgram(SearchedProgram):
     @classmethod
     def of(cls, linked: LinkedPhases, solver: Solver, settings: Settings) -> PhasesProgram:
         """Return the program of linked phases."""
-        nlp, typical = linked.nlp, (linked.parameters, linked.start())
-        program = StructuredProgram(nlp, solver.backend, settings, *typical)
+        nlp, start = linked.nlp, linked.start()
+        program = StructuredProgram(nlp, solver.backend, settings, linked.parameters, start)
         return cls(solver, nlp, settings, program, linked)
 
     @property
@@ -44,7 +44,7 @@ class PhasesProgram(SearchedProgram):
     def list_limited_parts(self) -> list[LimitedPart]:
         linked, phases = self.linked, self.linked.phases
         stated = [None, *(x.statement for x in phases), None]
-        limits = [
+        limits = [  # of each phase, and of what the phases before and after it state at borders
             LimitsBetweenNodes(x.transcription, x.statement, stated[k], stated[k + 2])
             for k, x in enumerate(phases)
         ]

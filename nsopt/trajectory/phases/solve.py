@@ -1,4 +1,4 @@
-"""The program of phases stated and solved."""
+"""The steps from stated phases to a solution: checks, the linked program, its search."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from nsopt.trajectory.programs import program_settings, suit_solver
 from nsopt.trajectory.search import PLAN_OF_PHASES, KeptMotion, MotionSearch, Plan
 from nsopt.trajectory.transcription.base import Array
 
-SAME = 1e-9
-"""Difference of coordinates of one posture [rad, m]."""
+SAME_POSTURE = 1e-9
+"""Difference of coordinates up to which two postures are one [rad, m]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +39,8 @@ class SolvedPhases:
         The unknowns of the guesses.
     settings : Settings
     solver : Solver
-    seconds : float
-        In which the program was stated.
+    seconds : float [s]
+        Time that it took to state the program.
     """
 
     linked: LinkedPhases
@@ -69,27 +69,27 @@ def solve_phases(
     """Return what the plan comes to; arguments and errors as of `optimize_phases`."""
     begin = perf_counter()
     with interruptible():
-        programs = _programs(phases, solver)
-        given = _bounds(phases, duration), _check_borders(phases, borders)
-        linked = LinkedPhases(programs, *given)
-        # Without a homotopy: phases have the speeds up to which friction is smoothed of their own.
+        programs = _state_programs(phases, solver)
+        total = _bound_duration(phases, duration)
+        linked = LinkedPhases(programs, total, _check_borders(phases, borders))
         settings = program_settings(linked.phases[0].transcription, solver)
+        # One stage without parameters: each phase has smoothed speeds of friction of its own.
         settings = replace(settings, schedules=(((),),))
         steps = sum(x.phase.horizon.steps for x in linked.phases)
         suited, start = suit_solver(solver, steps, often=False), linked.start()
-        now = PhasesProgram.of(linked, suited, settings)
-        begun = Point.cold(start, len(now.nlp.lower))
-        search = MotionSearch[PhasesProgram](plan, begun, settings.schedules)
+        program = PhasesProgram.of(linked, suited, settings)
+        guess = Point.cold(start, len(program.nlp.lower))
+        search = MotionSearch[PhasesProgram](plan, guess, settings.schedules)
         load_xarray()
     with suspend_interrupts("stopping after this iteration; the best motion so far is kept"):
         seconds = perf_counter() - begin
-        found, _ = search.run(now)
+        found, _ = search.run(program)
         solution, linked = search.complete(found.end), found.program.linked
         return SolvedPhases(linked, solution, found.kept, start, settings, solver, seconds)
 
 
-def _programs(phases: Sequence[MotionPhase], solver: Solver) -> list[PhaseProgram]:
-    """Return the programs of the phases, which fit each other."""
+def _state_programs(phases: Sequence[MotionPhase], solver: Solver) -> list[PhaseProgram]:
+    """Return the programs of the phases; refuse those that do not fit each other."""
     for phase in phases:
         if not isinstance(phase, MotionPhase):
             raise TypeError(f"phases of optimize_phases must be MotionPhase, got {phase!r}")
@@ -103,7 +103,7 @@ def _programs(phases: Sequence[MotionPhase], solver: Solver) -> list[PhaseProgra
             _check_coordinates(before, phase, label)
         programs.append(PhaseProgram.of(phase, label, before, solver))
     for before, after in pairwise(programs):
-        _check_border(before, after)
+        _check_postures(before, after)
     return programs
 
 
@@ -117,7 +117,7 @@ def _check_coordinates(before: PhaseProgram, phase: MotionPhase, label: str) -> 
         )
 
 
-def _check_border(before: PhaseProgram, after: PhaseProgram) -> None:
+def _check_postures(before: PhaseProgram, after: PhaseProgram) -> None:
     """Refuse a phase that is to begin elsewhere than the one before ends."""
     ends = [x for x in before.phase.conditions if isinstance(x, EndAt)]
     starts = [x for x in after.phase.conditions if isinstance(x, StartAt)]
@@ -125,7 +125,7 @@ def _check_border(before: PhaseProgram, after: PhaseProgram) -> None:
         for start in starts:
             a, b = end.coordinates(before.phase.dynamics), start.coordinates(after.phase.dynamics)
             off = np.abs(a - b)
-            if np.nanmax(off, initial=0.0) > SAME:
+            if np.nanmax(off, initial=0.0) > SAME_POSTURE:
                 k = int(np.nanargmax(off))
                 raise ValueError(
                     f"{before.label} ends with {before.phase.dynamics.q_names[k]} at {a[k]:.6g}, "
@@ -133,10 +133,13 @@ def _check_border(before: PhaseProgram, after: PhaseProgram) -> None:
                 )
 
 
-def _bounds(
+def _bound_duration(
     phases: Sequence[MotionPhase], duration: float | tuple[float, float]
 ) -> tuple[float, float]:
-    """Return least and greatest duration of all phases, which those of each can add up to."""
+    """Return least and greatest duration of all phases, infinite where those of each suffice.
+
+    Refuses what they cannot add up to.
+    """
     low, high = duration if isinstance(duration, tuple) else (duration, duration)
     least, most = (sum(x.horizon.bounds[k] for x in phases) for k in (0, 1))
     if not low <= high or low > most or high < least:
@@ -150,7 +153,7 @@ def _bounds(
 def _check_borders(
     phases: Sequence[MotionPhase], borders: Sequence[float | None]
 ) -> Sequence[float | None]:
-    """Return shares of the duration at which phases end, which rise from zero to one."""
+    """Return the shares at which phases end; refuse those that do not rise from zero to one."""
     if not isinstance(borders, Sequence) or not all(
         x is None or isinstance(x, Real) for x in borders
     ):
