@@ -19,7 +19,7 @@ def what_it_is(transcription: Transcription, settings: Settings, solution: Solut
         return ""
     if transcription.friction_modes is not None:
         return "stationary while joints rest and slide when they do (friction_modes)"
-    if not transcription.unilateral:
+    if not transcription.is_complementary:
         return "stationary: no direction lowers the cost to first order"
     if is_relaxed_in_space(transcription):
         return "not found out: friction in space is relaxed"

@@ -153,7 +153,7 @@ class Optimization:
 
         program, nlp, p = self._program(result)
         constants = self._constants()
-        if program.unilateral:
+        if program.is_complementary:
             raise ValueError(
                 "the optimal motion of a mechanism with contacts has no derivatives here, because "
                 "its contact modes may change: cost_gradient(result) gives those of its cost"

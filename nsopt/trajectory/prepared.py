@@ -218,7 +218,7 @@ class PreparedOptimization:
         if now.tie is not None and not (same and not moved and guess is now.guess):
             return self._build(task, guess)  # the weight of the tie-breaker depends on all
         if moved:
-            if not now.transcription.any_parameters:
+            if not now.transcription.fits_any_parameters:
                 return self._build(task, guess)
             now = replace(now, statement=replace(now.statement, p=p))
             if same:
@@ -237,5 +237,5 @@ class PreparedOptimization:
             statement=statement,
             transcription=now.transcription.with_conditions(conditions),
             nlp=nlp,
-            program=now.program.restate(nlp),
+            structured=now.structured.restate(nlp),
         )

@@ -129,7 +129,7 @@ def program_settings(transcription: Transcription, solver: Solver) -> Settings:
     """Return the settings of a solve, with the schedules that suit the motion."""
     settings = horizon_settings(solver)
     last = transcription.last_stage
-    if not transcription.unilateral:
+    if not transcription.is_complementary:
         return replace(settings, schedules=((last,),), active_set=None)
     if is_relaxed_in_space(transcription) or not settings.relaxation.states_halves:
         settings = replace(settings, active_set=None)
@@ -158,7 +158,7 @@ def schedules_from(
     """Return the schedules of a solve from a guess."""
     if not (isinstance(guess, Earlier) and guess.result.completed and not start.warm):
         return settings.schedules
-    if not transcription.unilateral:
+    if not transcription.is_complementary:
         return settings.schedules
     other_grid = guess.result.data.sizes["unknown_index"] != transcription.size
     known = WARM_START

@@ -57,7 +57,7 @@ def grids(horizon, solver=None, guess=None, c=1e-3):
     guess = guess or chains.Hanging(chain, start, end)
     stated = chain.dynamics, horizon, chain.effort(), ends, guess, chain.inputs
     motion = transcribe(Task(*stated, scheme=Variational()), p)
-    return [x.steps for x in CoarserGrids().grids(motion, solver or Solver(), guess)]
+    return [x.steps for x in CoarserGrids().list_grids(motion, solver or Solver(), guess)]
 
 
 def test_grids_are_halved_down_to_at_least_50_steps():

@@ -168,7 +168,7 @@ class ExactContacts(Strategy[StatedProgram]):
 
     def applies(self, search: Search, found: Motion) -> bool:
         del search
-        return found.is_solved and found.program.transcription.unilateral
+        return found.is_solved and found.program.transcription.is_complementary
 
     def solve(self, search: Search, found: Motion) -> Motion:
         x, solution, p = found.program.transcription, found.end, found.program.p

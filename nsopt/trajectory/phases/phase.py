@@ -232,7 +232,7 @@ def _state_program(x: Collocation, contacts: Sequence[ContactInMode]) -> Structu
     nlp, last_middle = x.nlp(), 2 * x.horizon.steps - 1
     if not any(y.mode.sticks for y in contacts):
         return nlp
-    rest = x.at_point(
+    rest = x.constrain_point(
         "held", last_middle, lambda m: [b for y in contacts for b in y.last_middle(m)]
     )
     return StructuredNlp([*nlp.blocks, rest], x.size, len(x.dynamics.parameters) + len(x.creep))

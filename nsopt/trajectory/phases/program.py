@@ -165,7 +165,10 @@ class LinkedPhases:
         d, n = before.dynamics, before.dynamics.nq + before.dynamics.nv
         assert (after.dynamics.nq, after.dynamics.nv) == (d.nq, d.nv)
         # A phase begins with its first node; its last one comes before its duration.
-        last_node, first_node = self.unknowns[k - 1].stop - 1 - before.node, self.unknowns[k].start
+        last_node, first_node = (
+            self.unknowns[k - 1].stop - 1 - before.node_size,
+            self.unknowns[k].start,
+        )
         impulses = np.arange(self.impulses[k].start, self.impulses[k].stop)
         columns = [last_node + np.arange(n), first_node + np.arange(n), impulses]
         w, p = ca.SX.sym("w", 2 * n + len(impulses)), ca.SX.sym("p", len(self.parameters))

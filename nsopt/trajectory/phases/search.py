@@ -23,8 +23,8 @@ class PhasesProgram(SearchedProgram):
     def of(cls, linked: LinkedPhases, solver: Solver, settings: Settings) -> PhasesProgram:
         """Return the program of linked phases."""
         nlp, start = linked.nlp, linked.start()
-        program = StructuredProgram(nlp, solver.backend, settings, linked.parameters, start)
-        return cls(solver, nlp, settings, program, linked)
+        structured = StructuredProgram(nlp, solver.backend, settings, linked.parameters, start)
+        return cls(solver, nlp, settings, structured, linked)
 
     @property
     def p(self) -> Array:

@@ -22,15 +22,15 @@ from nsopt.trajectory.transcription.base import Transcription
 class CoarserGrids(Strategy[StatedProgram]):
     """Solves on grids of half as many steps each first, the coarsest first.
 
-    There are some for contacts in bores, of even steps, along default schedules, from no earlier
+    For contacts in bores, on even steps, along default schedules, unless the guess is an earlier
     motion.
 
     Parameters
     ----------
     many : int
-        Even steps from which coarser grids are solved first.
+        Number of steps from which coarser grids are solved first.
     least : int
-        Steps of the coarsest grid, at least.
+        Least number of steps of the coarsest grid.
     """
 
     why = "on a coarse grid it is cheap to find which walls are touched when"
@@ -39,44 +39,45 @@ class CoarserGrids(Strategy[StatedProgram]):
     least: int = 50
 
     def applies(self, search: Search, found: Motion) -> bool:
-        now = found.program
-        return found.is_new and bool(self.grids(now.transcription, now.solver, search.guess))
+        program = found.program
+        grids = self.list_grids(program.transcription, program.solver, search.guess)
+        return found.is_new and bool(grids)
 
-    def grids(self, x: Transcription, solver: Solver, guess: Guess | None) -> list[Horizon]:
-        """Return the coarser grids, the coarsest first; none where none is to be solved first."""
-        horizon, halves = x.horizon, list[Horizon]()
-        stated = solver.schedules is not None or solver.backend.prefers_equations
-        if not x.unilateral or stated or isinstance(guess, Earlier) or not x.dynamics.bores:
+    def list_grids(self, x: Transcription, solver: Solver, guess: Guess | None) -> list[Horizon]:
+        """Return the coarser grids, the coarsest first; none where the strategy does not apply."""
+        horizon, grids = x.horizon, list[Horizon]()
+        own_schedules = solver.schedules is not None or solver.backend.prefers_equations
+        if own_schedules or isinstance(guess, Earlier):
+            return []
+        if not x.is_complementary or not x.dynamics.bores:
             return []
         if horizon.h is not None or horizon.breaks or horizon.steps < self.many:
             return []
-        while (steps := horizon.steps // 2 ** (len(halves) + 1)) >= self.least:
-            halves.insert(0, replace(horizon, steps=steps))
-        return halves
+        while (steps := horizon.steps // 2 ** (len(grids) + 1)) >= self.least:
+            grids.insert(0, replace(horizon, steps=steps))
+        return grids
 
     def solve(self, search: Search, found: Motion) -> Motion:
         assert search.guess is not None
         assert search.solve_else is not None
-        now, coarse, known = found.program, list[Result](), search.guess
-        for horizon in self.grids(now.transcription, now.solver, known):
+        program, guess, last_ok = found.program, search.guess, False
+        for horizon in self.list_grids(program.transcription, program.solver, guess):
             if is_interrupted():
                 break
-            result = search.solve_else(horizon, known, without=(CoarserGrids,))
-            if result is None:  # such as nodes of two conditions that fall together there
+            result = search.solve_else(horizon, guess, without=(CoarserGrids,))
+            if result is None:  # refused, as where nodes of two conditions fall together
                 continue
-            coarse.append(result)
-            search.spent.add([_run(result)], float(np.nansum(result["solve_time"].values)))
-            known = Earlier(result) if result.completed else known
-        near = [x for x in coarse if x.completed]
-        if not near or not (near[-1] is coarse[-1] or is_interrupted()):
+            search.spent.add([_summarize(result)], float(np.nansum(result["solve_time"].values)))
+            last_ok = result.completed
+            guess = Earlier(result) if result.completed else guess
+        if not isinstance(guess, Earlier) or not (last_ok or is_interrupted()):
             return found
-        guess = Earlier(near[-1])
-        start = starting_point(now.transcription, now.nlp, guess)
-        along = schedules_from(guess, start, now.transcription, now.settings)
-        return replace(found, solution=search.solve(now, start, along))
+        start = starting_point(program.transcription, program.nlp, guess)
+        along = schedules_from(guess, start, program.transcription, program.settings)
+        return replace(found, solution=search.solve(program, start, along))
 
 
-def _run(result: Result) -> StageRun:
+def _summarize(result: Result) -> StageRun:
     """Return what a motion on a coarser grid took."""
     iterations, seconds = (np.nansum(result[x].values) for x in ("iterations", "solve_time"))
     status = str(result.data.attrs["status"])

@@ -29,20 +29,19 @@ from nsopt.trajectory.transcription.kinds import as_polynomials
 
 @dataclass(frozen=True)
 class ContactsFromAfar(Strategy[StatedProgram]):
-    """Lets compliant contacts reach farther at first, and by less and less.
+    """Lets compliant contacts act at a distance at first, their reach, and shortens that.
 
-    The best of several motions: from each share; and from the guess itself where that has contacts
-    which none of these motions has, or where none ends well. Not from a motion with multipliers,
-    where the solver has schedules of its own, and in steps of a scheme.
+    Takes the best of several motions: one from each share; and one from the guess itself if it has
+    contacts that none of these has, or if none of these is a solution. Not for a start with
+    multipliers, for a solver with schedules of its own, nor for steps of a scheme.
 
     Parameters
     ----------
     shares : tuple of float
-        Reach with which a search begins, over the largest opening of the contact in the guess.
-        Repulsion from farther away does without touching what contact would do, from nearer it is
-        not felt.
+        Reach at first, over the largest opening of the contact in the guess. With a longer one
+        bodies are repelled without touching, a shorter one is not felt.
     halves : int
-        How often the reach is halved before it is none.
+        Number of solves with half of the reach each time, before the one without.
     """
 
     why = "where surfaces do not touch no slope tells a solver that they could"
@@ -51,113 +50,115 @@ class ContactsFromAfar(Strategy[StatedProgram]):
     halves: int = 10
 
     def applies(self, search: Search, found: Motion) -> bool:
-        now = found.program
-        alone = search.start.warm or now.solver.schedules is not None
-        compliant = now.by_polynomials and bool(_compliant(now.transcription.dynamics))
-        return found.is_new and compliant and not alone
+        program = found.program
+        decided = search.start.warm or program.solver.schedules is not None
+        compliant = program.by_polynomials and bool(_list_compliant(program.transcription.dynamics))
+        return found.is_new and compliant and not decided
 
     def solve(self, search: Search, found: Motion) -> Motion:
-        now, start, given = found.program, search.start, search.schedules
-        x = as_polynomials(now.transcription)
+        program, start, schedules = found.program, search.start, search.schedules
+        x = as_polynomials(program.transcription)
         assert x is not None
-        distances, reaching = _distances(x, start, now.p), _Reaching.of(now, x, start)
+        distances, reaching = _measure(x, start, program.p), _ReachingProgram.of(program, x, start)
         ends: list[Solution] = []
         for share in self.shares:
             reach = share * np.abs(distances).max(axis=1)
             last = reaching.shorten(search, reach, start, self.halves)
             if last.ok:
-                last = _solve_in_stages(search, now, last.point, given)
+                last = _solve_in_stages(search, program, last.point, schedules)
             ends += [last] if last.ok else []
             if last.interrupted:
-                return replace(found, solution=_best(ends) if ends else last)
-        touched = np.any([_find_touched(_distances(x, y.point, now.p)) for y in ends], axis=0)
+                return replace(found, solution=_choose_best(ends) if ends else last)
+        touched = np.any([_find_touched(_measure(x, y.point, program.p)) for y in ends], axis=0)
         if np.any(_find_touched(distances) & ~touched) or not ends:
-            ends.append(_solve_in_stages(search, now, start, given))
-        return replace(found, solution=_best(ends))
+            ends.append(_solve_in_stages(search, program, start, schedules))
+        return replace(found, solution=_choose_best(ends))
 
 
 def _solve_in_stages(
-    search: Search, now: StatedProgram, start: Point, schedules: Sequence[Schedule]
+    search: Search, program: StatedProgram, start: Point, schedules: Sequence[Schedule]
 ) -> Solution:
-    """Return the solution of a program, with the stages of friction that the plan has."""
+    """Return the solution of a program, by `FrictionInStages` if the plan has it."""
     friction = search.plan.find(FrictionInStages)
     if friction is None:
-        return search.solve(now, start, schedules)
-    return friction.solve_from(search, now, start, schedules)
+        return search.solve(program, start, schedules)
+    return friction.solve_from(search, program, start, schedules)
 
 
-def _best(ends: Sequence[Solution]) -> Solution:
-    """Return the solution of least cost, or the end that violates the program least."""
+def _choose_best(ends: Sequence[Solution]) -> Solution:
+    """Return the solution of least cost, or without any the end that violates least."""
     return min(
         ends, key=lambda one: (not one.ok, one.objective if one.ok else one.residuals.largest)
     )
 
 
-def _compliant(d: Dynamics) -> list[CompliantContact]:
+def _list_compliant(d: Dynamics) -> list[CompliantContact]:
+    """Return the compliant contacts that have no reach of their own."""
     return [x for x in d.elements if isinstance(x, CompliantContact) and not x.reaches]
 
 
-def _distances(x: Collocation, start: Point, p: Array) -> Array:
-    """Return the least gap of each compliant contact at all points of a motion, (contacts, .)."""
-    t, w, numbers = ca.SX.sym("t"), ca.SX.sym("w", x.node), ca.SX.sym("p", len(x.parameters(p)))
-    s = x.sample(t, w, numbers).state
-    contacts = _compliant(x.dynamics)
+def _measure(x: Collocation, point: Point, p: Array) -> Array:
+    """Return the least gap of each compliant contact at nodes and midpoints, (contacts, .) [m]."""
+    parameters = x.parameters(p)
+    t, w = ca.SX.sym("t"), ca.SX.sym("w", x.node_size)
+    symbols = ca.SX.sym("p", len(parameters))
+    s = x.sample(t, w, symbols).state
+    contacts = _list_compliant(x.dynamics)
     least = [ca.mmin(ca.vertcat(*(g.distance for g in c.contact.gaps(s)))) for c in contacts]
-    f = ca.Function("distances", [t, w, numbers], [ca.vertcat(*least)])
-    points = start.x[:-1].reshape(-1, x.node)
-    times = np.linspace(0, start.x[-1], len(points))[None]
-    return np.asarray(f(times, points.T, x.parameters(p)))
+    f = ca.Function("distances", [t, w, symbols], [ca.vertcat(*least)])
+    points = point.x[:-1].reshape(-1, x.node_size)
+    times = np.linspace(0, point.x[-1], len(points))[None]
+    return np.asarray(f(times, points.T, parameters))
 
 
 def _find_touched(distances: Array) -> NDArray[np.bool_]:
-    """Return which contacts are closed at some time."""
+    """Return which contacts are closed at some time, (contacts,)."""
     return np.array([bool((row < 0).any()) for row in distances])
 
 
-class _Reaching(NamedTuple):
-    """A motion whose compliant contacts reach farther, each by a Parameter."""
+class _ReachingProgram(NamedTuple):
+    """A program whose compliant contacts act at a distance, each with a Parameter for its reach."""
 
-    stated: StatedProgram
-    names: tuple[str, ...]
-    numbers: dict[str, float]
+    program: StatedProgram
+    names: tuple[str, ...]  # of the reaches
+    values: dict[str, float]  # of the other parameters
 
     @classmethod
-    def of(cls, now: StatedProgram, motion: Collocation, start: Point) -> _Reaching:
+    def of(cls, program: StatedProgram, motion: Collocation, start: Point) -> _ReachingProgram:
         d = motion.dynamics
-        numbers = {x.name: float(now.p[i]) for i, x in enumerate(d.parameters)}
+        values = {x.name: float(program.p[i]) for i, x in enumerate(d.parameters)}
         names, elements = list[str](), list(d.elements)
         for k, x in enumerate(elements):
             if isinstance(x, CompliantContact) and not x.reaches:
-                names.append(_find_unused(f"reach_{k}", numbers))
+                names.append(_find_unused(f"reach_{k}", values))
                 elements[k] = replace(x, reach=Parameter(names[-1], 1.0))
         other = replace(motion, dynamics=assemble(d.mechanism, elements, d.gravity))
-        typical = other.parameters(other.dynamics.values(numbers)), start.x
+        typical = other.parameters(other.dynamics.values(values)), start.x
         nlp = other.nlp()
-        program = StructuredProgram(nlp, now.solver.backend, now.settings, *typical)
-        stated = replace(now, transcription=other, nlp=nlp, program=program)
-        return cls(stated, tuple(names), numbers)
+        structured = StructuredProgram(nlp, program.solver.backend, program.settings, *typical)
+        stated = replace(program, transcription=other, nlp=nlp, structured=structured)
+        return cls(stated, tuple(names), values)
 
     def shorten(self, search: Search, reach: Array, start: Point, halves: int) -> Solution:
-        """Return the end of a search: the motion of forces that hardly reach any more.
+        """Return the result of the last solve, with the shortest reach or without a solution.
 
         Parameters
         ----------
         reach : (contacts,) [m]
-            To begin with.
+            Of the first solve.
         start : Point
         halves : int
-            How often it is halved.
+            Number of solves, each with half of the reach.
         """
-        x, last = self.stated, None
+        x, point = self.program, start
         for k in range(halves):
-            shares = dict(zip(self.names, (reach / 2**k).tolist(), strict=True))
-            p = x.transcription.dynamics.values({**self.numbers, **shares})
-            now = replace(x, statement=replace(x.statement, p=p))
-            begun = start if last is None else last.point
-            last = _solve_in_stages(search, now, begun, x.settings.schedules)
+            reaches = dict(zip(self.names, (reach / 2**k).tolist(), strict=True))
+            p = x.transcription.dynamics.values({**self.values, **reaches})
+            program = replace(x, statement=replace(x.statement, p=p))
+            last = _solve_in_stages(search, program, point, x.settings.schedules)
+            point = last.point
             if not last.ok or last.interrupted:
                 break
-        assert last is not None  # there are halves
         return last
 
 

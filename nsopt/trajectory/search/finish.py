@@ -21,8 +21,8 @@ class FinishAcceptable(Strategy[P]):
         return acceptable and not found.program.nlp.complementary
 
     def solve(self, search: MotionSearch[P], found: Found[P]) -> Found[P]:
-        now, end = found.program, found.end
-        again = search.solve(now, end.point, search.schedules, by=now.near(BESIDE))
+        program, end = found.program, found.end
+        again = search.solve(program, end.point, search.schedules, by=program.near(BESIDE))
         better = again.ok and again.objective <= end.objective
         return replace(found, solution=again) if better else found
 

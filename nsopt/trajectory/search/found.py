@@ -17,7 +17,7 @@ P = TypeVar("P", bound=SearchedProgram)
 
 
 class ExactMotion(ABC):
-    """A motion through contact whose changes of contact are at no nodes of a grid."""
+    """A motion through contact with free times of its changes of contact; see `ExactContacts`."""
 
     @property
     @abstractmethod
@@ -46,15 +46,15 @@ class Found(Generic[P]):
     ----------
     program : SearchedProgram
     solution : Solution or None
-        None as long as nothing was solved.
+        Where the last solve ended, be it a solution or not; None before the first.
     kept : KeptMotion or None
-        What is known of its limits between nodes.
+        How far the motion exceeds limits between nodes, where they were checked.
     swings : int or None
-        Of the start that led here, if it is not the guess: see `Swinging`.
+        Half swings of the start that led here, None if that is the guess: see `Swinging`.
     remark : str
-        What a failed search has found out, before the reason why it failed.
+        What was found out by a search that failed; told before the reason why.
     exact : ExactMotion or None
-        The motion in place of the solution.
+        A motion to be recorded in place of the solution.
     not_exact : str
         Why there is none, where it was tried.
     """
@@ -69,7 +69,7 @@ class Found(Generic[P]):
 
     @property
     def end(self) -> Solution:
-        """The solution.
+        """``solution``, which must be there.
 
         Raises
         ------

@@ -13,12 +13,12 @@ from nsopt.trajectory.search.strategy import Search, Strategy
 
 @dataclass(frozen=True)
 class FrictionInStages(Strategy[StatedProgram]):
-    """Smooths friction to a larger speed at first, and solves that roughly; then to the grid's.
+    """Smooths friction up to a larger speed at first, and solves that roughly.
 
     Parameters
     ----------
     wider : float
-        Times the speed of the grid, at first.
+        Factor on the speeds up to which the grid smooths friction, in the first solve.
     """
 
     why = "of friction smoothed to twice the speed there are fewer optima, and better ones"
@@ -33,14 +33,14 @@ class FrictionInStages(Strategy[StatedProgram]):
         return replace(found, solution=end)
 
     def solve_from(
-        self, search: Search, now: StatedProgram, start: Point, schedules: Sequence[Schedule]
+        self, search: Search, program: StatedProgram, start: Point, schedules: Sequence[Schedule]
     ) -> Solution:
-        """Return the solution of a program; at once where it is not smoothed, or known nearby."""
-        if now.is_smoothed and not start.warm:
-            wide = tuple(self.wider * speed for speed in now.transcription.creep)
-            last = search.solve(now, start, ((wide,),), by=now.program.rough)
+        """Return the solution; in one stage if friction is not smoothed, or ``start`` is warm."""
+        if program.is_smoothed and not start.warm:
+            wide = tuple(self.wider * speed for speed in program.transcription.creep)
+            last = search.solve(program, start, ((wide,),), by=program.structured.rough)
             if last.ok:
-                last = search.solve(now, last.point, schedules, by=now.near(BESIDE))
+                last = search.solve(program, last.point, schedules, by=program.near(BESIDE))
             if last.ok or last.interrupted:
                 return last
-        return search.solve(now, start, schedules)
+        return search.solve(program, start, schedules)

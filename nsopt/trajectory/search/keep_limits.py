@@ -1,4 +1,4 @@
-"""The strategy that keeps limits between nodes."""
+"""The strategy that enforces limits between nodes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from nsopt.trajectory.search.tightening import Tightening
 
 @dataclass(frozen=True)
 class KeepLimits(Strategy[P]):
-    """Tightens limits by what a motion by polynomials exceeds them within steps.
+    """Tightens limits by as much as a motion by polynomials exceeds them within steps.
 
     Parameters
     ----------
     rounds : int
-        How often at most.
+        Greatest number of solves with tighter limits.
     """
 
     why = "programs of polynomials know limits at nodes and midpoints alone"
@@ -29,15 +29,15 @@ class KeepLimits(Strategy[P]):
         return found.is_solved and any(x.limits.rows for x in found.program.list_limited_parts())
 
     def solve(self, search: MotionSearch[P], found: Found[P]) -> Found[P]:
-        now = found.program
+        program = found.program
 
         def solve_near(nlp: StructuredNlp, last: Solution) -> Solution:
-            end = search.solve(now, last.point, by=now.near(ENDED, nlp))
+            end = search.solve(program, last.point, by=program.near(ENDED, nlp))
             if end.ok or end.interrupted:
                 return end
             cold = Point.cold(last.point.x, len(nlp.lower))
-            return search.solve(now, cold, by=now.program.restate(nlp))
+            return search.solve(program, cold, by=program.structured.restate(nlp))
 
-        tightening = Tightening(now.nlp, now.list_limited_parts(), self.rounds, solve_near)
+        tightening = Tightening(program.nlp, program.list_limited_parts(), self.rounds, solve_near)
         solution, kept = tightening.tighten(found.end)
         return replace(found, solution=solution, kept=kept)

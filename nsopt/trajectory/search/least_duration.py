@@ -22,9 +22,9 @@ class LeastDuration(Strategy[StatedProgram]):
     Parameters
     ----------
     longer : float
-        Times the duration that was given, up to which a longer one is sought.
+        Factor on the given duration, up to which a longer one is sought.
     same : float
-        Part of a duration by which a longest one is longer.
+        Share of the given duration by which a least one may be longer, and count as the same.
     """
 
     why = "a duration may be too short, which no violated row says"
@@ -33,14 +33,15 @@ class LeastDuration(Strategy[StatedProgram]):
     same: float = 1e-3
 
     def applies(self, search: Search, found: Motion) -> bool:
-        now, end, horizon = found.program, found.end, found.program.transcription.horizon
-        known = horizon.fixed and search.solve_else is not None
-        return known and now.by_polynomials and not (end.interrupted or end.feasible)
+        program, end, horizon = found.program, found.end, found.program.transcription.horizon
+        can_be_longer = horizon.fixed and search.solve_else is not None
+        return can_be_longer and program.by_polynomials and not (end.interrupted or end.feasible)
 
     def solve(self, search: Search, found: Motion) -> Motion:
         horizon = found.program.transcription.horizon
         given, _ = horizon.bounds
-        fastest = self._fastest(search, replace(horizon, duration=(given, self.longer * given)))
+        longer = replace(horizon, duration=(given, self.longer * given))
+        fastest = self._solve_fastest(search, longer)
         if fastest is None or not fastest.completed:
             return found
         if fastest.objective <= given * (1 + self.same):
@@ -51,25 +52,26 @@ class LeastDuration(Strategy[StatedProgram]):
         )
         return replace(found, remark=remark)
 
-    def _fastest(self, search: Search, horizon: Horizon) -> Result | None:
+    def _solve_fastest(self, search: Search, horizon: Horizon) -> Result | None:
+        """Return the motion of least duration; None if it is refused or interrupted."""
         assert search.guess is not None
         assert search.solve_else is not None
-        known = AsFast(search.guess, (horizon.bounds[0],) * 2)
+        guess = AsFast(search.guess, (horizon.bounds[0],) * 2)
         try:
-            return search.solve_else(horizon, known, costs=[Duration()])
-        except KeyboardInterrupt:  # what failed is told in any case
+            return search.solve_else(horizon, guess, costs=[Duration()])
+        except KeyboardInterrupt:  # the motion that failed is recorded in any case
             return None
 
 
 @dataclass(frozen=True)
 class AsFast(Guess):
-    """A guess in a given duration, whatever the horizon: it is not slow where the search is long.
+    """A guess with the given duration, though the horizon allows longer ones.
 
     Parameters
     ----------
     guess : Guess
-        As placed.
     bounds : (float, float) [s]
+        Bounds of the duration, in place of those of the horizon.
     """
 
     guess: Guess

@@ -18,14 +18,14 @@ from nsopt.trajectory.transcription.base import Array
 
 @dataclass(frozen=True)
 class Swinging(Guess):
-    """A guess that swings, ever farther, about where it starts before it ends where another does.
+    """A guess that swings about its start, ever farther, to the end of another guess.
 
-    q_0 + (q_1 - q_0) s^2 sin((n + 1/2) pi s) (-1)^n at the share s of the duration.
+    q = q_0 + (q_1 - q_0) s^2 sin((n + 1/2) pi s) (-1)^n at the share s of the duration.
 
     Parameters
     ----------
     guess : Guess
-        As placed, in coordinates that are angles and lengths.
+        Gives the start q_0 and the end q_1, which are angles and lengths.
     swings : int
         n, half swings before the last one.
     """
@@ -36,15 +36,15 @@ class Swinging(Guess):
     def trajectory(
         self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
     ) -> Trajectory:
-        known = self.guess.trajectory(share, bounds, inputs)
-        ends, n = self.guess.trajectory(np.array([0.0, 1.0]), bounds, inputs), known.v.shape[1]
-        s, w, T = share[:, None], (self.swings + 0.5) * np.pi, known.duration
-        way = (-1) ** self.swings * (ends.q[1, :n] - ends.q[0, :n])
+        smooth = self.guess.trajectory(share, bounds, inputs)
+        ends, n = self.guess.trajectory(np.array([0.0, 1.0]), bounds, inputs), smooth.v.shape[1]
+        s, w, T = share[:, None], (self.swings + 0.5) * np.pi, smooth.duration
+        amplitude = (-1) ** self.swings * (ends.q[1, :n] - ends.q[0, :n])
         sine, cosine = np.sin(w * s), np.cos(w * s)
-        q = ends.q[0, :n] + way * s**2 * sine
-        v = way * (2 * s * sine + s**2 * w * cosine) / T
-        a = way * ((2 - s**2 * w**2) * sine + 4 * s * w * cosine) / T**2
-        return known._replace(q=np.hstack([q, known.q[:, n:]]), v=v, a=a)
+        q = ends.q[0, :n] + amplitude * s**2 * sine
+        v = amplitude * (2 * s * sine + s**2 * w * cosine) / T
+        a = amplitude * ((2 - s**2 * w**2) * sine + 4 * s * w * cosine) / T**2
+        return smooth._replace(q=np.hstack([q, smooth.q[:, n:]]), v=v, a=a)  # states from n on
 
 
 @dataclass(frozen=True)
@@ -67,19 +67,19 @@ class OtherStarts(Strategy[StatedProgram]):
 
     def applies(self, search: Search, found: Motion) -> bool:
         d = found.program.transcription.dynamics
-        lengths_and_angles = d.nq - len(d.internal_names) == d.nv
-        lost = found.program.by_polynomials and not found.end.feasible and not is_interrupted()
-        return lost and lengths_and_angles and search.guess is not None
+        are_angles_and_lengths = d.nq - len(d.internal_names) == d.nv
+        failed = found.program.by_polynomials and not found.end.feasible and not is_interrupted()
+        return failed and are_angles_and_lengths and search.guess is not None
 
     def solve(self, search: Search, found: Motion) -> Motion:
         assert search.guess is not None
-        now, plan = found.program, search.plan.before(OtherStarts)
+        program, plan = found.program, search.plan.before(OtherStarts)
         for swings in self.swings:
             if is_interrupted():
                 break
             guess = Swinging(search.guess, swings)
-            start = starting_point(now.transcription, now.nlp, guess)
-            other, _ = replace(search, plan=plan, start=start, guess=guess).run(now)
+            start = starting_point(program.transcription, program.nlp, guess)
+            other, _ = replace(search, plan=plan, start=start, guess=guess).run(program)
             if other.is_good:
                 return replace(other, swings=swings)
         return found

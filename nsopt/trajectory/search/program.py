@@ -1,4 +1,4 @@
-"""Programs that a search solves, and states anew: of one motion, or of phases."""
+"""Programs that a search solves and changes: of one motion, or of phases."""
 
 from __future__ import annotations
 
@@ -24,27 +24,29 @@ from nsopt.trajectory.verification.between_nodes import LimitsBetweenNodes
 
 @dataclass(frozen=True, eq=False)
 class SearchedProgram(ABC):
-    """A program with what solves it, and others like it.
+    """A program with what solves it.
 
     Parameters
     ----------
     solver : Solver
+        Its relaxation and backend.
     nlp : StructuredNlp
+        Its blocks.
     settings : Settings
-        Its schedules and tolerances.
-    program : StructuredProgram
-        What solves it.
+        Schedules and tolerances.
+    structured : StructuredProgram
+        What solves ``nlp``.
     """
 
     solver: Solver
     nlp: StructuredNlp
     settings: Settings
-    program: StructuredProgram
+    structured: StructuredProgram
 
     @property
     @abstractmethod
     def p(self) -> Array:
-        """The parameters that it is solved for."""
+        """The parameters that it is solved for, without those of a homotopy, (np,)."""
 
     @property
     @abstractmethod
@@ -62,35 +64,45 @@ class SearchedProgram(ABC):
 
     @abstractmethod
     def list_limited_parts(self) -> list[LimitedPart]:
-        """Return the parts of which limits between nodes are known."""
+        """Return the parts that have limits between nodes: motions by polynomials."""
 
     @abstractmethod
     def is_resolved(self, solution: Solution, part: float = 1.0) -> bool:
-        """Return whether each step, under its forces, ends at the next node.
+        """Return whether each step, reintegrated under its forces, ends near the next node.
 
-        As near as the horizon allows, or within ``part`` of that.
+        Within the share ``part`` of the distance `Horizon.defect`.
         """
 
     @abstractmethod
     def with_less_tie(self, solution: Solution) -> Self | None:
-        """Return a program whose tie-breakers decide between equals alone; None if they do."""
+        """Return a program with smaller tie-breakers; None if they are small beside the costs."""
 
     @abstractmethod
     def with_bend(self, solution: Solution, part: float = 1.0) -> Self | None:
-        """Return a program with a little cost of bends where steps are not resolved.
+        """Return a program with a small cost of how accelerations bend within steps.
 
         Without it light joints may move between the points that costs are taken at. None if all
-        steps are resolved, or the program has this cost already.
+        steps are resolved, as by `is_resolved`, or the program has this cost already.
         """
 
-    def near(self, starts: WarmStart, nlp: StructuredNlp | None = None) -> StructuredProgram:
-        """Return what solves it, or one that differs by its limits, from a start nearby."""
-        return self.program.restate(self.nlp if nlp is None else nlp, starts)
+    def near(self, warm: WarmStart, nlp: StructuredNlp | None = None) -> StructuredProgram:
+        """Return what solves it, or ``nlp`` with other limits, from a solution nearby."""
+        return self.structured.restate(self.nlp if nlp is None else nlp, warm)
 
 
 @dataclass(frozen=True, eq=False)
 class StatedProgram(SearchedProgram):
-    """An optimization for given conditions and parameters, and what solves it."""
+    """The program of one motion.
+
+    Parameters
+    ----------
+    statement : Statement
+        Conditions and parameters.
+    transcription : Transcription
+    tie : Smoothness or None
+        The tie-breaker among the costs.
+    guess : Guess
+    """
 
     statement: Statement
     transcription: Transcription
@@ -107,14 +119,14 @@ class StatedProgram(SearchedProgram):
         guess: Guess,
         nlp: StructuredNlp | None = None,
     ) -> StatedProgram:
-        """Return the program of a motion, with its tie-breaker if any; ``nlp`` where known."""
+        """Return the program of a motion; ``nlp`` is that of the transcription, if it is known."""
         nlp = transcription.nlp() if nlp is None else nlp
         settings = program_settings(transcription, solver)
-        # Motions through contacts begin far from where they end.
-        start = None if transcription.unilateral else transcription.start_from(guess)
+        # Motions through contacts end far from their guess, which says nothing of typical sizes.
+        start = None if transcription.is_complementary else transcription.start_from(guess)
         typical = transcription.parameters(statement.p), start
-        program = StructuredProgram(nlp, solver.backend, settings, *typical)
-        return cls(solver, nlp, settings, program, statement, transcription, tie, guess)
+        structured = StructuredProgram(nlp, solver.backend, settings, *typical)
+        return cls(solver, nlp, settings, structured, statement, transcription, tie, guess)
 
     @property
     def p(self) -> Array:
@@ -152,28 +164,30 @@ class StatedProgram(SearchedProgram):
     def with_motion(
         self, x: Transcription, tie: Smoothness | None, solver: Solver | None = None
     ) -> StatedProgram:
-        """Return the program of another motion under the same statement."""
+        """Return the program of another transcription under the same statement."""
         return self.of(solver or self.solver, self.statement, x, tie, self.guess)
 
     def smooth_for(self, guess: Guess) -> StatedProgram:
-        """Return the same with the friction that the grid resolves at the speeds of a guess."""
+        """Return the same with dry friction smoothed as the grid needs it for a guess."""
         x = smooth_by_grid(self.transcription, guess)
         return replace(self, transcription=x, settings=program_settings(x, self.solver))
 
 
-def restate_limits(now: StatedProgram, statement: Statement, steps: int) -> StructuredNlp | None:
-    """Return a program with the limits of another statement; None if rows are not those stated."""
+def restate_limits(
+    program: StatedProgram, statement: Statement, steps: int
+) -> StructuredNlp | None:
+    """Return a program with the limits of another statement; None if rows would differ by more."""
     blocks = []
-    for block in now.nlp.blocks:
+    for block in program.nlp.blocks:
         lower, upper = block.lower.copy(), block.upper.copy()
         for i in range(block.rows):
-            before, row = (find_row(block, i, x, steps) for x in (now.statement, statement))
+            before, row = (find_row(block, i, x, steps) for x in (program.statement, statement))
             if before is None or row is None:
                 continue
-            known = (before.lower, before.upper) == (lower[0, i], upper[0, i])
-            # A range that closes is an equation, which no bound of an unknown is.
-            if not known or (before.lower < before.upper) != (row.lower < row.upper):
+            as_stated = (before.lower, before.upper) == (lower[0, i], upper[0, i])
+            was_range, is_range = before.lower < before.upper, row.lower < row.upper
+            if not as_stated or was_range != is_range:  # equations are solved in another way
                 return None
             lower[:, i], upper[:, i] = row.lower, row.upper
         blocks.append(replace(block, lower=lower, upper=upper))
-    return now.nlp.restate(blocks)
+    return program.nlp.restate(blocks)

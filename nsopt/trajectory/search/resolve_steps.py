@@ -1,4 +1,4 @@
-"""The strategy that makes steps end at their nodes, where joints are light."""
+"""The strategy that makes reintegrated steps end at their nodes, where joints are light."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nsopt.trajectory.search.strategy import MotionSearch, Strategy
 
 @dataclass(frozen=True)
 class ResolveSteps(Strategy[P]):
-    """Solves again with a little cost of bends where reintegrated steps miss their nodes."""
+    """Solves again with a small cost of bends where reintegrated steps miss their nodes."""
 
     why = "costs at three points of a step do not bound how light joints move between them"
 
@@ -29,17 +29,19 @@ def resolve_steps(search: MotionSearch[P], found: Found[P], part: float = 1.0) -
 
     Parameters
     ----------
+    search : MotionSearch
+    found : Found
     part : float
-        Of the distance between steps and nodes that the horizon allows, beyond which steps are not
+        Share of the distance `Horizon.defect` between steps and nodes beyond which steps are not
         resolved.
     """
     solution, other = found.end, found.program.with_bend(found.end, part)
     if other is None:
         return found
     cold, last = Point.cold(solution.x, len(other.nlp.lower)), solution
-    # From the point with its multipliers it takes a third of the iterations, but may end nearby,
-    # where steps are still not resolved; then it starts without them.
-    for by, start in ((other.near(BENT), solution.point), (other.program, cold)):
+    # With multipliers it takes a third of the iterations, but may end nearby, where steps are still
+    # not resolved; then it starts without them.
+    for by, start in ((other.near(BENT), solution.point), (other.structured, cold)):
         last = search.solve(other, start, by=by)
         if last.interrupted or (last.ok and other.is_resolved(last)):
             break

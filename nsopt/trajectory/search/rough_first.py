@@ -14,15 +14,15 @@ from nsopt.trajectory.search.strategy import MotionSearch, Strategy
 
 @dataclass(frozen=True)
 class RoughFirst(Strategy[P]):
-    """Solves roughly, tells from that whether joints are light, and goes on from there.
+    """Solves roughly, adds a cost of bends if joints are light, and goes on from there.
 
     Parameters
     ----------
     sign : float
-        Part of the distance allowed between reintegrated steps and nodes, beyond which a rough
-        motion is a sign that its optimum is not resolved. Of forty motions of a light arm 15 were
-        between this part and all, and ten of these not resolved at their optimum; none of 38 of
-        heavier arms was beyond.
+        Share of the distance `Horizon.defect` beyond which reintegrated steps of a rough motion are
+        a sign that its optimum will not be resolved. Of forty rough motions of a light arm 15 were
+        between this share and 1, and ten of these not resolved at their optimum; none of 38 of
+        heavier arms was beyond it.
     """
 
     why = "a rough solution shows at half of the iterations whether joints are light"
@@ -30,20 +30,23 @@ class RoughFirst(Strategy[P]):
     sign: float = 0.25
 
     def applies(self, search: MotionSearch[P], found: Found[P]) -> bool:
-        now = found.program
-        if not found.is_new or not now.by_polynomials or now.is_smoothed or search.start.warm:
+        program = found.program
+        if not found.is_new or search.start.warm:
             return False
-        limited, backend = bool(np.any(now.nlp.lower < now.nlp.upper)), now.solver.backend
-        return limited and backend.rough != backend
+        if not program.by_polynomials or program.is_smoothed:
+            return False
+        has_limits = bool(np.any(program.nlp.lower < program.nlp.upper))
+        backend = program.solver.backend
+        return has_limits and backend.rough != backend
 
     def solve(self, search: MotionSearch[P], found: Found[P]) -> Found[P]:
-        now = found.program
-        rough = search.solve(now, search.start, search.schedules, by=now.program.rough)
+        program = found.program
+        rough = search.solve(program, search.start, search.schedules, by=program.structured.rough)
         if not rough.ok:
             return replace(found, solution=rough)
         resolved = resolve_steps(search, replace(found, solution=rough), self.sign)
         if resolved.end is not rough:
             return resolved
-        end = search.solve(now, rough.point, by=now.near(ROUGHLY))
-        # Where that does not end, the program is left to what solves it from its guess.
+        end = search.solve(program, rough.point, by=program.near(ROUGHLY))
+        # Otherwise nothing is found, and a later strategy solves the program from its guess.
         return replace(found, solution=end) if end.ok or end.interrupted else found

@@ -21,7 +21,7 @@ S = TypeVar("S")
 
 
 class SolveElse(Protocol):
-    """Solves the same task on another horizon, from another guess, maybe by other costs."""
+    """Solves the same task on another horizon, from another guess, maybe with other costs."""
 
     def __call__(
         self,
@@ -31,11 +31,11 @@ class SolveElse(Protocol):
         without: tuple[type, ...] = (),
         costs: Sequence[Cost] | None = None,
     ) -> Result | None:
-        """Return its best motion, by a plan without some strategies; None if it is refused."""
+        """Return its best motion, by the plan without some strategies; None if it is refused."""
 
 
 class StrategyRun(NamedTuple):
-    """A strategy that ran: its name, why, the iterations of its solves, its seconds."""
+    """A strategy that ran, and what its solves took."""
 
     strategy: str
     why: str
@@ -71,12 +71,13 @@ class MotionSearch(Generic[P]):
     start : Point
         Where the search begins.
     schedules : sequence of Schedule
-        Of a solve from there.
+        Homotopy schedules of a solve from there, tried in turn.
     guess : Guess, optional
-        Of which the start is; None of phases.
+        The guess that ``start`` is made of; None for phases.
     solve_else : SolveElse, optional
-        None of phases.
+        None for phases.
     spent : Spent
+        Counts all that was solved.
     """
 
     plan: Plan[P]
@@ -86,44 +87,54 @@ class MotionSearch(Generic[P]):
     solve_else: SolveElse | None = None
     spent: Spent = field(default_factory=Spent)
 
-    def run(self, now: P) -> tuple[Found[P], list[StrategyRun]]:
+    def run(self, program: P) -> tuple[Found[P], list[StrategyRun]]:
         """Return what the plan comes to for a program, and which of its strategies ran."""
-        found, ran, spent = Found(now), list[StrategyRun](), self.spent
+        found, ran, spent = Found(program), list[StrategyRun](), self.spent
         for strategy in self.plan.strategies:
             if not strategy.applies(self, found):
                 continue
             begin, before, iterations = perf_counter(), (len(spent.runs), found), spent.iterations
             found = strategy.solve(self, found)
-            if (len(spent.runs), found) != before:  # it solved something, or decided
+            if (len(spent.runs), found) != before:  # it solved or changed something
                 name, took = type(strategy).__name__, spent.iterations - iterations
                 ran.append(StrategyRun(name, strategy.why, took, perf_counter() - begin))
         return found, ran
 
     def solve(
         self,
-        now: SearchedProgram,
+        program: SearchedProgram,
         start: Point,
         schedules: Sequence[Schedule] | None = None,
         *,
         by: StructuredProgram | None = None,
     ) -> Solution:
-        """Solve a program, by default along its own schedules, by another form of it if given."""
-        along = now.settings.schedules if schedules is None else schedules
-        solution = (by or now.program).solve(now.p, *now.limits(), start, along)
+        """Solve a program and count what it takes.
+
+        Parameters
+        ----------
+        program : SearchedProgram
+        start : Point
+        schedules : sequence of Schedule, optional
+            By default those of the program.
+        by : StructuredProgram, optional
+            What solves it, by default ``program.structured``: a rough one, or one from nearby.
+        """
+        along = program.settings.schedules if schedules is None else schedules
+        solution = (by or program.structured).solve(program.p, *program.limits(), start, along)
         self.spent.add(solution.stages, solution.time)
         return solution
 
     def complete(self, solution: Solution) -> Solution:
         """Return a solution with the stages and the time of all that was solved.
 
-        What is found stays so where a trial after it was interrupted.
+        If a later trial was interrupted, the stages count as interrupted only if the solution was.
         """
         runs = (replace(x, interrupted=solution.interrupted) for x in self.spent.runs)
         return replace(solution, stages=tuple(runs), time=self.spent.seconds)
 
 
 class Strategy(ABC, Generic[P]):
-    """One entry of a plan: what is tried on what was found so far, where it applies.
+    """One entry of a plan, which improves what was found so far.
 
     A strategy is a frozen dataclass; its numbers are fields. ``why`` says in one sentence what it
     is for.
@@ -140,7 +151,7 @@ class Strategy(ABC, Generic[P]):
 
     @abstractmethod
     def solve(self, search: MotionSearch[P], found: Found[P]) -> Found[P]:
-        """Return what is found by it, or what was found before if that is better."""
+        """Return what it finds, or ``found`` if that is better."""
 
 
 @dataclass(frozen=True)
@@ -158,20 +169,20 @@ class Plan(Generic[P]):
         return "\n".join(f"{type(x).__name__}: {x.why}" for x in self.strategies)
 
     def without(self, *kinds: type) -> Plan[P]:
-        """Return the plan without strategies of some kinds."""
+        """Return the plan without strategies of some classes."""
         return replace(self, strategies=tuple(x for x in self.strategies if type(x) not in kinds))
 
     def before(self, kind: type) -> Plan[P]:
-        """Return the plan of what is tried before a strategy."""
+        """Return the plan of the strategies before one of a class."""
         kinds = [type(x) for x in self.strategies]
         return replace(self, strategies=self.strategies[: kinds.index(kind)])
 
     def find(self, kind: type[S]) -> S | None:
-        """Return the first strategy of a kind; None if there is none."""
+        """Return the first strategy of a class; None if there is none."""
         return next((x for x in self.strategies if isinstance(x, kind)), None)
 
     def with_others(self, *strategies: Strategy[P]) -> Plan[P]:
-        """Return the plan with other numbers of some strategies, each in the place of its kind."""
+        """Return the plan with some strategies in place of those of the same class."""
         others = {type(x): x for x in strategies}
         return replace(self, strategies=tuple(others.get(type(x), x) for x in self.strategies))
 

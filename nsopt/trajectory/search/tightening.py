@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from nsopt.mpcc import ConstraintBlock, Solution, StructuredNlp
 from nsopt.trajectory.diagnosis import find_row
 from nsopt.trajectory.transcription.base import Array
+from nsopt.trajectory.transcription.collocation import POINT_BLOCK
 from nsopt.trajectory.verification.between_nodes import KEPT, BeyondLimits, LimitsBetweenNodes
 
-MORE = 1.1
-"""Times what is exceeded, by which a limit is tightened."""
+MARGIN = 1.1
+"""Factor on what a limit is exceeded by, by which it is tightened."""
 
 SLOWEST = 0.75
-"""The largest part of it that is taken to be left by the next round."""
+"""Largest share of an excess that each round is taken to leave; it bounds the extrapolation."""
 
 
 class LimitedPart(NamedTuple):
@@ -29,30 +30,30 @@ class LimitedPart(NamedTuple):
     limits : LimitsBetweenNodes
         One or more.
     unknowns, blocks : slice
-        Of the program.
+        Where those of the part are in the program.
     """
 
     limits: LimitsBetweenNodes
     unknowns: slice = slice(None)
     blocks: slice = slice(None)
 
-    def excess(self, solution: Solution) -> BeyondLimits:
+    def measure_excess(self, solution: Solution) -> BeyondLimits:
         """Return how far a solution goes beyond its limits."""
         fine = self.limits.transcription.trajectory(solution.x[self.unknowns])[1]
         return self.limits.excess(fine)
 
 
 class KeptMotion(NamedTuple):
-    """What is left of the excess of a motion between nodes.
+    """How far a motion exceeds its limits between nodes, after they were tightened.
 
     Attributes
     ----------
     excesses : tuple of BeyondLimits
-        Of each part.
+        One for each part.
     rounds : int
         How often limits were tightened.
     interrupted : bool
-        Whether the last round was, by Ctrl-C or SIGTERM.
+        Whether Ctrl-C or SIGTERM interrupted the last round.
     """
 
     excesses: tuple[BeyondLimits, ...]
@@ -61,7 +62,7 @@ class KeptMotion(NamedTuple):
 
     @property
     def largest(self) -> float:
-        """The largest excess of all parts, over the size of its limit."""
+        """The largest excess of all parts, divided by the size of its limit."""
         return max(x.largest for x in self.excesses)
 
     def of_part(self, k: int) -> KeptMotion:
@@ -70,7 +71,7 @@ class KeptMotion(NamedTuple):
 
     @property
     def attrs(self) -> dict[str, Any]:
-        """The same on record."""
+        """Attributes of the result."""
         return {"limits_exceeded": self.largest, "limits_tightened": self.rounds}
 
     @property
@@ -86,7 +87,7 @@ class KeptMotion(NamedTuple):
 
 
 End = tuple[Solution, KeptMotion]
-"""A solution and what is left of its excess."""
+"""A solution, and how far it exceeds its limits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,20 +95,20 @@ class Tightening:
     """The search for a motion that keeps its limits at all times.
 
     Where a motion exceeds a limit within a step, the limit is tightened by as much at the nodes and
-    the midpoint of the step, and the program solved again; by more where part of the last excess is
-    left, as if each round left that part. At the first and the last node a limit is tightened only
-    where accelerations or inputs count; where that does not end, as where phases meet, wherever a
-    posture that is given there does not decide it.
+    the midpoint of the step, and the program solved again. Where a share of the last excess is
+    left, it is tightened by more, as if each further round left that share. At the first and the
+    last node a limit is tightened only if it depends on accelerations or inputs; where that does
+    not suffice, as where phases meet, also if given states leave it free.
 
     Parameters
     ----------
     nlp : StructuredNlp
-        Of one motion by polynomials, or of several.
+        The program of one motion by polynomials, or of several.
     parts : sequence of LimitedPart
     rounds : int
-        How often limits are tightened at most.
+        Greatest number of rounds.
     solve : callable
-        Of a program with other limits, from a solution.
+        (program with tighter limits, solution to start from) -> solution.
     """
 
     nlp: StructuredNlp
@@ -117,68 +118,79 @@ class Tightening:
 
     def tighten(self, solution: Solution) -> End:
         """Return the motion of least cost found that keeps its limits, from one that may not."""
-        end, found = self._tighten(solution, [x.limits.rates_at_ends for x in self.parts])
-        ends = [x.limits.free_at_ends for x in self.parts]
-        alike = all(
-            np.array_equal(x.limits.rates_at_ends, y) for x, y in zip(self.parts, ends, strict=True)
-        )
-        if found.largest <= KEPT or found.interrupted or alike:
-            return end, found
-        other, again = self._tighten(solution, ends)
-        if again.largest >= found.largest:
-            return end, found
-        return other, again._replace(rounds=found.rounds + again.rounds)
+        few = [x.limits.rates_at_ends for x in self.parts]
+        more = [x.limits.free_at_ends for x in self.parts]
+        first = self._tighten(solution, few)
+        alike = all(np.array_equal(x, y) for x, y in zip(few, more, strict=True))
+        if first[1].largest <= KEPT or first[1].interrupted or alike:
+            return first
+        end, kept = self._tighten(solution, more)
+        if kept.largest >= first[1].largest:
+            return first
+        return end, kept._replace(rounds=first[1].rounds + kept.rounds)
 
-    def _tighten(self, solution: Solution, ends: Sequence[NDArray[np.bool_]]) -> End:
-        """Return the same, limits at first and last nodes tightened in the rows of ``ends``."""
-        best = last = solution, KeptMotion(self._excesses(solution), 0)
+    def _tighten(self, solution: Solution, at_ends: Sequence[NDArray[np.bool_]]) -> End:
+        """Return the motion found by one way to treat the first and the last node.
+
+        ``at_ends``, (2, rows) for each part: which rows are tightened at the first, at the last.
+        """
+        best = last = solution, KeptMotion(self._measure_excesses(solution), 0)
         shifts = [np.zeros_like(x.beyond) for x in last[1].excesses]
         before = [np.zeros_like(x) for x in shifts]
         for k in range(1, self.rounds + 1):
             beyond = [x.beyond for x in last[1].excesses]
             if last[1].largest <= KEPT:
                 break
-            shifts = [x + _more(*y) for x, *y in zip(shifts, beyond, before, strict=True)]
+            shifts = [
+                shift + _extrapolate(now, then)
+                for shift, now, then in zip(shifts, beyond, before, strict=True)
+            ]
             before = beyond
-            found = self.solve(self._with_limits(shifts, ends), last[0])
+            found = self.solve(self._with_limits(shifts, at_ends), last[0])
             if not found.ok:
                 best = best[0], best[1]._replace(interrupted=found.interrupted)
                 break
-            last = found, KeptMotion(self._excesses(found), k)
+            last = found, KeptMotion(self._measure_excesses(found), k)
             best = min(best, last, key=lambda x: x[1].largest)
         return last if last[1].largest <= KEPT else best
 
-    def _excesses(self, solution: Solution) -> tuple[BeyondLimits, ...]:
-        return tuple(part.excess(solution) for part in self.parts)
+    def _measure_excesses(self, solution: Solution) -> tuple[BeyondLimits, ...]:
+        return tuple(part.measure_excess(solution) for part in self.parts)
 
     def _with_limits(
-        self, shifts: Sequence[Array], ends: Sequence[NDArray[np.bool_]]
+        self, shifts: Sequence[Array], at_ends: Sequence[NDArray[np.bool_]]
     ) -> StructuredNlp:
-        """Return the program with limits moved inward, (2, steps, rows) of each part."""
+        """Return the program with limits moved inward by shifts, (2, steps, rows) for each part.
+
+        Lower limits come first. See `_tighten` for ``at_ends``.
+        """
         blocks = list(self.nlp.blocks)
-        for part, shift, at_ends in zip(self.parts, shifts, ends, strict=True):
+        for part, shift, ends in zip(self.parts, shifts, at_ends, strict=True):
             own = blocks[part.blocks]
-            blocks[part.blocks] = [_tight(x, part.limits, at_ends, *shift) for x in own]
+            blocks[part.blocks] = [_tighten_block(x, part.limits, ends, *shift) for x in own]
         return self.nlp.restate(blocks)
 
 
-def _more(beyond: Array, before: Array) -> Array:
-    """Return by how much more limits are tightened, from what is exceeded now and was before."""
+def _extrapolate(beyond: Array, before: Array) -> Array:
+    """Return by how much more limits are tightened, from the excess now and in the round before.
+
+    The sum of a geometric series: each round is taken to leave the share that the last one left.
+    """
     left = np.clip(beyond / np.where(before > 0, before, np.inf), 0, SLOWEST)
-    more: Array = MORE * beyond / (1 - left)
+    more: Array = MARGIN * beyond / (1 - left)
     return more
 
 
-def _tight(
+def _tighten_block(
     block: ConstraintBlock,
     limits: LimitsBetweenNodes,
     at_ends: NDArray[np.bool_],
     below: Array,
     above: Array,
 ) -> ConstraintBlock:
-    """Return a block with limits moved inward, (steps, rows) each, where it has their rows."""
+    """Return a block with its lower and upper limits moved inward, by (steps, rows) each."""
     steps = limits.transcription.horizon.steps
-    if block.name == "moment":
+    if block.name == POINT_BLOCK:
         first, of_nodes = 0, block.count == steps + 1
     elif block.name.startswith("during"):  # its data are the numbers of nodes, or half more
         first = int(block.data[0, 0])
@@ -186,19 +198,22 @@ def _tight(
     else:
         return block
     if of_nodes:
-        below, above = (_at_nodes(x, at_ends) for x in (below, above))
+        below, above = (_take_larger(x, at_ends) for x in (below, above))
     below, above = (x[first : first + block.count] for x in (below, above))
     lower, upper = block.lower.copy(), block.upper.copy()
-    numbers = {id(row): k for k, row in enumerate(limits.rows)}
+    columns = {id(row): k for k, row in enumerate(limits.rows)}
     for i in range(block.rows):
-        k = numbers.get(id(find_row(block, i, limits.statement, steps)))
+        k = columns.get(id(find_row(block, i, limits.statement, steps)))
         if k is not None:
             lower[:, i] += below[:, k]
             upper[:, i] -= above[:, k]
     return replace(block, lower=np.minimum(lower, upper), upper=np.maximum(lower, upper))
 
 
-def _at_nodes(shifts: Array, at_ends: NDArray[np.bool_]) -> Array:
-    """Return the larger one of both steps at each node, (steps + 1, rows); some not at the ends."""
-    first, last = (shifts[[k]] * free for k, free in zip((0, -1), at_ends, strict=True))
+def _take_larger(shifts: Array, at_ends: NDArray[np.bool_]) -> Array:
+    """Return the larger shift of both steps at each node, (steps + 1, rows), from (steps, rows).
+
+    At the first and the last node zero but for the rows ``at_ends``, (2, rows).
+    """
+    first, last = (shifts[[k]] * rows for k, rows in zip((0, -1), at_ends, strict=True))
     return np.concatenate([first, np.maximum(shifts[1:], shifts[:-1]), last])

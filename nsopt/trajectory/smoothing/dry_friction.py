@@ -18,7 +18,7 @@ from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.node_sample import SHARP
 from nsopt.trajectory.returned import call_costs
 from nsopt.trajectory.transcription.base import Array, Transcription
-from nsopt.trajectory.transcription.collocation import MOMENT, Collocation
+from nsopt.trajectory.transcription.collocation import POINT_BLOCK, Collocation
 from nsopt.trajectory.transcription.kinds import as_polynomials
 from nsopt.trajectory.transcription.resting import RestingCollocation
 
@@ -147,8 +147,8 @@ def with_exact_sign(
     fine, steps = motion.trajectory(x)[1], motion.horizon.steps
     rates = _rates(motion, len(p), len(costs))
     s = np.tile((np.arange(PARTS) + 0.5) / PARTS, steps)
-    t, *at = motion.at(fine, np.repeat(np.arange(steps), PARTS), s)
-    numbers = np.tile(np.append(p, motion.everywhere(SHARP))[:, None], len(t))
+    t, *at = motion.interpolate(fine, np.repeat(np.arange(steps), PARTS), s)
+    numbers = np.tile(np.append(p, motion.fill_creep(SHARP))[:, None], len(t))
     values = np.asarray(rates.map(len(t))(t, np.hstack(at).T, numbers))
     # In place of the quadrature of the program, which sees three points of a step.
     sharp = values.mean(axis=1) * fine.duration
@@ -160,7 +160,7 @@ def _of_rates(nlp: StructuredNlp, x: Array, numbers: Array) -> Array:
     """Return the integrals of the rates of all costs as a program of polynomials has them."""
     total = np.zeros(nlp.terms.numel_out(0))
     for block in nlp.blocks:
-        if block.name == MOMENT:
+        if block.name == POINT_BLOCK:
             given = (x[block.columns].T, block.data.T, np.tile(numbers[:, None], block.count))
             total += np.asarray(block.function.map(block.count)(*given)[1]).sum(axis=1)
     return total
@@ -168,7 +168,7 @@ def _of_rates(nlp: StructuredNlp, x: Array, numbers: Array) -> Array:
 
 def _rates(motion: Collocation, parameters: int, costs: int) -> ca.Function:
     """Return (t, unknowns of a node, parameters with creep) -> rates of the first costs."""
-    sizes = 1, motion.node, parameters + len(motion.creep)
+    sizes = 1, motion.node_size, parameters + len(motion.creep)
     symbols = [ca.SX.sym(name, n) for name, n in zip("txp", sizes, strict=True)]
     m = motion.sample(*symbols)
     rates = call_costs(motion.costs[:costs], "rate", m)

@@ -1,4 +1,4 @@
-"""Mechanisms that move by polynomials: those whose accelerations are independent."""
+"""Which mechanisms move by polynomials: those whose accelerations are independent."""
 
 from __future__ import annotations
 

@@ -18,12 +18,15 @@ def make_accepted_steps(
     Parameters
     ----------
     trajectory : Trajectory
+        At the nodes.
     t : (n + 1,) [s]
+        Times of the nodes.
     power : (2 n + 1,) [W]
-        Of external forces at nodes and midpoints.
+        Power of external forces at nodes and midpoints.
     loss : (n, ns) [J]
-        Of forces at surfaces.
+        Energy that forces at surfaces take in each step.
     solution : Solution
+        Gives the residual, the iterations and the time, shared evenly among the steps.
     """
     n = len(t) - 1
     none = np.zeros((n, 0))

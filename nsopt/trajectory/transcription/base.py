@@ -47,21 +47,21 @@ class TranscribedMotion:
     controls : callable
         Function of t [s]: forces of the drives, then inputs, (nv + number of inputs,).
     defects : Defects or None
-        How far steps, reintegrated under the same forces, end from their nodes; None where nothing
-        is reintegrated.
+        How far from their nodes steps end that are reintegrated under the same forces; None for the
+        steps of a scheme.
     middle_accelerations : (n, nv), optional
-        In the middles of the steps, quadratic over each; by default cubic polynomials go through
-        coordinates and velocities of the nodes.
+        In the middles of the steps, where accelerations are quadratic over each. Without them
+        coordinates are taken as cubic, from those and the velocities of the nodes.
     step_drives : (n, parts, nv), optional [N m, N]
-        Forces of the drives at the `PARTS` of each step, without ``step_friction``; by default on
-        parabolas through ``step_controls``.
+        Forces of the drives at the shares `PARTS` of each step, without ``step_friction``; by
+        default on parabolas through ``step_controls``.
     step_friction : (n, parts, nv), optional [N m, N]
-        Dry friction that the drives overcome besides, of the sign of the velocity, where that is
+        Dry friction that the drives overcome besides, with the sign of the velocity, where that is
         exact.
     force_correction : (n, ng, 3), optional [N]
         Contact forces over the steps, minus those along the normals at the starts of the steps.
     last_accelerations : (n, nv), optional
-        At the ends of the steps; by default those of the nodes, of which an impact has another.
+        At the ends of the steps; by default those of the nodes, which differ after an impact.
     """
 
     t: Array
@@ -85,15 +85,15 @@ class TranscribedMotion:
 
     @property
     def unresolved(self) -> str:
-        """Why its steps are not resolved; empty if they are, or nothing is reintegrated."""
+        """Why its steps are not resolved; empty if they are, or no defects are known."""
         return "" if self.defects is None else self.defects.explain()
 
     @property
     def step_accelerations(self) -> Array:
-        """At the start, in the middle and at the end of each step, (n, 3, nv).
+        """Accelerations at the start, in the middle and at the end of each step, (n, 3, nv).
 
-        NaN where velocities are no rates of the coordinates. A step with an impact, at its end, is
-        a parabola from the state before to the coordinates after.
+        NaN where velocities are not rates of the coordinates. In a step that ends with an impact
+        they are constant, from the state before to the coordinates after.
         """
         x = self.nodes
         if self.middle_accelerations is not None:
@@ -103,13 +103,12 @@ class TranscribedMotion:
             return np.full((len(x.v) - 1, 3, x.v.shape[1]), np.nan)
         h = np.diff(self.t)[:, None]
         mean, before, after = np.diff(x.q, axis=0) / h, x.v[:-1], x.v[1:]
-        first, last = (
-            (6 * mean - 4 * before - 2 * after) / h,
-            (-6 * mean + 2 * before + 4 * after) / h,
-        )
-        struck = np.any(self.accepted.impact_impulse > 0, axis=1)[:, None]
-        thrown = 2 * (mean - before) / h
-        first, last = np.where(struck, thrown, first), np.where(struck, thrown, last)
+        # Second derivatives of the cubic.
+        first = (6 * mean - 4 * before - 2 * after) / h
+        last = (-6 * mean + 2 * before + 4 * after) / h
+        has_impact = np.any(self.accepted.impact_impulse > 0, axis=1)[:, None]
+        constant = 2 * (mean - before) / h
+        first, last = (np.where(has_impact, constant, x) for x in (first, last))
         return np.stack([first, (first + last) / 2, last], axis=1)
 
 
@@ -165,12 +164,12 @@ class Transcription(ABC):
 
     @property
     def creep(self) -> tuple[float, ...]:
-        """Speeds up to which the grid smooths dry friction; none by default."""
+        """Speeds up to which dry friction is smoothed because of the grid; none by default."""
         return ()
 
     @property
     def friction_modes(self) -> Array | None:
-        """Which way joints with dry friction slide, (steps, .), where that is known."""
+        """Signs of the slip in joints with dry friction, (steps, joints); None if not known."""
         return None
 
     @property
@@ -179,12 +178,12 @@ class Transcription(ABC):
         return ()
 
     @property
-    def any_parameters(self) -> bool:
-        """Whether the program holds for other values of the parameters than those stated."""
+    def fits_any_parameters(self) -> bool:
+        """Whether the program can be solved for other values of the parameters, too."""
         return True
 
     @property
-    def unilateral(self) -> bool:
+    def is_complementary(self) -> bool:
         """Whether the program has complementarity conditions, and so needs a homotopy."""
         return False
 
@@ -220,8 +219,8 @@ class Transcription(ABC):
     def durations(self) -> Index:
         """Indices of the unknowns that the longest duration bounds; none where it is given."""
         low, high = self.horizon.bounds
-        timed = np.array([name in ("time", "duration") for name in self.names()])
-        return np.flatnonzero(timed & (self.limits()[1] == high) & (low < high))
+        are_times = np.array([name in ("time", "duration") for name in self.names()])
+        return np.flatnonzero(are_times & (self.limits()[1] == high) & (low < high))
 
     @property
     def free_unknowns(self) -> Index:
@@ -229,7 +228,7 @@ class Transcription(ABC):
         return np.zeros(0, dtype=np.intp)
 
     def is_resolved(self, x: Array, p: Array, part: float = 1.0) -> bool:
-        """Return whether steps end at their nodes, reintegrated; true where nothing is known.
+        """Return whether reintegrated steps end near their nodes; true where none are.
 
         Parameters
         ----------
@@ -237,13 +236,13 @@ class Transcription(ABC):
         p : (np,)
             Parameters of the mechanism.
         part : float
-            Of the distance that the horizon allows.
+            Share of the distance `Horizon.defect` that they may be off by.
         """
         del x, p, part
         return True
 
     def find_undetermined(self, counted: NDArray[np.bool_]) -> list[str]:
-        """Return the velocities whose motion costs nothing; none by default.
+        """Return the names of driven velocities whose motion costs nothing; none by default.
 
         Parameters
         ----------

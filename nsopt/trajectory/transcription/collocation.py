@@ -5,11 +5,12 @@ midpoint; velocities and coordinates are its integrals [Hermite-Simpson, of four
 of actuated joints follow from the motion by inverse dynamics; those of all other coordinates must
 vanish.
 
-Rotations of free bodies and ball joints are those of the same angular velocities, by Euler
-parameters that are turned by the first two terms of Magnus, of fourth order too.
+Rotations of free bodies and ball joints follow from angular velocities by the first two terms of
+the Magnus expansion, of fourth order too.
 
-Nodes and midpoints have the same unknowns, so equations of motion, conditions and costs are one
-function, evaluated at each of these points; a second, small one links the points of a step.
+Nodes and midpoints, together the points of a motion, have the same unknowns. So equations of
+motion, conditions and costs are one function, evaluated at all points; a second, small one links
+the points of a step.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ from nsopt.trajectory.returned import bounds_of, call_cost, call_costs, spans_of
 from nsopt.trajectory.transcription.accelerations import why_no_accelerations
 from nsopt.trajectory.transcription.accepted_steps import make_accepted_steps
 from nsopt.trajectory.transcription.base import Array, Index, TranscribedMotion, Transcription
-from nsopt.trajectory.transcription.rotations import off, turns_of
+from nsopt.trajectory.transcription.rotations import find_turns, move_residual
 from nsopt.trajectory.verification.reintegration import Reintegration
 
-ENOUGH = 0.1
-"""Accuracy of a distance, over its limit, by which it is compared with that."""
+DEFECT_ACCURACY = 0.1
+"""Error of a defect, as a share of its limit, at which it is compared with the limit."""
 
-MOMENT = "moment"
-"""Name of the blocks that have the rates of costs."""
+POINT_BLOCK = "moment"
+"""Name of the blocks of nodes and of midpoints, which have the rates of costs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,7 @@ class Collocation(Transcription):
     Parameters
     ----------
     creep : (number of `JointFriction` elements,), by keyword
-        Speeds up to which dry friction is smoothed, `grid_creep`; zero leaves that of the law.
+        Speeds up to which dry friction is smoothed, see `grid_creep`; zero leaves that of the law.
 
     Raises
     ------
@@ -93,8 +94,8 @@ class Collocation(Transcription):
         object.__setattr__(other, "creep", creep)
         return other
 
-    def everywhere(self, speed: float) -> Array:
-        """Return a speed in place of each one up to which friction is smoothed, by the grid."""
+    def fill_creep(self, speed: float) -> Array:
+        """Return ``creep`` with another speed wherever the grid smooths friction."""
         return np.where(np.array(self.creep) > 0, speed, 0.0)
 
     def limits(self) -> tuple[Array, Array]:
@@ -104,24 +105,24 @@ class Collocation(Transcription):
 
     def names(self) -> list[str]:
         d = self.dynamics
-        state, forced = [*d.q_names, *d.v_names], [f"acceleration of {x}" for x in d.v_names]
-        node = [*state, *forced, *self.inputs]
-        middle = [*(f"{x} between nodes" for x in state), *forced, *self.inputs]
+        state, accelerations = [*d.q_names, *d.v_names], [f"acceleration of {x}" for x in d.v_names]
+        node = [*state, *accelerations, *self.inputs]
+        middle = [*(f"{x} between nodes" for x in state), *accelerations, *self.inputs]
         return [*(node + middle) * self.horizon.steps, *node, "duration"]
 
     @property
-    def node(self) -> int:
-        """Number of unknowns of a node."""
-        return self._state + self.dynamics.nv + len(self.inputs)
+    def node_size(self) -> int:
+        """Number of unknowns of a node or midpoint."""
+        return self._state_size + self.dynamics.nv + len(self.inputs)
 
     @property
-    def _state(self) -> int:
+    def _state_size(self) -> int:
         """Number of coordinates and velocities."""
         return self.dynamics.nq + self.dynamics.nv
 
     @property
     def size(self) -> int:
-        return (2 * self.horizon.steps + 1) * self.node + 1
+        return (2 * self.horizon.steps + 1) * self.node_size + 1
 
     def nlp(self) -> StructuredNlp:
         nodes = self._nodes()
@@ -131,30 +132,30 @@ class Collocation(Transcription):
 
     def find_undetermined(self, counted: NDArray[np.bool_]) -> list[str]:
         d = self.dynamics
-        points = counted[:-1].reshape(-1, self.node)
+        points = counted[:-1].reshape(-1, self.node_size)
         q, v, a, _ = (np.any(points[:, part], axis=0) for part in self._slices())
-        seen = {owner for owner, x in zip(d.q_owners, q, strict=True) if x}
-        # Those without an actuator move as the others and the inputs make them.
-        driven = {x.joint for x in d.mechanism.actuators} - seen
+        counted_owners = {owner for owner, x in zip(d.q_owners, q, strict=True) if x}
+        # What has no actuator moves as the equations of motion determine.
+        undetermined = {x.joint for x in d.mechanism.actuators} - counted_owners
         names = enumerate(d.v_names)
-        return [x for k, x in names if d.v_owners[k] in driven and not (v[k] or a[k])]
+        return [x for k, x in names if d.v_owners[k] in undetermined and not (v[k] or a[k])]
 
     # Samples from unknowns
 
     def sample(self, t: ca.SX, x: ca.SX, p: ca.SX) -> NodeSample:
-        """Return the sample of a node or midpoint from its unknowns."""
+        """Return the sample of a point from its unknowns x, with parameters p of the program."""
         (q, v, a, u), n = self._split(x), len(self.dynamics.parameters)
-        own, creep = ca.vertsplit(p, [0, n, n + len(self.creep)])
-        return NodeSample(self.dynamics, t, q, v, a, self.with_inputs(own, u), creep=creep)
+        p, creep = ca.vertsplit(p, [0, n, n + len(self.creep)])
+        return NodeSample(self.dynamics, t, q, v, a, self.with_inputs(p, u), creep=creep)
 
     def _split(self, x: ca.SX) -> list[ca.SX]:
-        """Return coordinates, velocities, accelerations and inputs of a node."""
+        """Return coordinates, velocities, accelerations and inputs of a point."""
         return [x[part] for part in self._slices()]
 
     def _slices(self) -> tuple[slice, ...]:
-        """Return the slices of coordinates, velocities, accelerations and inputs in a node."""
-        nq, n, nv = self.dynamics.nq, self._state, self.dynamics.nv
-        return slice(nq), slice(nq, n), slice(n, n + nv), slice(n + nv, self.node)
+        """Return the slices of coordinates, velocities, accelerations and inputs of a point."""
+        nq, n, nv = self.dynamics.nq, self._state_size, self.dynamics.nv
+        return slice(nq), slice(nq, n), slice(n, n + nv), slice(n + nv, self.node_size)
 
     # Constraints and costs
 
@@ -171,106 +172,106 @@ class Collocation(Transcription):
 
     def _links(self) -> ConstraintBlock:
         """Return the block that links the two nodes and the midpoint of each step."""
-        n, d, steps = self.node, self.dynamics, self.horizon.steps
+        n, d, steps = self.node_size, self.dynamics, self.horizon.steps
         size = d.nq + 2 * d.nv
         w, share, p = self._symbols(3 * size + 1)
         h = share * w[-1]
         (q0, v0, a0), (qm, vm, am), (q1, v1, a1) = (
             ca.vertsplit(x, [0, d.nq, d.nq + d.nv, size]) for x in ca.vertsplit(w[:-1], size)
         )
-        moved, to_middle = (
-            h * v0 + h**2 / 6 * (a0 + 2 * am),
-            h / 2 * v0 + h**2 / 96 * (7 * a0 + 6 * am - a1),
-        )
-        ends = (off(d, (q0, q1), moved, (v0, v1), h), v1 - v0 - h / 6 * (a0 + 4 * am + a1))
-        middles = (
-            off(d, (q0, qm), to_middle, (v0, vm), h / 2),
-            vm - v0 - h / 24 * (5 * a0 + 8 * am - a1),
-        )
-        zero = np.zeros(self._state)
-        bounds = [Bound("link of nodes", ca.vertcat(*ends), zero, zero)]
-        bounds += [Bound("link of middles", ca.vertcat(*middles), zero, zero)]
+        # Integrals of the parabola through a0, am, a1, to the end and to the middle.
+        to_end = h * v0 + h**2 / 6 * (a0 + 2 * am)
+        to_middle = h / 2 * v0 + h**2 / 96 * (7 * a0 + 6 * am - a1)
+        q_end = move_residual(d, (q0, q1), to_end, (v0, v1), h)
+        q_middle = move_residual(d, (q0, qm), to_middle, (v0, vm), h / 2)
+        v_end = v1 - v0 - h / 6 * (a0 + 4 * am + a1)
+        v_middle = vm - v0 - h / 24 * (5 * a0 + 8 * am - a1)
+        zeros = np.zeros(self._state_size)
+        bounds = [Bound("link of nodes", ca.vertcat(q_end, v_end), zeros, zeros)]
+        bounds += [Bound("link of middles", ca.vertcat(q_middle, v_middle), zeros, zeros)]
         a = a0, am, a1
         bounds += [b for c in self.conditions for b in bounds_of(c, "over_step", d, a, h)]
         points = [np.arange(size) + i * n for i in range(3)]
         columns = np.arange(steps)[:, None] * 2 * n + np.concatenate([*points, [0]])
-        columns[:, -1] = self.size - 1
+        columns[:, -1] = self.size - 1  # the duration
         terms = call_costs(self.costs, "over_step", a, h)
         block = constraint_block("link", (w, share, p), bounds, terms, columns)
         return replace(block, data=np.full((steps, 1), 1 / steps))
 
     def _nodes(self) -> ConstraintBlock:
-        """Return the block of all nodes; data: time over the duration, weight."""
+        """Return the block of all nodes; data: share of duration, Simpson's weight, friction."""
         n, k = self.horizon.steps, np.arange(self.horizon.steps + 1)
-        w, _, p = self._symbols(self.node + 1)
-        data = ca.SX.sym("data", 2 + self._marks(k).shape[1])
-        m = self._mark(data[0] * w[-1], w[:-1], p, data[2:])
+        w, _, p = self._symbols(self.node_size + 1)
+        data = ca.SX.sym("data", 2 + self._friction_data(k).shape[1])
+        m = self._sample_with(data[0] * w[-1], w[:-1], p, data[2:])
         terms = [cost.weight * data[1] * w[-1] * call_cost(cost, "rate", m) for cost in self.costs]
         symbols, columns = (w, data, p), self._columns(2 * k)
-        block = constraint_block(MOMENT, symbols, self._along(m), ca.vertcat(*terms), columns)
+        block = constraint_block(POINT_BLOCK, symbols, self._along(m), ca.vertcat(*terms), columns)
         weights = np.where((k > 0) & (k < n), 2, 1) / (6 * n)
-        return replace(block, data=np.column_stack([k / n, weights, self._marks(2 * k)]))
+        return replace(block, data=np.column_stack([k / n, weights, self._friction_data(2 * k)]))
 
     def _middles(self, nodes: ConstraintBlock) -> ConstraintBlock:
-        """Return the block of all midpoints, with four times the weight of a node [Simpson]."""
+        """Return the block of all midpoints, data as of `_nodes`."""
         n, k = self.horizon.steps, np.arange(self.horizon.steps)
-        data = [(k + 0.5) / n, np.full(n, 4 / (6 * n)), self._marks(2 * k + 1)]
+        data = [(k + 0.5) / n, np.full(n, 4 / (6 * n)), self._friction_data(2 * k + 1)]
         columns, lower, upper = self._columns(2 * k + 1), nodes.lower[:n], nodes.upper[:n]
         return replace(nodes, columns=columns, data=np.column_stack(data), lower=lower, upper=upper)
 
-    def _marks(self, points: Index) -> Array:
-        """Return further numbers of nodes and midpoints, (n, k); none by default."""
+    def _friction_data(self, points: Index) -> Array:
+        """Return what is known of friction at points, (n, k); by default k is zero.
+
+        Point 2 k is node k, point 2 k + 1 the midpoint after it.
+        """
         return np.zeros((len(points), 0))
 
-    def _mark(self, t: ca.SX, x: ca.SX, p: ca.SX, marks: ca.SX) -> NodeSample:
-        """Return the sample of a node or midpoint with these numbers, (k,)."""
-        del marks
+    def _sample_with(self, t: ca.SX, x: ca.SX, p: ca.SX, friction: ca.SX) -> NodeSample:
+        """Return the sample of a point with its row of `_friction_data`, (k,)."""
+        del friction
         return self.sample(t, x, p)
 
     def _columns(self, points: Index) -> Index:
-        """Return the unknowns of nodes (even numbers) or midpoints (odd ones), and the duration."""
-        own = points[:, None] * self.node + np.arange(self.node)
+        """Return the indices of the unknowns of points, and that of the duration, one row each."""
+        own = points[:, None] * self.node_size + np.arange(self.node_size)
         return np.hstack([own, np.full((len(points), 1), self.size - 1)])
 
     def _start(self) -> ConstraintBlock:
-        (w, k, p), first = self._symbols(self.node + 1, 1), np.zeros(1, np.intp)
-        m = self._mark(ca.SX(0), w[:-1], p, k[1:])
+        """Return the block of the conditions at the start."""
+        (w, data, p), first = self._symbols(self.node_size + 1, 1), np.zeros(1, np.intp)
+        m = self._sample_with(ca.SX(0), w[:-1], p, data[1:])
         bounds = [b for c in self.conditions for b in bounds_of(c, "start", m)]
-        nothing, columns = ca.SX.zeros(len(self.costs)), self._columns(first)
-        block = constraint_block("start", (w, k, p), bounds, nothing, columns)
-        return replace(block, data=self._number(first))
+        no_costs, columns = ca.SX.zeros(len(self.costs)), self._columns(first)
+        block = constraint_block("start", (w, data, p), bounds, no_costs, columns)
+        return replace(block, data=self._instance_data(first))
 
     def _end(self) -> ConstraintBlock:
         """Return the block of the conditions and costs at the end."""
-        (w, k, p), last = (
-            self._symbols(self.node + 1, 1),
-            np.array([2 * self.horizon.steps], np.intp),
-        )
-        m = self._mark(w[-1], w[:-1], p, k[1:])
+        w, data, p = self._symbols(self.node_size + 1, 1)
+        last = np.array([2 * self.horizon.steps], np.intp)
+        m = self._sample_with(w[-1], w[:-1], p, data[1:])
         bounds = [b for c in self.conditions for b in bounds_of(c, "end", m)]
         terms = call_costs(self.costs, "final", m)
-        block = constraint_block("end", (w, k, p), bounds, terms, self._columns(last))
-        return replace(block, data=self._number(last))
+        block = constraint_block("end", (w, data, p), bounds, terms, self._columns(last))
+        return replace(block, data=self._instance_data(last))
 
     def _during(self) -> list[ConstraintBlock]:
         """Return the blocks of the conditions that hold at some nodes and the midpoints between."""
-        w, k, p = self._symbols(self.node + 1, 1)
-        m = self._mark(k[0] * w[-1] / self.horizon.steps, w[:-1], p, k[1:])
+        w, data, p = self._symbols(self.node_size + 1, 1)
+        m = self._sample_with(data[0] * w[-1] / self.horizon.steps, w[:-1], p, data[1:])
         spans = [span for condition in self.conditions for span in spans_of(condition, m)]
         blocks: list[ConstraintBlock] = []
         for i, span in enumerate(span.at_nodes(self.horizon.steps) for span in spans):
             nodes = 2 * np.arange(span.first, span.last + 1, dtype=np.intp)
             middles = nodes[:-1] + 1
-            nothing = ca.SX.zeros(len(self.costs))
+            no_costs = ca.SX.zeros(len(self.costs))
             block = constraint_block(
-                f"during_{i}", (w, k, p), span.bounds, nothing, self._columns(nodes)
+                f"during_{i}", (w, data, p), span.bounds, no_costs, self._columns(nodes)
             )
-            blocks.append(replace(block, data=self._number(nodes)))
+            blocks.append(replace(block, data=self._instance_data(nodes)))
             blocks.append(
                 replace(
                     block,
                     columns=self._columns(middles),
-                    data=self._number(middles),
+                    data=self._instance_data(middles),
                     lower=block.lower[:-1],
                     upper=block.upper[:-1],
                 )
@@ -279,36 +280,36 @@ class Collocation(Transcription):
 
     def _coupling(self) -> ConstraintBlock:
         """Return the block of the conditions that couple start and end."""
-        n, ends = self.node, np.array([0, 2 * self.horizon.steps], np.intp)
-        (w, k, p), marks = self._symbols(2 * n + 1, 2), self._marks(ends)
-        of_first, of_last = ca.vertsplit(k[1:], marks.shape[1]) if marks.size else (k[1:], k[1:])
-        first = self._mark(ca.SX(0), w[:n], p, of_first)
-        last = self._mark(w[-1], w[n : 2 * n], p, of_last)
+        n, ends = self.node_size, np.array([0, 2 * self.horizon.steps], np.intp)
+        (w, data, p), friction = self._symbols(2 * n + 1, 2), self._friction_data(ends)
+        own = friction.shape[1]
+        first = self._sample_with(ca.SX(0), w[:n], p, data[1 : 1 + own])
+        last = self._sample_with(w[-1], w[n : 2 * n], p, data[1 + own :])
         bounds = [b for c in self.conditions for b in bounds_of(c, "couple", first, last)]
         columns = np.r_[np.arange(n), np.arange(self.size - 1 - n, self.size)][None]
-        nothing = ca.SX.zeros(len(self.costs))
-        block = constraint_block("coupling", (w, k, p), bounds, nothing, columns)
-        return replace(block, data=np.append(0.0, marks)[None])
+        no_costs = ca.SX.zeros(len(self.costs))
+        block = constraint_block("coupling", (w, data, p), bounds, no_costs, columns)
+        return replace(block, data=np.append(0.0, friction)[None])
 
-    def at_point(
-        self, name: str, point: int, stated: Callable[[NodeSample], Sequence[Bound]]
+    def constrain_point(
+        self, name: str, point: int, state: Callable[[NodeSample], Sequence[Bound]]
     ) -> ConstraintBlock:
-        """Return the block of bounds at one point: 2 k is node k, 2 k + 1 the midpoint after it."""
-        w, k, p = self._symbols(self.node + 1)
-        m = self.sample(k * w[-1] / self.horizon.steps, w[:-1], p)
-        nothing, columns = ca.SX.zeros(len(self.costs)), self._columns(np.array([point], np.intp))
-        block = constraint_block(name, (w, k, p), stated(m), nothing, columns)
+        """Return the block of bounds at one point; see `_friction_data` for its number."""
+        w, step, p = self._symbols(self.node_size + 1)
+        m = self.sample(step * w[-1] / self.horizon.steps, w[:-1], p)
+        no_costs, columns = ca.SX.zeros(len(self.costs)), self._columns(np.array([point], np.intp))
+        block = constraint_block(name, (w, step, p), state(m), no_costs, columns)
         return replace(block, data=np.array([[point / 2]]))
 
     def _symbols(self, n: int, points: int = 0) -> tuple[ca.SX, ca.SX, ca.SX]:
-        """Return unknowns, the number of the instance and the marks of points, and parameters."""
+        """Return n unknowns, data of one number and what is known of friction at points, p."""
         p = ca.SX.sym("p", len(self.dynamics.parameters) + len(self.creep))
-        marks = points * self._marks(np.zeros(1, np.intp)).shape[1]
-        return ca.SX.sym("w", n), ca.SX.sym("k", 1 + marks), p
+        friction = points * self._friction_data(np.zeros(1, np.intp)).shape[1]
+        return ca.SX.sym("w", n), ca.SX.sym("k", 1 + friction), p
 
-    def _number(self, points: Index) -> Array:
-        """Return the numbers of nodes, of midpoints halves between, and their marks, (n, 1 + k)."""
-        return np.column_stack([points / 2, self._marks(points)])
+    def _instance_data(self, points: Index) -> Array:
+        """Return times in steps, whole at nodes, and `_friction_data` of points, (n, 1 + k)."""
+        return np.column_stack([points / 2, self._friction_data(points)])
 
     # Numbers
 
@@ -331,12 +332,12 @@ class Collocation(Transcription):
         return Reintegration(self)
 
     def trajectory(self, x: Array) -> tuple[Trajectory, Trajectory]:
-        """Return the motion at the nodes, and at nodes and midpoints."""
-        points, T = x[:-1].reshape(-1, self.node), float(x[-1])
+        """Return the motion at the nodes, and at nodes and midpoints; x are all unknowns."""
+        points, T = x[:-1].reshape(-1, self.node_size), float(x[-1])
         return self._sample(points[::2], T), self._sample(points, T)
 
-    def within_steps(self, fine: Trajectory) -> tuple[Array, Array, Array, Array, Array]:
-        """Return times, q, v, a and inputs at the `PARTS` of all steps, (n parts, .) each.
+    def interpolate_at_parts(self, fine: Trajectory) -> tuple[Array, Array, Array, Array, Array]:
+        """Return times, q, v, a and inputs at the shares `PARTS` of all steps, (n parts, .) each.
 
         Parameters
         ----------
@@ -344,17 +345,20 @@ class Collocation(Transcription):
             At nodes and midpoints.
         """
         steps = self.horizon.steps
-        return self.at(fine, np.repeat(np.arange(steps), len(PARTS)), np.tile(PARTS, steps))
+        return self.interpolate(
+            fine, np.repeat(np.arange(steps), len(PARTS)), np.tile(PARTS, steps)
+        )
 
-    def at(self, fine: Trajectory, k: Index, s: Array) -> tuple[Array, Array, Array, Array, Array]:
-        """Return times, q, v, a and inputs within steps k (n,), of which s (n,) has passed."""
+    def interpolate(
+        self, fine: Trajectory, k: Index, s: Array
+    ) -> tuple[Array, Array, Array, Array, Array]:
+        """Return times, q, v, a and inputs at shares s (n,) of steps k (n,), (n, .) each."""
         h = fine.duration / self.horizon.steps
         a, u = (np.stack([x[:-2:2], x[1::2], x[2::2]])[:, k] for x in (fine.a, fine.inputs))
-        length = np.full(len(k), h)
-        begin, turns = (fine.q[2 * k], fine.v[2 * k]), turns_of(self.dynamics)
-        q, v = states(*begin, a.transpose(1, 0, 2), length, s, turns)
-        now = s[:, None]
-        return h * (k + s), q, v, quadratic(a, now), quadratic(u, now)
+        sizes, turns = np.full(len(k), h), find_turns(self.dynamics)
+        q, v = states(fine.q[2 * k], fine.v[2 * k], a.transpose(1, 0, 2), sizes, s, turns)
+        share = s[:, None]
+        return h * (k + s), q, v, quadratic(a, share), quadratic(u, share)
 
     def _sample(self, rows: Array, duration: float) -> Trajectory:
         q, v, a, u = (rows[:, i] for i in self._slices())
@@ -362,7 +366,7 @@ class Collocation(Transcription):
 
     def is_resolved(self, x: Array, p: Array, part: float = 1.0) -> bool:
         fine = self.trajectory(x)[1]
-        return self._reintegration.defects(fine, p, ENOUGH * part).within(part)
+        return self._reintegration.defects(fine, p, DEFECT_ACCURACY * part).within(part)
 
     def motion(self, solution: Solution, p: Array) -> TranscribedMotion:
         nodes, fine = self.trajectory(solution.x)
@@ -370,12 +374,12 @@ class Collocation(Transcription):
         t: Array = np.linspace(0, nodes.duration, len(nodes.q))
         loss = losses_of_forces(self.dynamics, t, nodes.q, nodes.v, p)
         accepted = make_accepted_steps(nodes, t, power, loss, solution)
-        table, h = np.hstack([drive, fine.inputs]), nodes.duration / self.horizon.steps
+        at_points, h = np.hstack([drive, fine.inputs]), nodes.duration / self.horizon.steps
 
         def controls(now: float) -> Array:
             """Interpolate by the parabola through both ends and the midpoint of a step."""
             k = min(int(now / h), self.horizon.steps - 1)
-            return quadratic(table[2 * k : 2 * k + 3], now / h - k)
+            return quadratic(at_points[2 * k : 2 * k + 3], now / h - k)
 
         return TranscribedMotion(
             t,
@@ -383,7 +387,7 @@ class Collocation(Transcription):
             drive[::2],
             np.zeros((len(t), 0)),
             accepted,
-            np.stack([table[:-2:2], table[1::2], table[2::2]], axis=1),
+            np.stack([at_points[:-2:2], at_points[1::2], at_points[2::2]], axis=1),
             controls,
             self._reintegration.defects(fine, p),
             fine.a[1::2],

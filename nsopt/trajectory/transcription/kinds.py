@@ -1,4 +1,4 @@
-"""What kind of transcription a motion has, for what only one of them knows."""
+"""A transcription as one of its two kinds, for what only that one has."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from nsopt.trajectory.transcription.stepped import Stepped
 
 
 def as_polynomials(x: Transcription) -> Collocation | None:
-    """Return a motion by polynomials; None if it is none."""
+    """Return x if it is a motion by polynomials, else None."""
     return x if isinstance(x, Collocation) else None
 
 
 def as_steps(x: Transcription) -> Stepped | None:
-    """Return a motion in the steps of a scheme; None if it is none."""
+    """Return x if it is a motion in the steps of a scheme, else None."""
     return x if isinstance(x, Stepped) else None

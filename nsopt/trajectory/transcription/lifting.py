@@ -35,13 +35,13 @@ class Lifting:
         return 3 * len(self.dynamics.bores)
 
     def rows(self, t: ca.SX, q: ca.SX, p: ca.SX, eccentricities: ca.SX, widening: ca.SX) -> ca.SX:
-        """Return the residual of the definition of the eccentricities, (size,).
+        """Return offsets over clearances minus the widened eccentricities, (size,).
 
         Parameters
         ----------
         eccentricities : SX (size,)
         widening : SX scalar
-            Factor by which all clearances are enlarged.
+            Factor on all clearances, above 1 in early stages of a homotopy.
         """
         d, bores = self.dynamics, list(self.dynamics.bores)
         clearances = ca.reshape(d.clearance(p)[bores], 1, len(bores))
@@ -52,46 +52,48 @@ class Lifting:
         """Return the gaps (ng,) [m], in bores from eccentricities, others from coordinates."""
         d = self.dynamics
         gap = d.gap(t, q, p) + (widening - 1) * d.gap_scale(p)
-        clearance, (inside, _) = d.clearance(p), self._inside(p, eccentricities)
+        clearance, (relative, _) = d.clearance(p), self._relative_gap(p, eccentricities)
         for i, k in enumerate(d.bores):
-            gap[k] = widening * clearance[k] * inside[i]
+            gap[k] = widening * clearance[k] * relative[i]
         return gap
 
     def directions(self, t: ca.SX, q: ca.SX, p: ca.SX, eccentricities: ca.SX) -> ca.SX:
-        """Return the gradients of the gaps, (nv, ng)."""
+        """Return by which gaps change with v, (nv, ng)."""
         d = self.dynamics
         W = d.gap_matrix(t, q, p)
-        x = ca.SX.sym("x", d.nq)
-        offsets, (_, gradient) = d.contact_offsets(t, x, p), self._inside(p, eccentricities)
+        symbol = ca.SX.sym("x", d.nq)  # q may be an expression
+        offsets = d.contact_offsets(t, symbol, p)
+        gradient = self._relative_gap(p, eccentricities)[1]
         for i, k in enumerate(d.bores):
-            turn = ca.jacobian(offsets[:, k], x) @ d.rate_matrix(x)
-            W[:, k] = ca.substitute(turn, x, q).T @ gradient[:, i]
+            offset_by_v = ca.jacobian(offsets[:, k], symbol) @ d.rate_matrix(symbol)
+            W[:, k] = ca.substitute(offset_by_v, symbol, q).T @ gradient[:, i]
         return W
 
     def drift(self, t: ca.SX, q: ca.SX, p: ca.SX, eccentricities: ca.SX) -> ca.SX:
-        """Return by which gaps open at v = 0, (ng,) [m/s]."""
+        """Return the speeds at which gaps open at v = 0, (ng,) [m/s]."""
         d = self.dynamics
-        drift, now = d.gap_drift(t, q, p), ca.SX.sym("t")
-        offsets, (_, gradient) = d.contact_offsets(now, q, p), self._inside(p, eccentricities)
+        drift, symbol = d.gap_drift(t, q, p), ca.SX.sym("t")
+        offsets = d.contact_offsets(symbol, q, p)
+        gradient = self._relative_gap(p, eccentricities)[1]
         for i, k in enumerate(d.bores):
-            rate = ca.substitute(ca.jacobian(offsets[:, k], now), now, t)
+            rate = ca.substitute(ca.jacobian(offsets[:, k], symbol), symbol, t)
             drift[k] = ca.sparsify(rate.T @ gradient[:, i])
         return ca.sparsify(drift)
 
     def normals(self, t: ca.SX, q: ca.SX, p: ca.SX, eccentricities: ca.SX) -> ca.SX:
         """Return the normals of contacts in bores, (3, ng) in world axes.
 
-        Gradients of gap functions, of length 1 at the wall; zero for contacts that are in no bore.
+        Gradients of gap functions, of length 1 at the wall; zero for contacts outside of bores.
         """
         d = self.dynamics
-        axes, (_, gradient) = d.bore_axes(t, q, p), self._inside(p, eccentricities)
+        axes, (_, gradient) = d.bore_axes(t, q, p), self._relative_gap(p, eccentricities)
         normals = ca.SX.zeros(3, len(d.contact_names))
         for i, k in enumerate(d.bores):
             normals[:, k] = axes[:, 3 * i : 3 * i + 3] @ gradient[:, i]
         return normals
 
     def guess(self, t: float, q: Array, p: Array) -> Array:
-        """Return the eccentricities of coordinates, those beyond the wall moved onto it."""
+        """Return the eccentricities (size,) of a posture, those beyond the wall moved onto it."""
         d, bores = self.dynamics, list(self.dynamics.bores)
         if not bores:
             return np.zeros(0)
@@ -101,8 +103,8 @@ class Lifting:
         inside: Array = u / np.where(outside, np.maximum(1, np.linalg.norm(u, axis=0)), 1)
         return inside.ravel(order="F")
 
-    def _inside(self, p: ca.SX, eccentricities: ca.SX) -> tuple[ca.SX, ca.SX]:
-        """Return the gaps in bores over their clearance (nb,) and their gradients (3, nb)."""
+    def _relative_gap(self, p: ca.SX, eccentricities: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return the gaps in bores over their clearances (nb,), and their gradients (3, nb)."""
         d = self.dynamics
         gap, gradient = d.bore_gap(ca.reshape(eccentricities, 3, len(d.bores)), p)
         return gap, gradient

@@ -1,14 +1,14 @@
-"""The equations of a scheme at a node of a horizon, in symbols, instantiated for all nodes."""
+"""The equations of a scheme at one node of a horizon, in symbols that serve all nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import (
@@ -24,19 +24,18 @@ from nsopt.mpcc import (
 from nsopt.schemes import Interval, Node, Scales, Scheme, internal
 from nsopt.trajectory.node_sample import NodeSample, SteppedNode
 from nsopt.trajectory.smoothing.schedules import Stage
+from nsopt.trajectory.transcription.base import Array, with_inputs
 from nsopt.trajectory.transcription.lifting import Lifting
 
-Array = NDArray[np.float64]
-
 N_HOMOTOPY = len(Stage._fields)
-"""Number of homotopy parameters, after those of the mechanism."""
+"""Number of homotopy parameters; in a program they follow those of the mechanism."""
 
 SHARP = 0.1
-"""`Node.sharp` times the root of sigma, with which small complementary quantities scale."""
+"""`Node.sharp` times sqrt(sigma), with which small complementary quantities scale."""
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class NodeModel:
     """The data common to all node templates of a horizon.
 
     Attributes
@@ -44,9 +43,11 @@ class Model:
     dynamics : Dynamics
     scheme : Scheme
     scales : Scales
-    inputs : names
+        Typical sizes of the unknowns.
+    inputs : sequence of str
+        Names.
     lifting : Lifting
-    driven : list of int
+    driven : sequence of int
         Indices of the velocities that actuators drive.
     mean_h : float [s]
         The mean step; NaN if the duration is free.
@@ -71,21 +72,22 @@ class Model:
         return [0, *np.cumsum(self.state_sizes).tolist()]
 
     def node(self, x: ca.SX, drive: ca.SX, u: ca.SX, p: ca.SX, z: ca.SX) -> Node:
-        """Return a node from its unknowns and the internal states z of the previous node."""
+        """Return a node from its state x, drives, inputs u and the internal states z before it.
+
+        Parameters p are those of the program.
+        """
         d = self.dynamics
         t, q, eccentricities, v = ca.vertsplit(x, self.state_offsets)
-        names = [parameter.name for parameter in d.parameters]
-        index = {name: k for k, name in enumerate(self.inputs)}
-        entries = [u[index[name]] if name in index else p[i] for i, name in enumerate(names)]
-        parameters = ca.vertcat(ca.SX(0, 1), *entries)
+        parameters = with_inputs(d, self.inputs, p, u)
+        sigma, widening, _ = _split_stage(p)
         forces = ca.SX.zeros(d.nv)
         for k, i in enumerate(self.driven):
             forces[i] = drive[k]
-        gap = self.lifting.gap(t, q, parameters, eccentricities, p[len(names) + 1])
+        gap = self.lifting.gap(t, q, parameters, eccentricities, widening)
         W = self.lifting.directions(t, q, parameters, eccentricities)
         drift = self.lifting.drift(t, q, parameters, eccentricities)
         slip_drift = d.slip_drift(t, q, parameters)
-        sharp = SHARP / ca.sqrt(p[len(names)])  # Stage.sigma
+        sharp = SHARP / ca.sqrt(sigma)
         return Node(t, q, v, parameters, forces, gap, W, drift, slip_drift, z, sharp)
 
 
@@ -104,12 +106,15 @@ class NodeTemplate:
         Index of the node; 1 if a step leads to it, else 0; 1 if the step after it is to be as long
         as the one before, else 0.
     p : SX
-        Parameters of the program.
+        Parameters of the program: of the mechanism, then of a `Stage`.
     mpcc : Mpcc
         Equations and complementarity conditions of the scheme.
     node : Node
+        What the scheme sees of the node.
     interval : Interval
+        What the scheme states for it.
     sample : NodeSample
+        What costs and conditions see of it.
     before, after : SX scalar [s]
         Sizes of the steps before and after the node.
     has_discs : bool
@@ -136,19 +141,19 @@ class NodeTemplate:
         return ca.Function("guess", [state, self.p], [ca.vertcat(ca.SX(0, 1), *guesses)])
 
     def record(self, inputs: Sequence[str], w: Array, data: Array, p: Array) -> list[Array]:
-        """Return the recorded quantities of nodes from their unknowns w, one node in a row."""
-        m, y = self.sample, self.interval
+        """Return what `Stepped.motion` reads at nodes, (n, .) each, from w (n, .), data (n, 3)."""
+        m, x = self.sample, self.interval
         u = [m.input(name) for name in inputs]
         recorded = [m.t, m.q, m.v, m.a, m.drive, ca.vertcat(ca.SX(0, 1), *u), m.contact_force]
-        recorded += [y.h, y.impulse, y.impact_impulse, y.joint_impulse, y.slip_impulse]
-        recorded += [y.loss, y.impact_loss, y.work, y.impact_work, y.projection_work]
+        recorded += [x.h, x.impulse, x.impact_impulse, x.joint_impulse, x.slip_impulse]
+        recorded += [x.loss, x.impact_loss, x.work, x.impact_work, x.projection_work]
         outputs = [ca.densify(value) for value in recorded]
         function = ca.Function("recorded", [self.w, self.data, self.p], outputs, {"cse": True})
         n = len(w)
         values = function.map(n)(w.T, data.T, np.tile(p[:, None], n))
         return [np.asarray(value).T.reshape(n, -1) for value in values]
 
-    def keep_at_start(self, model: Model, started: Sequence[Bound], coupled: ca.SX) -> list[Bound]:
+    def bound_start(self, model: NodeModel, stated: Sequence[Bound], coupled: ca.SX) -> list[Bound]:
         """Return bounds of gaps, closed joints and Euler parameters of which something is free.
 
         Steps keep them from the second node on; a start that is given is checked beforehand, and
@@ -156,21 +161,21 @@ class NodeTemplate:
 
         Parameters
         ----------
-        model : Model
-        started : sequence of Bound
-            At the start.
+        model : NodeModel
+        stated : sequence of Bound
+            Bounds of conditions at the start.
         coupled : SX (n,)
-            What couples it to the end.
+            Values by which conditions couple it to the end.
         """
         d, node = model.dynamics, self.node
         at = (node.t, node.q, node.p)
-        given = [b.value for b in started if np.array_equal(b.lower, b.upper)]
-        # Conditions see the velocity as an expression, which is that at the start there.
-        of_v = ca.vertcat(coupled, *given)
-        q_left = _find_free_entries(ca.vertsplit(node.q), given)
-        v_left = [e for e in ca.vertsplit(node.v) if not ca.depends_on(of_v, e)]
-        q = ca.vertcat(ca.SX(0, 1), *(e for e in q_left if not ca.depends_on(coupled, e)))
-        v = ca.vertcat(ca.SX(0, 1), *v_left)
+        given = [b.value for b in stated if np.array_equal(b.lower, b.upper)]
+        # Conditions see an expression for the velocity at the node, which contains that before it.
+        bounding_v = ca.vertcat(coupled, *given)
+        free_q = _find_free_entries(ca.vertsplit(node.q), given)
+        free_v = [e for e in ca.vertsplit(node.v) if not ca.depends_on(bounding_v, e)]
+        q = ca.vertcat(ca.SX(0, 1), *(e for e in free_q if not ca.depends_on(coupled, e)))
+        v = ca.vertcat(ca.SX(0, 1), *free_v)
         rates = d.closure_matrix(*at) @ node.v + d.closure_drift(*at)
         closed = d.closure_names
         norms = d.norms(node.q) - 1
@@ -180,20 +185,19 @@ class NodeTemplate:
             *_depending(norms, q, ["norm of Euler parameters at the start"] * norms.numel()),
         ]
         gap, sizes, low, high = d.gap(*at), model.scales.gap, np.zeros(1), np.full(1, np.inf)
-        open_ = [k for k in range(gap.numel()) if q.numel() and ca.depends_on(gap[k], q)]
-        # A condition of one's own may place a contact on its wall, where a bound more is redundant.
-        open_ = [k for k in open_ if not _is_stated(gap[k], given, ca.vertsplit(node.q))]
-        kept = [zero(*row) for row in rows] + self._on_their_sides(model, open_)
-        return kept + [
-            Bound(f"start of {d.contact_names[k]}", node.gap[k] / sizes[k], low, high)
-            for k in open_
+        free = [k for k in range(gap.numel()) if q.numel() and ca.depends_on(gap[k], q)]
+        # A condition may place a contact on its wall already: one more bound is redundant there.
+        free = [k for k in free if not _is_stated(gap[k], given, ca.vertsplit(node.q))]
+        bounds = [zero(*row) for row in rows] + self._bound_sides(model, free)
+        return bounds + [
+            Bound(f"start of {d.contact_names[k]}", node.gap[k] / sizes[k], low, high) for k in free
         ]
 
-    def _on_their_sides(self, model: Model, contacts: Sequence[int]) -> list[Bound]:
-        """Return bounds of pins that start where they like: on the side where the step ends.
+    def _bound_sides(self, model: NodeModel, contacts: Sequence[int]) -> list[Bound]:
+        """Return bounds that start pins on the side of the bore where the first step ends.
 
-        From the opposite wall means of normals would be next to nothing, with forces along them of
-        any direction.
+        From the opposite wall the mean of both normals would nearly vanish, and its direction be
+        arbitrary.
         """
         if not 0 < model.scheme.normal_implicitness < 1:
             return []
@@ -210,13 +214,13 @@ class NodeTemplate:
         ]
 
     @classmethod
-    def inner(cls, model: Model) -> NodeTemplate:
+    def inner(cls, model: NodeModel) -> NodeTemplate:
         """Return the template of all nodes but the last."""
-        m, p, data, first, drive, u, node, before = _node_symbols(model, "interval")
-        second = m.parameter("next", sum(model.state_sizes))
-        following = model.node(second, drive, u, p, internal(model.dynamics, node.q))
-        share = p[-1]  # Stage.normal_implicitness
-        u_start, u_end = (ca.vertsplit(x, model.state_offsets)[2] for x in (first, second))
+        x = _NodeSymbols.of(model, "interval")
+        node, next_state = x.node, x.mpcc.parameter("next", sum(model.state_sizes))
+        following = model.node(next_state, x.drive, x.u, x.p, internal(model.dynamics, node.q))
+        _, _, share = _split_stage(x.p)  # of the normal at the end
+        u_start, u_end = (ca.vertsplit(y, model.state_offsets)[2] for y in (x.state, next_state))
         eccentricities = u_start + model.scheme.normal_implicitness * (u_end - u_start)
         at = (node.t, node.q, node.p, eccentricities)
         W, drift = model.lifting.directions(*at), model.lifting.drift(*at)
@@ -226,57 +230,39 @@ class NodeTemplate:
             drift=(1 - share) * drift + share * following.drift,
         )
         interval = model.scheme.add_interval(
-            m, model.dynamics, start, following, before, model.scales
+            x.mpcc, model.dynamics, start, following, x.before, model.scales
         )
-        # The initial velocity is that before any impulse at the first node.
-        v = node.v + data[1] * (interval.at_node - node.v)
-        after = following.t - node.t
-        return cls._assemble(
-            model, m, (first, drive, u, [second]), p, data, node, interval, v, before, after
-        )
+        # At the first node, to which no step leads, the velocity is that before any impulse.
+        v = node.v + x.data[1] * (interval.at_node - node.v)
+        return cls._assemble(model, x, node, [next_state], interval, v, following.t - node.t)
 
     @classmethod
-    def last(cls, model: Model, *, at_rest: bool = False) -> NodeTemplate:
+    def last(cls, model: NodeModel, *, at_rest: bool = False) -> NodeTemplate:
         """Return the template of the last node, ``at_rest`` as of `Node`."""
-        m, p, data, first, drive, u, node, before = _node_symbols(model, "ending")
-        node = replace(node, at_rest=at_rest)
-        interval = model.scheme.add_ending(m, model.dynamics, node, before, model.scales)
-        return cls._assemble(
-            model,
-            m,
-            (first, drive, u, []),
-            p,
-            data,
-            node,
-            interval,
-            interval.at_node,
-            before,
-            ca.SX(0),
-        )
+        x = _NodeSymbols.of(model, "ending")
+        node = replace(x.node, at_rest=at_rest)
+        interval = model.scheme.add_ending(x.mpcc, model.dynamics, node, x.before, model.scales)
+        return cls._assemble(model, x, node, [], interval, interval.at_node, ca.SX(0))
 
     @classmethod
     def _assemble(
         cls,
-        model: Model,
-        m: Mpcc,
-        unknowns: tuple[ca.SX, ca.SX, ca.SX, list[ca.SX]],
-        p: ca.SX,
-        data: ca.SX,
+        model: NodeModel,
+        x: _NodeSymbols,
         node: Node,
+        next_states: list[ca.SX],
         interval: Interval,
         v: ca.SX,
-        before: ca.SX,
         after: ca.SX,
     ) -> NodeTemplate:
         d = model.dynamics
-        has_discs = bool(m.discs)
-        # In bores, where all that presses slides, equations are met from more starts.
+        has_discs = bool(x.mpcc.discs)
+        sigma, _, _ = _split_stage(x.p)
+        # In bores smooth equations of friction are met from more starts: what presses there slides.
         without_discs = smooth_discs if d.bores else relax_discs
-        m = split_into_pairs(without_discs(m, p[len(d.parameters)]))  # Stage.sigma
-        first, drive, u, following = unknowns
-        previous = next(x.symbol for x in m.parameters if x.name == "earlier")
+        m = split_into_pairs(without_discs(x.mpcc, sigma))
         added = [variable.scaled for variable in m.variables]
-        own = ca.vertcat(first, *added, drive, u)
+        own = ca.vertcat(x.state, *added, x.drive, x.u)
         stepped = SteppedNode(
             h=interval.h,
             change=interval.change,
@@ -292,62 +278,48 @@ class NodeTemplate:
         )
         a = interval.change / interval.h
         sample = NodeSample(d, node.t, node.q, v, a, node.p, stepped)
-        w = ca.vertcat(own, *following, previous)
-        return cls(w, own.numel(), data, p, m, node, interval, sample, before, after, has_discs)
+        w, size = ca.vertcat(own, *next_states, x.previous), own.numel()
+        return cls(w, size, x.data, x.p, m, node, interval, sample, x.before, after, has_discs)
 
-    def constraints(self, model: Model, relaxation: Relaxation) -> list[Bound]:
+    def constraints(self, model: NodeModel, relaxation: Relaxation) -> list[Bound]:
         """Return the constraints of the scheme and the definition of eccentricities, row by row."""
-        d = model.dynamics
-        names = {
-            "motion": d.v_names,
-            "momentum": d.v_names,
+        d, (sigma, widening, _) = model.dynamics, _split_stage(self.p)
+        of_v = ("momentum", "nearest", "motion_end", "rate")
+        of_contacts = ("rest", "rebound", "compressed", "expanded", "reach", "trusted")
+        names = {  # of what the rows of each block of a scheme are
+            **dict.fromkeys(of_v, d.v_names),
+            **dict.fromkeys(of_contacts, d.contact_names),
             "move": d.q_names,
             "closure": d.closure_names,
-            "joint_rate": d.closure_names,
-            "rolling": d.nonholonomic_names,
-            "rest": d.contact_names,
-            "rebound": d.contact_names,
-            "compressed": d.contact_names,
-            "expanded": d.contact_names,
-            "reach": d.contact_names,
-            "nearest": d.v_names,
-            "motion_end": d.v_names,
-            "rate": d.v_names,
-            "trusted": d.contact_names,
-            "impact_motion": d.v_names,
-            "impact_joint_rate": d.closure_names,
-            "impact_rolling": d.nonholonomic_names,
-            "compression_motion": d.v_names,
-            "compression_joint_rate": d.closure_names,
-            "compression_rolling": d.nonholonomic_names,
-            "expansion_motion": d.v_names,
-            "expansion_joint_rate": d.closure_names,
-            "expansion_rolling": d.nonholonomic_names,
         }
+        for phase in ("", "impact_", "compression_", "expansion_"):
+            names[f"{phase}motion"] = d.v_names
+            names[f"{phase}joint_rate"] = d.closure_names
+            names[f"{phase}rolling"] = d.nonholonomic_names
         bounds = []
         for rows in self.mpcc.equalities:
             bounds += [zero(*row) for row in _name_rows(rows, names)]
         for rows in self.mpcc.inequalities:
-            low, most = np.full(1, -np.inf), np.zeros(1)
-            bounds += [Bound(*row, low, most) for row in _name_rows(rows, names)]
+            low, high = np.full(1, -np.inf), np.zeros(1)
+            bounds += [Bound(*row, low, high) for row in _name_rows(rows, names)]
         for pair in self.mpcc.pairs:
             G, H = pair.G / ca.SX(ca.DM(pair.scales[0])), pair.H / ca.SX(ca.DM(pair.scales[1]))
-            products, low, high = relaxation.constraints(G, H, self.p[len(d.parameters)])
-            for i in range(products.numel()):
+            relaxed, low, high = relaxation.constraints(G, H, sigma)
+            for i in range(relaxed.numel()):
                 label = f"contact {pair.labels[i % len(pair.labels)]}"
-                part = _part(relaxation, i // len(pair.labels))
-                bounds.append(Bound(label, products[i], low[i : i + 1], high[i : i + 1], part))
+                part = _find_part(relaxation, i // len(pair.labels))
+                bounds.append(Bound(label, relaxed[i], low[i : i + 1], high[i : i + 1], part))
         t, q, u, _ = ca.vertsplit(self.w[: sum(model.state_sizes)], model.state_offsets)
-        lifted = model.lifting.rows(t, q, self.node.p, u, self.p[len(d.parameters) + 1])
+        lifted = model.lifting.rows(t, q, self.node.p, u, widening)
         labels = [f"eccentricity of {d.contact_names[k]}" for k in d.bores for _ in range(3)]
         return bounds + [zero(label, lifted[i]) for i, label in enumerate(labels)]
 
 
-def _part(relaxation: Relaxation, row: int) -> PairPart:
-    """Return what a block of rows is: by the number of rows of each pair before it."""
+def _find_part(relaxation: Relaxation, block: int) -> PairPart:
+    """Return what a block of rows of a relaxation is: G, H, then relaxed rows, or these alone."""
     if not relaxation.states_halves:
         return PairPart.RELAXED
-    return (PairPart.G, PairPart.H, PairPart.RELAXED)[min(row, 2)]
+    return (PairPart.G, PairPart.H, PairPart.RELAXED)[min(block, 2)]
 
 
 def _name_rows(rows: Rows, names: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ca.SX]]:
@@ -359,22 +331,22 @@ def _name_rows(rows: Rows, names: Mapping[str, Sequence[str]]) -> Iterator[tuple
 
 
 def _find_free_entries(entries: list[ca.SX], given: Sequence[ca.SX]) -> list[ca.SX]:
-    """Return the entries of which none of the given values is a function alone."""
+    """Return the entries that no given value determines: none depends on that entry alone."""
     rows = [x for value in given for x in ca.vertsplit(value)]
     found = [[e for e in entries if ca.depends_on(x, e)] for x in rows]
-    known = {alone[0].element_hash() for alone in found if len(alone) == 1}
-    return [e for e in entries if e.element_hash() not in known]
+    determined = {own[0].element_hash() for own in found if len(own) == 1}
+    return [e for e in entries if e.element_hash() not in determined]
 
 
 def _is_stated(gap: ca.SX, given: Sequence[ca.SX], entries: list[ca.SX]) -> bool:
-    """Return whether as many equations as a gap has coordinates are of these."""
+    """Return whether a gap depends on n of the entries, and n given values or more on these."""
     own = [e for e in entries if ca.depends_on(gap, e)]
     rows = [x for value in given for x in ca.vertsplit(value)]
     return sum(ca.depends_on(x, ca.vertcat(*own)) for x in rows) >= len(own)
 
 
 def _depending(values: ca.SX, free: ca.SX, labels: Sequence[str]) -> list[tuple[str, ca.SX]]:
-    """Return the entries that depend on something free, with their labels."""
+    """Return labels and values of the rows that depend on something free."""
     if not free.numel():
         return []
     entries = zip(labels, ca.vertsplit(values) if values.numel() else [], strict=True)
@@ -386,15 +358,31 @@ def zero(label: str, value: ca.SX) -> Bound:
     return Bound(label, value, np.zeros(1), np.zeros(1))
 
 
-def _node_symbols(
-    model: Model, name: str
-) -> tuple[Mpcc, ca.SX, ca.SX, ca.SX, ca.SX, ca.SX, Node, ca.SX]:
-    """Return a program with the symbols of a node, and the size of the step before it."""
-    m = Mpcc(name)
-    p = m.parameter("p", len(model.dynamics.parameters) + N_HOMOTOPY)
-    data = m.parameter("data", 3)
-    first = m.parameter("node", sum(model.state_sizes))
-    drive, u = m.parameter("drive", len(model.driven)), m.parameter("inputs", len(model.inputs))
-    earlier = m.parameter("earlier", 1 + len(model.dynamics.internal_names))
-    node = model.node(first, drive * model.scales.force, u, p, earlier[1:])
-    return m, p, data, first, drive, u, node, data[1] * (node.t - earlier[0])
+def _split_stage(p: ca.SX) -> list[ca.SX]:
+    """Return the fields of a `Stage` among the parameters of a program."""
+    return ca.vertsplit(p[-N_HOMOTOPY:])
+
+
+class _NodeSymbols(NamedTuple):
+    """Symbols of a node in a program that a scheme will fill; see `NodeTemplate`."""
+
+    mpcc: Mpcc
+    p: ca.SX
+    data: ca.SX
+    state: ca.SX
+    drive: ca.SX  # over its scale
+    u: ca.SX  # inputs
+    previous: ca.SX  # time and internal states of the previous node
+    node: Node
+    before: ca.SX  # [s]
+
+    @classmethod
+    def of(cls, model: NodeModel, name: str) -> _NodeSymbols:
+        m = Mpcc(name)
+        p = m.parameter("p", len(model.dynamics.parameters) + N_HOMOTOPY)
+        data = m.parameter("data", 3)
+        state = m.parameter("node", sum(model.state_sizes))
+        drive, u = m.parameter("drive", len(model.driven)), m.parameter("inputs", len(model.inputs))
+        previous = m.parameter("earlier", 1 + len(model.dynamics.internal_names))
+        node = model.node(state, drive * model.scales.force, u, p, previous[1:])
+        return cls(m, p, data, state, drive, u, previous, node, data[1] * (node.t - previous[0]))

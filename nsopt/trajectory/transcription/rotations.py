@@ -1,4 +1,4 @@
-"""Coordinates that move on by integrals of velocities, rotations among them."""
+"""Coordinates moved by integrals of velocities, rotations among them."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from nsopt.mechanics import Dynamics
 from nsopt.sampled import TurnEntries
 
 
-def turns_of(d: Dynamics) -> tuple[TurnEntries, ...]:
-    """Return the rotations of free bodies and ball joints among coordinates and velocities."""
+def find_turns(d: Dynamics) -> tuple[TurnEntries, ...]:
+    """Return where rotations of free bodies and ball joints are in coordinates and velocities."""
     blocks = d.mechanism.generalized_coordinates.blocks
     return tuple(TurnEntries(x.q, x.v) for x in blocks if x.ball)
 
 
-def off(
+def move_residual(
     d: Dynamics, q: tuple[ca.SX, ca.SX], moved: ca.SX, v: tuple[ca.SX, ca.SX], h: ca.SX
 ) -> ca.SX:
-    """Return what coordinates are off that move on over h, (nq,).
+    """Return coordinates at the end minus those that the start comes to over h, (nq,).
 
     Parameters
     ----------
     d : Dynamics
-    q, v : SX (nq,), SX (nv,), two of each
-        Coordinates and velocities at both ends.
+    q, v : (SX (nq,), SX (nq,)), (SX (nv,), SX (nv,))
+        Coordinates and velocities at start and end.
     moved : SX (nv,)
-        Integrals of the velocities.
+        Integrals of the velocities over h.
     h : SX scalar [s]
     """
     if d.nq == d.nv:
         return q[1] - q[0] - moved
     parts = [
-        # The second term of Magnus, by the rate of a velocity that changes linearly.
+        # The second term of the Magnus expansion, for an angular velocity that changes linearly.
         moved[x.v] + (h**2 / 12 * ca.cross(v[0][x.v], v[1][x.v]) if x.ball else 0)
         for x in d.mechanism.generalized_coordinates.blocks
     ]

@@ -1,8 +1,8 @@
 """Direct transcription in the steps of a scheme: contacts, clearances and loops included.
 
 The unknowns of node k are time, coordinates, eccentricities in bores and the velocity at the end of
-the step before; then those that the scheme adds, such as impulses and the velocity after an impact;
-then forces of drives, and inputs.
+the step before, which are its state; then those that the scheme adds, such as impulses and the
+velocity after an impact; then forces of drives, and inputs.
 """
 
 from __future__ import annotations
@@ -33,10 +33,13 @@ from nsopt.trajectory.returned import bounds_of, call_costs, spans_of
 from nsopt.trajectory.smoothing.schedules import LAST, Stage
 from nsopt.trajectory.transcription.base import Array, Index, TranscribedMotion, Transcription
 from nsopt.trajectory.transcription.lifting import Lifting
-from nsopt.trajectory.transcription.node_template import N_HOMOTOPY, Model, NodeTemplate, zero
+from nsopt.trajectory.transcription.node_template import N_HOMOTOPY, NodeModel, NodeTemplate, zero
 
 SHORTEST = 1e-3
-"""Lower bound of free step sizes, over the mean step."""
+"""Lower bound of free step sizes, as a share of the mean step."""
+
+LARGEST_ECCENTRICITY = 1.5
+"""Bound of u = d / c; without it the first iterations move pins far out of their bores."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +54,7 @@ class Stepped(Transcription):
     p : (np,)
         Parameters of the mechanism.
     relaxation : Relaxation
-        Of the complementarity conditions.
+        What complementarity conditions are stated as.
     """
 
     guesses_forces: ClassVar[bool] = False
@@ -74,31 +77,31 @@ class Stepped(Transcription):
         return LAST
 
     @property
-    def any_parameters(self) -> bool:
+    def fits_any_parameters(self) -> bool:
         return not self.dynamics.parameters  # scales depend on them
 
     @property
-    def unilateral(self) -> bool:
+    def is_complementary(self) -> bool:
         return bool(self.dynamics.contact_names)
 
     @cached_property
-    def model(self) -> Model:
+    def model(self) -> NodeModel:
         """The data common to all node templates."""
         d, (low, high) = self.dynamics, self.horizon.bounds
         T = (low + high) / 2 if np.isfinite(high) else low
-        # From the initial state of the bodies, not the guess: multipliers keep their scales.
         values = {x.name: float(v) for x, v in zip(d.parameters, self.p, strict=True)}
+        # Not the guess: so multipliers have the same scales from any guess.
         start = Start(*d.stated_start(values, refuse=False))
-        mean = T / self.horizon.steps
-        scales = Scales.of(d, start, self.p, mean, T)
-        mean_h = mean if low == high else np.nan
+        h = T / self.horizon.steps
+        scales = Scales.of(d, start, self.p, h, T)
+        mean_h = h if low == high else np.nan
         joints = {x.joint for x in d.mechanism.actuators}
         driven = [k for k, owner in enumerate(d.v_owners) if owner in joints]
-        return Model(d, self.scheme, scales, self.inputs, Lifting(d), driven, mean_h)
+        return NodeModel(d, self.scheme, scales, self.inputs, Lifting(d), driven, mean_h)
 
     @cached_property
     def inner(self) -> NodeTemplate:
-        """The template of nodes that a step follows."""
+        """The template of all nodes but the last."""
         return NodeTemplate.inner(self.model)
 
     @cached_property
@@ -110,7 +113,7 @@ class Stepped(Transcription):
     def size(self) -> int:
         return self.horizon.steps * self.inner.size + self.last.size
 
-    def _nodes(self) -> list[tuple[int, NodeTemplate]]:
+    def _list_nodes(self) -> list[tuple[int, NodeTemplate]]:
         """Return the index of the first unknown of each node, and its template."""
         n, stride = self.horizon.steps, self.inner.size
         return [(k * stride, self.inner if k < n else self.last) for k in range(n + 1)]
@@ -119,31 +122,31 @@ class Stepped(Transcription):
         d, names = self.dynamics, list[str]()
         lifted = [f"eccentricity of {d.contact_names[k]}" for k in d.bores for _ in "xyz"]
         state = ["time", *d.q_names, *lifted, *d.v_names]
-        rest = [*(f"drive of {d.v_names[k]}" for k in self.model.driven), *self.inputs]
-        for _, node in self._nodes():
+        controls = [*(f"drive of {d.v_names[k]}" for k in self.model.driven), *self.inputs]
+        for _, node in self._list_nodes():
             added = [v.name for v in node.mpcc.variables for _ in range(v.scaled.numel())]
-            names += [*state, *added, *rest]
+            names += [*state, *added, *controls]
         return names
 
     # The program
 
     def nlp(self) -> StructuredNlp:
         blocks = [self._inner(), self._start(), *self._during(), self._last(), self._coupling()]
-        parameters = len(self.dynamics.parameters) + N_HOMOTOPY
-        return StructuredNlp(blocks, self.size, parameters, complementary=self.unilateral)
+        n_parameters = len(self.dynamics.parameters) + N_HOMOTOPY
+        return StructuredNlp(blocks, self.size, n_parameters, complementary=self.is_complementary)
 
     def _columns(self) -> Index:
-        """Return the indices of the unknowns of each node but the last, (n, size of w)."""
+        """Return the indices of `NodeTemplate.w` of all nodes but the last, (n, size of w)."""
         n, stride, state = self.horizon.steps, self.inner.size, sum(self.model.state_sizes)
         first = np.arange(n)[:, None] * stride
-        before = np.maximum(first - stride, 0) + self._from_previous
-        return np.hstack([first + np.arange(stride + state), before])
+        previous = np.maximum(first - stride, 0) + self._passed_on  # at the first node unused
+        return np.hstack([first + np.arange(stride + state), previous])
 
     @property
-    def _from_previous(self) -> Index:
+    def _passed_on(self) -> Index:
         """Indices of time and internal states in a node, which enter the equations of the next."""
         d = self.dynamics
-        end = 1 + d.nq
+        end = 1 + d.nq  # internal states are the last of the coordinates
         return np.append(0, np.arange(end - len(d.internal_names), end))
 
     def _data(self) -> Array:
@@ -157,8 +160,8 @@ class Stepped(Transcription):
 
     def _last_columns(self) -> Index:
         begin = self.horizon.steps * self.inner.size
-        before = begin - self.inner.size + self._from_previous
-        return np.append(np.arange(begin, self.size), before)[None]
+        previous = begin - self.inner.size + self._passed_on
+        return np.append(np.arange(begin, self.size), previous)[None]
 
     def _inner(self) -> ConstraintBlock:
         x = self.inner
@@ -179,27 +182,25 @@ class Stepped(Transcription):
         return replace(block, data=self._last_data)
 
     def _start(self) -> ConstraintBlock:
-        bounds = [b for c in self.conditions for b in bounds_of(c, "start", self.inner.sample)]
-        kept = self.inner.keep_at_start(self.model, bounds, self._state_bounds([]))
-        bounds += [*self._at_rest(bounds), *kept]
-        return self._at("start", bounds, np.arange(1, dtype=np.intp))
+        stated = [b for c in self.conditions for b in bounds_of(c, "start", self.inner.sample)]
+        coupled = ca.vertcat(ca.SX(0, 1), *(b.value for b in self._couplings()))
+        implied = self.inner.bound_start(self.model, stated, coupled)
+        bounds = [*stated, *self._unload_bristles(stated, coupled), *implied]
+        return self._state_at("start", bounds, np.arange(1, dtype=np.intp))
 
-    def _state_bounds(self, started: Sequence[Bound]) -> ca.SX:
-        """Return what bounds at the start, and those that couple it to the end, are of."""
-        x, y = self.inner.sample, self.last.sample
-        coupled = [b for c in self.conditions for b in bounds_of(c, "couple", x, y)]
-        return ca.vertcat(ca.SX(0, 1), *(b.value for b in [*started, *coupled]))
+    def _couplings(self) -> list[Bound]:
+        first, last = self.inner.sample, self.last.sample
+        return [b for c in self.conditions for b in bounds_of(c, "couple", first, last)]
 
-    def _at_rest(self, started: Sequence[Bound]) -> list[Bound]:
+    def _unload_bristles(self, stated: Sequence[Bound], coupled: ca.SX) -> list[Bound]:
         """Return zero initial values of the internal states that no condition involves.
 
         If they were free, the optimizer could start with loaded bristles that drive the motion.
         """
-        d, stated = self.dynamics, self._state_bounds(started)
-        z = internal(d, self.inner.node.q)
-        names = d.q_names[d.nq - z.numel() :]
-        undetermined = [not ca.depends_on(stated, z[k]) for k in range(z.numel())]
-        return [zero(f"start of {x}", z[k]) for k, x in enumerate(names) if undetermined[k]]
+        d, z = self.dynamics, internal(self.dynamics, self.inner.node.q)
+        values = ca.vertcat(*(b.value for b in stated), coupled)
+        names = enumerate(d.q_names[d.nq - z.numel() :])
+        return [zero(f"start of {x}", z[k]) for k, x in names if not ca.depends_on(values, z[k])]
 
     def _during(self) -> list[ConstraintBlock]:
         """Return the blocks of the conditions that hold at some of the nodes."""
@@ -207,13 +208,13 @@ class Stepped(Transcription):
         for k, span in enumerate(self._spans(self.inner)):
             last = min(span.last, self.horizon.steps - 1)
             nodes = np.arange(span.first, last + 1, dtype=np.intp)
-            blocks.append(self._at(f"during_{k}", span.bounds, nodes))
+            blocks.append(self._state_at(f"during_{k}", span.bounds, nodes))
         return blocks
 
-    def _at(self, name: str, bounds: Sequence[Bound], nodes: Index) -> ConstraintBlock:
+    def _state_at(self, name: str, bounds: Sequence[Bound], nodes: Index) -> ConstraintBlock:
         """Return the block of bounds at some of the nodes, the last not among them."""
-        x, nothing = self.inner, ca.SX.zeros(len(self.costs))
-        block = constraint_block(name, (x.w, x.data, x.p), bounds, nothing, self._columns()[nodes])
+        x, no_costs = self.inner, ca.SX.zeros(len(self.costs))
+        block = constraint_block(name, (x.w, x.data, x.p), bounds, no_costs, self._columns()[nodes])
         return replace(block, data=self._data()[nodes])
 
     def _spans(self, x: NodeTemplate) -> list[Span]:
@@ -221,23 +222,21 @@ class Stepped(Transcription):
         return [span.at_nodes(self.horizon.steps) for span in spans]
 
     def _coupling(self) -> ConstraintBlock:
-        x, y = self.inner, self.last
-        bounds = [b for c in self.conditions for b in bounds_of(c, "couple", x.sample, y.sample)]
-        nothing = ca.SX.zeros(len(self.costs))
-        symbols_of_last = ca.vertcat(y.data, y.p)
-        values_of_last = ca.vertcat(ca.DM(self._last_data.T), x.p)
+        first, last = self.inner, self.last
+        of_last = ca.vertcat(last.data, last.p)  # a block has the symbols of one template
+        values = ca.vertcat(ca.DM(self._last_data.T), first.p)
         bounds = [
-            b._replace(value=ca.substitute(b.value, symbols_of_last, values_of_last))
-            for b in bounds
+            b._replace(value=ca.substitute(b.value, of_last, values)) for b in self._couplings()
         ]
         columns = np.hstack([self._columns()[:1], self._last_columns()])
-        symbols = (ca.vertcat(x.w, y.w), x.data, x.p)
-        block = constraint_block("coupling", symbols, bounds, nothing, columns)
+        symbols = (ca.vertcat(first.w, last.w), first.data, first.p)
+        no_costs = ca.SX.zeros(len(self.costs))
+        block = constraint_block("coupling", symbols, bounds, no_costs, columns)
         return replace(block, data=self._data()[:1])
 
     def _cost_terms(self, x: NodeTemplate) -> ca.SX:
-        m, share = x.sample, x.interval.share
-        return share * call_costs(self.costs, "rate", m) + call_costs(self.costs, "impact", m)
+        m, duration = x.sample, x.interval.share  # for which the node stands
+        return duration * call_costs(self.costs, "rate", m) + call_costs(self.costs, "impact", m)
 
     def _step_size_bounds(self) -> list[Bound]:
         """Return the bounds of step sizes, if these are unknown."""
@@ -254,7 +253,7 @@ class Stepped(Transcription):
 
     @property
     def remedy(self) -> str:
-        return self.scheme.remedies(self.dynamics, self.unilateral)
+        return self.scheme.remedies(self.dynamics, self.is_complementary)
 
     @property
     def free_unknowns(self) -> Index:
@@ -266,7 +265,7 @@ class Stepped(Transcription):
         both = zip(self._limits_of(self.inner), self._limits_of(self.last), strict=True)
         low, high = (np.concatenate([np.tile(x, self.horizon.steps), y]) for x, y in both)
         least, most = self.horizon.bounds
-        times = np.array([first for first, _ in self._nodes()])
+        times = np.array([first for first, _ in self._list_nodes()])
         low[times], high[times] = 0.0, most
         low[times[-1]], high[times[0]] = least, 0.0
         if self.horizon.fixed:
@@ -276,10 +275,9 @@ class Stepped(Transcription):
     def _limits_of(self, node: NodeTemplate) -> tuple[Array, Array]:
         """Return bounds of the unknowns of a node, (size,) each."""
         low, high = np.full(node.size, -np.inf), np.full(node.size, np.inf)
-        *_, first, last, k = self.model.state_offsets
+        *_, first, last, k = self.model.state_offsets  # of eccentricities, of what the scheme adds
         if not self.scheme.allows_penetration:
-            # Without these bounds the first iterations move pins far out of their bores.
-            low[first:last], high[first:last] = -1.5, 1.5  # of eccentricities
+            low[first:last], high[first:last] = -LARGEST_ECCENTRICITY, LARGEST_ECCENTRICITY
         for v in node.mpcc.variables:
             size = v.scaled.numel()
             low[k : k + size] = np.asarray(ca.evalf(v.lower / ca.SX(v.scale))).ravel()
@@ -292,7 +290,7 @@ class Stepped(Transcription):
         trajectory = guess.trajectory(share, self.horizon.bounds, self.inputs)
         trajectory = trajectory.with_internal_states(self.dynamics)
         parameters, unknowns = self.parameters(self.p), list[Array]()
-        for k, (_, node) in enumerate(self._nodes()):
+        for k, (_, node) in enumerate(self._list_nodes()):
             t, q, v = share[k] * trajectory.duration, trajectory.q[k], trajectory.v[k]
             state = [np.array([t]), q, self.model.lifting.guess(t, q, self.p), v]
             added = np.asarray(node.guess(np.concatenate(state), parameters)).ravel()
@@ -300,31 +298,32 @@ class Stepped(Transcription):
         return np.concatenate(unknowns)
 
     def nodes(self, x: Array) -> tuple[Array, Array, Array]:
-        nq, m = self.dynamics.nq, len(self.inputs)
-        rows = [x[first : first + node.size] for first, node in self._nodes()]
+        nq, nu = self.dynamics.nq, len(self.inputs)
+        rows = [x[first : first + node.size] for first, node in self._list_nodes()]
         t, q = (np.array([row[i] for row in rows]) for i in (0, slice(1, 1 + nq)))
-        return t, q, np.array([row[len(row) - m :] for row in rows])
+        return t, q, np.array([row[len(row) - nu :] for row in rows])
 
     def eccentricities(self, x: Array) -> Array:
-        """Return the eccentricities in bores at the nodes, (n + 1, 3 bores), of unknowns."""
-        edges = self.model.state_offsets
-        return np.array([x[at + edges[2] : at + edges[3]] for at, _ in self._nodes()])
+        """Return the eccentricities in bores at the nodes, (n + 1, 3 bores); x are all unknowns."""
+        _, _, begin, end, _ = self.model.state_offsets
+        return np.array([x[first + begin : first + end] for first, _ in self._list_nodes()])
 
     def motion(self, solution: Solution, p: Array) -> TranscribedMotion:
         n, parameters = self.horizon.steps, self.parameters(p)
-        x, end = solution.x[self._columns()], solution.x[self._last_columns()]
-        inner = self.inner.record(self.inputs, x, self._data(), parameters)
-        last = self.last.record(self.inputs, end, self._last_data, parameters)
+        w, w_last = solution.x[self._columns()], solution.x[self._last_columns()]
+        inner = self.inner.record(self.inputs, w, self._data(), parameters)
+        last = self.last.record(self.inputs, w_last, self._last_data, parameters)
         recorded = (np.vstack(values) for values in zip(inner, last, strict=True))
-        t, q, v, a, drive, u, force, time, lam, impact, mu, slip, *more = recorded
-        loss, impact_loss, work, impact_work, projection_work = more
+        t, q, v, a, drive, u, force, span, lam, impact, mu, slip, *energies = recorded
+        loss, impact_loss, work, impact_work, projection_work = energies
         h = np.diff(t, axis=0)
-        # Impulses at nodes are of half of both steps beside them; the record has those of steps.
-        lam, mu, slip = (value[:-1] * h / time[:-1] for value in (lam, mu, slip))
-        size = float(self.model.scales.impulse)
-        lam, impact = (significant_impulses(value, size) for value in (lam, impact))
+        # On record are impulses of steps; those of a node act over its span.
+        lam, mu, slip = (value[:-1] * h / span[:-1] for value in (lam, mu, slip))
+        typical = float(self.model.scales.impulse)
+        lam, impact = (significant_impulses(value, typical) for value in (lam, impact))
+        # What is lost at the last node counts in the last step.
         loss = np.vstack([loss[:-2], loss[-2:].sum(axis=0)]) + impact_loss[1:]
-        work = self._over_steps(work[:, 0], h[:, 0]) + impact_work[1:, 0]
+        work = self._divide_work(work[:, 0], h[:, 0]) + impact_work[1:, 0]
         work[0] += impact_work[0, 0]
         accepted = AcceptedSteps(
             t=t[1:, 0],
@@ -352,16 +351,16 @@ class Stepped(Transcription):
         if self.scheme.holds_inputs:  # no step follows the last node
             drive[-1], u[-1] = drive[-2], u[-2]
         nodes = Trajectory(q, v, a, u, float(t[-1, 0]))
-        table = np.hstack([drive, u])
+        at_nodes = np.hstack([drive, u])
 
         def controls(now: float) -> Array:
             """Return the constant value over the step, or interpolate between its nodes."""
             if self.scheme.holds_inputs:
-                return np.array(table[int(np.searchsorted(t[:-1, 0], now, side="right")) - 1])
-            return np.array([np.interp(now, t[:, 0], column) for column in table.T])
+                return np.array(at_nodes[int(np.searchsorted(t[:-1, 0], now, side="right")) - 1])
+            return np.array([np.interp(now, t[:, 0], column) for column in at_nodes.T])
 
-        ends = (table[:-1], table[:-1] if self.scheme.holds_inputs else table[1:])
-        step_controls: Array = np.stack([ends[0], (ends[0] + ends[1]) / 2, ends[1]], axis=1)
+        begin, end = at_nodes[:-1], at_nodes[:-1] if self.scheme.holds_inputs else at_nodes[1:]
+        step_controls: Array = np.stack([begin, (begin + end) / 2, end], axis=1)
         correction = self._force_correction(t[:-1], q[:-1], solution.x, lam / h)
         return TranscribedMotion(
             *(t[:, 0], nodes, drive, force, accepted, step_controls, controls, None),
@@ -376,25 +375,26 @@ class Stepped(Transcription):
         t, q : (n, 1), (n, nq)
             At the starts of the steps.
         x : (size,)
+            All unknowns.
         force : (n, ng) [N]
             Mean normal forces over the steps.
         """
         n, lifting, u = len(t), self.model.lifting, self.eccentricities(x)
-        of_normal = u[:-1] + self.scheme.normal_implicitness * np.diff(u, axis=0)
+        u_of_normals = u[:-1] + self.scheme.normal_implicitness * np.diff(u, axis=0)
         at = ca.SX.sym("t"), ca.SX.sym("q", q.shape[1]), ca.SX.sym("p", len(self.p))
         u_start, u_normal = (ca.SX.sym("u", lifting.size) for _ in range(2))
         change = lifting.normals(*at, u_normal) - lifting.normals(*at, u_start)
         function = ca.Function("change", [*at, u_start, u_normal], [ca.densify(change)])
-        rows = (t.T, q.T, np.tile(self.p[:, None], n), u[:-1].T, of_normal.T)
-        difference = np.asarray(function.map(n)(*rows)).T.reshape(n, -1, 3)
-        return difference * force[:, :, None]
+        rows = (t.T, q.T, np.tile(self.p[:, None], n), u[:-1].T, u_of_normals.T)
+        changes = np.asarray(function.map(n)(*rows)).T.reshape(n, -1, 3)
+        return changes * force[:, :, None]
 
-    def _over_steps(self, work: Array, h: Array) -> Array:
-        """Return the work done in each step, from that at each node."""
+    def _divide_work(self, work: Array, h: Array) -> Array:
+        """Return the work in each step (n,), from that at each node (n + 1,) [J]."""
         if self.scheme.holds_inputs:
             return np.append(work[:-2], work[-2:].sum())
         # The work at a node is of half the step before and half the step after it.
         before, after = np.append(0.0, h), np.append(h, 0.0)
         in_step_before = work * before / (before + after)
-        of_steps: Array = in_step_before[1:] + (work - in_step_before)[:-1]
-        return of_steps
+        in_steps: Array = in_step_before[1:] + (work - in_step_before)[:-1]
+        return in_steps

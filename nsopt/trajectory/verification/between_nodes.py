@@ -175,7 +175,9 @@ class LimitsBetweenNodes:
     def _values(self, fine: Trajectory, shares: Array) -> Array:
         """Return the rows where shares (steps, n) of each step have passed, (steps, rows, n)."""
         steps, n = shares.shape
-        t, q, v, a, u = self.transcription.at(fine, np.repeat(np.arange(steps), n), shares.ravel())
+        t, q, v, a, u = self.transcription.interpolate(
+            fine, np.repeat(np.arange(steps), n), shares.ravel()
+        )
         (rows,) = evaluate_at_times(self.statement.function, t, q, v, a, u)
         wanted = rows[:, [k for k, _ in self._limits]].reshape(steps, n, -1)
         return np.ascontiguousarray(wanted.transpose(0, 2, 1))
@@ -187,7 +189,9 @@ class LimitsBetweenNodes:
         """
         steps, even = self.transcription.horizon.steps, EVEN
         k = np.repeat(np.arange(steps), FINE + 1)
-        v = self.transcription.at(fine, k, np.tile(even, steps))[2].reshape(steps, FINE + 1, -1)
+        v = self.transcription.interpolate(fine, k, np.tile(even, steps))[2].reshape(
+            steps, FINE + 1, -1
+        )
         before, after = v[:, :-1], v[:, 1:]
         turns = before * after < 0
         part = before / np.where(turns, before - after, 1.0)

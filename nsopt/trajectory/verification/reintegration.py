@@ -61,9 +61,11 @@ class _ByPolynomials(Protocol):
     @property
     def inputs(self) -> Sequence[str]: ...
 
-    def everywhere(self, speed: float) -> Array: ...
+    def fill_creep(self, speed: float) -> Array: ...
 
-    def within_steps(self, fine: Trajectory) -> tuple[Array, Array, Array, Array, Array]: ...
+    def interpolate_at_parts(
+        self, fine: Trajectory
+    ) -> tuple[Array, Array, Array, Array, Array]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +98,7 @@ class Reintegration:
         (n, parts, nv) each; None where friction is smoothed as its laws say, and part of the
         forces.
         """
-        at, shape = self.transcription.within_steps(fine), (-1, len(PARTS), fine.v.shape[1])
+        at, shape = self.transcription.interpolate_at_parts(fine), (-1, len(PARTS), fine.v.shape[1])
         smooth = self._forces_at(at, p, SMOOTH)[0].reshape(shape)
         if not any(self.transcription.creep):
             return smooth, None
@@ -110,7 +112,7 @@ class Reintegration:
         self, points: tuple[Array, ...], p: Array, creep: float
     ) -> tuple[Array, Array, Array]:
         x, n = self.transcription, len(points[0])
-        given = (*points, np.tile(np.append(p, x.everywhere(creep)), (n, 1)))
+        given = (*points, np.tile(np.append(p, x.fill_creep(creep)), (n, 1)))
         function = _forces(x.dynamics, tuple(x.inputs))
         forces, powers, net = evaluate_at_times(function, *given)
         return forces, powers, net
