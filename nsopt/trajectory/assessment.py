@@ -1,4 +1,4 @@
-"""What a solve has come to: shares of the costs, faults, and the motion simulated again."""
+"""What a solve has come to: its costs, why it is no solution, and the motion simulated again."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from nsopt.trajectory.diagnosis import (
     least_violation,
     scaling,
 )
-from nsopt.trajectory.smoothing.dry_friction import exact_costs, record_friction
+from nsopt.trajectory.smoothing.dry_friction import record_exact_costs, record_friction
 from nsopt.trajectory.smoothing.step_bend import record_bend
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
 from nsopt.trajectory.verification.resimulation import resimulate
 
 FINER = 4
-"""Steps of the verifying simulation for each step of the optimum."""
+"""Steps of the verifying simulation in each step of the optimum."""
 
 
 def mark_stopped(result: Result, why: str) -> Result:
-    """Return a result as one that was interrupted, with what its motion is."""
-    motion = result.stop_reason or "this motion is a solution"
-    return Result(result.data.assign_attrs(completed=0, stop_reason=f"{why}; {motion}"))
+    """Return a result as one that was interrupted; its own stop reason follows ``why``."""
+    own = result.stop_reason or "this motion is a solution"
+    return Result(result.data.assign_attrs(completed=0, stop_reason=f"{why}; {own}"))
 
 
 def add_simulation(
@@ -60,7 +60,7 @@ def add_simulation(
     return Result(data)
 
 
-def figures(
+def record_costs(
     transcription: Transcription,
     nlp: StructuredNlp,
     costs: Sequence[Cost],
@@ -68,24 +68,29 @@ def figures(
     start: Point,
     p: Array,
 ) -> dict[str, Any]:
-    """Return as attributes what a solution costs and what its guess does, and small costs beside.
+    """Return the attributes that tell the costs of a solution and of its guess.
 
-    With the exact sign of friction, too. The guess costs something if it has forces.
+    With smoothed and with exact friction. A guess without forces has no costs.
 
     Parameters
     ----------
+    transcription, nlp
+        The motion and its program.
     costs : sequence of Cost
-        Those stated, without small ones beside them.
+        Those stated by the user, without small ones beside them.
+    solution : Solution
+    start : Point
+        The guess.
     p : (np,)
         Parameters of the mechanism.
     """
-    numbers = transcription.parameters(p)
-    parts = shares(costs, nlp.terms(solution.x, numbers))
+    parameters = transcription.parameters(p)
+    parts = name_costs(costs, nlp.terms(solution.x, parameters))
     kind = solution.stationarity.kind.name if solution.stationarity else ""
     guess: dict[str, float] = {}
     if transcription.guesses_forces:
-        guess = shares(costs, nlp.terms(start.x, numbers))
-    g = np.asarray(nlp.rows(start.x, numbers)).ravel()
+        guess = name_costs(costs, nlp.terms(start.x, parameters))
+    g = np.asarray(nlp.rows(start.x, parameters)).ravel()
     exact = {"exact_cost": (solution.x, parts), "guess_exact_cost": (start.x, guess)}
     return {
         "objective": sum(parts.values()),
@@ -95,25 +100,27 @@ def figures(
         "guess_violation": float(nlp.violations(g).max(initial=0.0)),
         **record_friction(transcription),
         **record_bend(transcription),
-        **exact_costs(transcription, nlp, exact, p),
+        **record_exact_costs(transcription, nlp, exact, p),
     }
 
 
-def shares(costs: Sequence[Cost], terms: ca.DM) -> dict[str, float]:
-    """Return the part of each cost in the objective; equal names are numbered."""
+def name_costs(costs: Sequence[Cost], terms: ca.DM) -> dict[str, float]:
+    """Return the value of each cost by its name: its class, if need be its strings and a number.
+
+    ``terms`` may be more than the costs: small costs come last.
+    """
     kinds = [type(cost).__name__ for cost in costs]
     found: dict[str, float] = {}
-    values = np.asarray(terms).ravel()[: len(kinds)]  # without a tie-breaker
+    values = np.asarray(terms).ravel()[: len(kinds)]
     for cost, kind, value in zip(costs, kinds, values, strict=True):
-        # A cost is named with its input or joint; equal names are numbered.
-        named = [kind, *(x for x in vars(cost).values() if isinstance(x, str))]
-        name = kind if kinds.count(kind) == 1 else " ".join(named)
+        strings = [x for x in vars(cost).values() if isinstance(x, str)]  # such as its joint
+        name = kind if kinds.count(kind) == 1 else " ".join([kind, *strings])
         count = sum(key == name or key.startswith(f"{name} #") for key in found)
         found[f"{name} #{count + 1}" if count else name] = float(value)
     return found
 
 
-def fault(
+def explain_fault(
     transcription: Transcription,
     nlp: StructuredNlp,
     solution: Solution,
@@ -122,20 +129,27 @@ def fault(
     limits: Tolerances,
     least: LeastViolation | None = None,
 ) -> str:
-    """Return why a motion is no solution; nothing where it is one.
+    """Return why a motion is no solution; empty if it is one.
 
     Parameters
     ----------
+    transcription, nlp
+        The motion and its program.
+    solution : Solution
+    motion : TranscribedMotion
+    p : (np,)
+        Parameters of the mechanism.
+    limits : Tolerances
     least : LeastViolation, optional
-        What the rows could come to nearby, if it is not only theirs to tell.
+        How little rows can be violated nearby; of a phase it is known from all phases together.
     """
     if solution.ok:
         return ""
     if solution.interrupted or (solution.feasible and solution.stationarity is not None):
         return solution.status.reason
-    x, numbers = transcription, transcription.parameters(p)
+    x, parameters = transcription, transcription.parameters(p)
     if least is None:
-        least = least_violation(nlp, solution.x, numbers, x.limits(), x.durations.tolist())
+        least = least_violation(nlp, solution.x, parameters, x.limits(), x.durations.tolist())
     ending = Ending(
         Statement(x.dynamics, x.conditions, x.inputs, p),
         x.horizon,
@@ -146,12 +160,12 @@ def fault(
         x.remedy,
         least,
     )
-    parts = shares(x.costs, nlp.terms(solution.x, numbers))
+    parts = name_costs(x.costs, nlp.terms(solution.x, parameters))
     undefined = [f"{name} is {value:g}" for name, value in parts.items() if not np.isfinite(value)]
     if undefined:
         return f"the cost {', '.join(undefined)} at the last motion: start where it is a number"
     if solution.residuals.largest > 1 and solution.worst().kind is Kind.BOUNDS:
         return f"{solution.status.reason}; {solution.status.remedy}"
-    sizes = scaling(nlp, solution.x, numbers, x.names(), list(parts))
+    sizes = scaling(nlp, solution.x, parameters, x.names(), list(parts))
     limit = min(limits.equality, limits.inequality)
     return explain(nlp, solution.residuals.rows, ending, limit, sizes)

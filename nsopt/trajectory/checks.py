@@ -12,14 +12,17 @@ from nsopt.checks import numbers, plain
 from nsopt.mechanics import Dynamics, Frame, Mimic, entry_named
 
 Targets = ArrayLike | Mapping[str, float]
-"""One number for each name, in order, or some by name."""
+"""One number for each name, in order, or numbers of some by name; `FREE` where one is free."""
 
 FREE: Any = None
 """In place of a number: this coordinate, velocity or acceleration is free."""
 
 
 def check_joints(what: str, joints: Sequence[str], known: Sequence[str]) -> None:
-    """Raise a ValueError if a joint is not among those known, a TypeError for a single name."""
+    """Raise a ValueError if a joint is not among those known, a TypeError for a single name.
+
+    ``what`` names the cost or condition.
+    """
     if isinstance(joints, str):
         raise TypeError(
             f"joints of {what} must be a sequence of names, got {joints!r}: write [{joints!r}]"
@@ -32,17 +35,17 @@ def check_joints(what: str, joints: Sequence[str], known: Sequence[str]) -> None
             )
 
 
-def followers_of(d: Dynamics) -> dict[str, Mimic]:
+def find_followers(d: Dynamics) -> dict[str, Mimic]:
     """Return the joints that follow others, which have no coordinate of their own, by name."""
     return {mimic.joint: mimic for mimic in d.mechanism.mimics}
 
 
-def target_values(
+def read_targets(
     what: str, value: Any, names: Sequence[str], internal: int = 0
 ) -> NDArray[np.float64]:
-    """Return target values, one for each name, (n,), NaN where they are free.
+    """Return target values as an array, one for each name, (n,), NaN where they are free.
 
-    The last ``internal`` names are those of internal states, which `with_internal_states` appends.
+    ``internal`` is how many of the last names are internal states: see `with_internal_states`.
 
     Raises
     ------
@@ -69,8 +72,8 @@ def _free_as_nan(value: Any) -> Any:
     return [np.nan if x is FREE else x for x in entries]
 
 
-def in_order(what: str, value: Targets | None, names: Sequence[str]) -> ArrayLike | None:
-    """Return target values in the order of names; those given by name leave the others free.
+def order_targets(what: str, value: Targets | None, names: Sequence[str]) -> ArrayLike | None:
+    """Return target values in the order of names; of values by name those left out are free.
 
     Raises
     ------
@@ -91,7 +94,7 @@ def in_order(what: str, value: Targets | None, names: Sequence[str]) -> ArrayLik
 
 
 def with_internal_states(d: Dynamics, q: ArrayLike | None, internal: float) -> ArrayLike | None:
-    """Return coordinates with internal states of friction appended if they were left out."""
+    """Return coordinates (nq,), internal states of friction appended if they were left out."""
     n = len(d.internal_names)
     if q is None or np.shape(q) != (d.nq - n,):
         return q

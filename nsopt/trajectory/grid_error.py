@@ -1,4 +1,4 @@
-"""The error of an optimum that comes of its grid: the same problem on other numbers of steps."""
+"""The error of an optimum by its grid, from the same problem on other numbers of steps."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from nsopt.trajectory.guesses import Earlier
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimization import Optimization
 from nsopt.trajectory.refine import SOLVED
-from nsopt.trajectory.smoothing.dry_friction import cost_of
+from nsopt.trajectory.smoothing.dry_friction import read_exact_cost
 from nsopt.trajectory.smoothing.schedules import horizon_settings
 
-SEEN = (0.7, 6.5)
-"""Orders between which differences fall as those of polynomials do; others are chance."""
+CREDIBLE_ORDERS = (0.7, 6.5)
+"""Orders of convergence that schemes may show; others are seen by chance."""
 
-LEAST = 4
-"""Steps of the coarsest grid at least."""
+LEAST_STEPS = 4
+"""Least number of steps of the coarsest grid."""
 
 MOTION = ("q", "v", "drive", "input")
+"""Variables whose errors are estimated."""
 
 
 def measure_grid_error(
@@ -33,17 +34,17 @@ def measure_grid_error(
 ) -> Result:
     """Return an optimum with the error of its grid, from half and twice as many steps.
 
-    Both are solved from the optimum itself. Where the objective changes by less from grid to grid,
-    with an order p, it is off by what twice the steps change over 1 - 2^-p. Where it shows no order
-    it is limited by its grid, as where limits or switches hang on nodes: then it may be off by all
-    that both grids change, or, where the coarse one is far off, twice what the fine one does. The
-    motion is off by what twice the steps change at the same share of the duration.
+    Both are solved from the optimum itself. Let the objective change by d from half the steps, and
+    by e to twice the steps. If d / e = 2^p with a credible order p, it is off by e / (1 - 2^-p).
+    Otherwise, as where limits or switches are bound to nodes, it may be off by d + e, or by 2 e
+    where the coarse grid is far off. The motion is off by what it changes to twice the steps, at
+    the same share of the duration.
 
     Parameters
     ----------
     optimization : Optimization
     result : Result
-        That it returned, completed.
+        A completed one that it returned.
     parameters : mapping of name to float, optional
         As for `Optimization.solve`.
 
@@ -63,22 +64,22 @@ def measure_grid_error(
     steps = int(result.data.sizes["time"]) - 1
     if not (result.is_optimum and result.completed):
         raise ValueError(f"{result.name!r} is no completed optimum: its grid is not what is wrong")
-    if steps % 2 or steps < 2 * LEAST:
+    if steps % 2 or steps < 2 * LEAST_STEPS:
         raise ValueError(
-            f"a grid of {steps} steps cannot be halved: give an even number of {2 * LEAST} or more"
+            f"a grid of {steps} steps cannot be halved: give an even number of {2 * LEAST_STEPS} "
+            "or more"
         )
     coarse, fine = (_solve_on(optimization, result, n, parameters) for n in (steps // 2, 2 * steps))
-    before, now, after = map(cost_of, (coarse, result, fine))
-    error, order = _estimate(abs(now - before), abs(after - now), SOLVED * abs(now))
-    about = {"objective_error": error, "objective_order": order}
-    data = result.data.assign_attrs(about)
+    on_coarse, here, on_fine = map(read_exact_cost, (coarse, result, fine))
+    error, order = _estimate(abs(here - on_coarse), abs(on_fine - here), SOLVED * abs(here))
+    data = result.data.assign_attrs(objective_error=error, objective_order=order)
+    shares = _divide_by_duration(result), _divide_by_duration(fine)
     for name in (x for x in MOTION if x in data and x in fine and data[x].size):
         x, columns = data[name], fine[name].values.reshape(2 * steps + 1, -1).T
-        shares = _measure_shares(result), _measure_shares(fine)
-        there = np.stack([np.interp(*shares, column) for column in columns], axis=1)
-        off = np.abs(x.values - there.reshape(x.shape))
-        told = {"units": x.attrs.get("units", ""), "long_name": f"error of {name} by the grid"}
-        data = data.assign({ERROR + name: (x.dims, off, told)})
+        of_fine = np.stack([np.interp(*shares, column) for column in columns], axis=1)
+        off = np.abs(x.values - of_fine.reshape(x.shape))
+        attrs = {"units": x.attrs.get("units", ""), "long_name": f"error of {name} by the grid"}
+        data = data.assign({ERROR + name: (x.dims, off, attrs)})
     return Result(data)
 
 
@@ -93,7 +94,7 @@ def _solve_on(
     if again.interrupted:
         raise KeyboardInterrupt
     limit = horizon_settings(optimization.solver).tolerances
-    # Steps that are too coarse to be reintegrated tell the error of a grid all the same.
+    # Steps with large defects are no fault here: they show the error of the grid.
     if not again.data.attrs["violation"] <= min(limit.equality, limit.inequality):
         raise ValueError(f"on {steps} steps there is no optimum: {again.stop_reason}")
     return again
@@ -105,18 +106,20 @@ def _divide(horizon: Horizon, steps: int, before: int) -> Horizon:
     return replace(horizon, steps=steps, h=h)
 
 
-def _estimate(larger: float, smaller: float, least: float) -> tuple[float, float]:
-    """Return the error of an objective, and the order seen, by its changes from grid to grid."""
-    if smaller <= least:  # what a solver leaves tells no order
-        return max(smaller, least), np.nan
-    order = float(np.log2(larger / smaller)) if larger else -np.inf
-    if SEEN[0] <= order <= SEEN[1]:
-        return smaller / (1 - 2**-order), order
-    # A grid that is twice as fine may be off by as much as it changes.
-    return 2 * smaller if order > SEEN[1] else larger + smaller, np.nan
+def _estimate(to_coarse: float, to_fine: float, least: float) -> tuple[float, float]:
+    """Return the error of an objective and the order seen, from its changes to other grids.
+
+    ``least`` is what solvers leave of it; see `measure_grid_error`.
+    """
+    if to_fine <= least:
+        return max(to_fine, least), np.nan
+    order = float(np.log2(to_coarse / to_fine)) if to_coarse else -np.inf
+    if CREDIBLE_ORDERS[0] <= order <= CREDIBLE_ORDERS[1]:
+        return to_fine / (1 - 2**-order), order
+    return 2 * to_fine if order > CREDIBLE_ORDERS[1] else to_coarse + to_fine, np.nan
 
 
-def _measure_shares(result: Result) -> NDArray[np.float64]:
+def _divide_by_duration(result: Result) -> NDArray[np.float64]:
     """Return times over the duration, (node,)."""
     t = result["time"].values
     shares: NDArray[np.float64] = (t - t[0]) / (t[-1] - t[0])

@@ -26,11 +26,12 @@ class Horizon:
         Bounds of each step where step sizes are free; by default all steps are equal.
     breaks : sequence of float
         Nodes, as shares of the number of steps between 0 and 1, at which the step size may change,
-        such as where a contact closes; with ``h`` given and no breaks each step has its own size.
+        such as where a contact closes. Without breaks, if ``h`` is given, each step has its own
+        size.
     defect : float, optional [m, rad]
         Largest distance by which a step, reintegrated under the same forces, may miss its end;
         if one misses by more, the steps are too few. By default a thousandth of the size of the
-        motion: of the farthest that a body moves, and of the largest angle, at most one radian.
+        motion: the farthest that a body moves [m], and the largest angle, at most 1 rad.
 
     Raises
     ------

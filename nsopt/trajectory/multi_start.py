@@ -19,7 +19,7 @@ from nsopt.trajectory.assessment import mark_stopped
 from nsopt.trajectory.guesses import Guess, Perturbed
 from nsopt.trajectory.optimization import Optimization
 from nsopt.trajectory.prepared import PreparedOptimization
-from nsopt.trajectory.smoothing.dry_friction import cost_of
+from nsopt.trajectory.smoothing.dry_friction import read_exact_cost
 from nsopt.trajectory.smoothing.schedules import horizon_settings
 
 
@@ -43,9 +43,9 @@ def multi_start(
     starts : int
         Number of optimizations; the first from the stated guess, the others from `Perturbed` ones.
     seed : int
-        Of the perturbations.
+        Seed of the perturbations.
     size : float [rad] or [m]
-        Of the perturbations.
+        Size of the perturbations.
     parameters, steps, title
         As for `Optimization.solve`.
     workers : int, optional
@@ -95,20 +95,20 @@ def multi_start(
         guess.trajectory(np.linspace(0, 1, 3), stated.horizon.bounds, stated.inputs)
     start = _Start(stated, parameters, steps, title)
     if workers == 1:
-        by_number = _in_turn(start, guesses)
+        by_number = _solve_in_turn(start, guesses)
     else:
-        by_number = _beside(start, guesses, workers, workers_timeout)
+        by_number = _solve_in_parallel(start, guesses, workers, workers_timeout)
     results = [x for _, x in sorted(by_number.items()) if x is not None]
     if not results:
         raise RuntimeError(f"each of the {starts} starts ended its process")
     solved = [result for result in results if result.completed]
     if solved:
-        best = min(solved, key=cost_of)
+        best = min(solved, key=read_exact_cost)
     else:
         tolerances = horizon_settings(stated.solver).tolerances
         limit = min(tolerances.equality, tolerances.inequality)
         best = min(results, key=lambda x: _rank(x, limit))
-    found = {k: cost_of(x) for k, x in by_number.items() if x is not None and x.completed}
+    found = {k: read_exact_cost(x) for k, x in by_number.items() if x is not None and x.completed}
     objectives = [found.get(k) for k in range(starts)]
     done = sum(x is None or not x.interrupted for x in by_number.values())
     if done < starts and not best.interrupted:
@@ -118,7 +118,7 @@ def multi_start(
 
 @dataclass(frozen=True, eq=False)
 class _Start:
-    """A start from any guess, by a program that a process states once."""
+    """The problem without its guess; each process states its program once."""
 
     stated: Optimization
     parameters: Mapping[str, float] | None
@@ -133,8 +133,8 @@ class _Start:
         return self.prepared.solve(guess=guess, title=self.title)
 
 
-def _in_turn(start: _Start, guesses: Sequence[Guess]) -> dict[int, Result | None]:
-    """Return the results by number; an interrupt is heard by each solve."""
+def _solve_in_turn(start: _Start, guesses: Sequence[Guess]) -> dict[int, Result | None]:
+    """Return the results by number of the start, after Ctrl-C those so far."""
     results: dict[int, Result | None] = {}
     with suspend_interrupts():
         try:
@@ -146,12 +146,12 @@ def _in_turn(start: _Start, guesses: Sequence[Guess]) -> dict[int, Result | None
     return results
 
 
-def _beside(
+def _solve_in_parallel(
     start: _Start, guesses: Sequence[Guess], workers: int | None, timeout: float | None
 ) -> dict[int, Result | None]:
-    """Return the results by number, None where the process died; those so far after Ctrl-C.
+    """Return the results by number of the start, None where the process died.
 
-    So it is where the cluster is lost, with a warning.
+    After Ctrl-C, or with a warning where the cluster is lost, those so far.
     """
     from nsopt.parallel import heard_between, run_all  # joblib takes long to import
 
@@ -172,6 +172,6 @@ def _beside(
 
 
 def _rank(result: Result, limit: float) -> tuple[float, float]:
-    """Return violation beyond the limit, then objective."""
+    """Return the violation, zero within the limit, then the cost: the best result is least."""
     violation = float(result.data.attrs["violation"])
-    return (0.0 if violation <= limit else violation), cost_of(result)
+    return (0.0 if violation <= limit else violation), read_exact_cost(result)

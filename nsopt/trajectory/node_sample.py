@@ -9,11 +9,14 @@ import casadi as ca
 
 from nsopt.mechanics import INSTANT, Dynamics, Frame, Motion, State
 
-SHARP, SMOOTH = 1e-12, 1e12
-"""Speeds up to which dry friction is smoothed where it is exact, and where there is none."""
+SHARP = 1e-12
+"""Speed up to which dry friction is smoothed where it counts as exact [rad/s, m/s]."""
+
+SMOOTH = 1e12
+"""Speed up to which dry friction is smoothed where there is to be none [rad/s, m/s]."""
 
 
-def _none() -> ca.SX:
+def _make_empty() -> ca.SX:
     return ca.SX(0, 1)
 
 
@@ -24,9 +27,10 @@ class SteppedNode:
     Attributes
     ----------
     h : SX scalar [s]
-        Time that the node stands for, half of the steps on both sides.
+        Time over which the impulses of the node act, by some schemes half of the steps on both
+        sides.
     change : SX (nv,)
-        Change of the velocity at the node.
+        Change of the velocity over ``h``, without impacts.
     drive : SX (nv,) [N, N m]
         Forces of actuators.
     gap : SX (ng,) [m]
@@ -45,12 +49,12 @@ class SteppedNode:
     h: ca.SX
     change: ca.SX
     drive: ca.SX
-    gap: ca.SX = field(default_factory=_none)
-    impulse: ca.SX = field(default_factory=_none)
-    joint_impulse: ca.SX = field(default_factory=_none)
-    slip_impulse: ca.SX = field(default_factory=_none)
-    impact_impulse: ca.SX = field(default_factory=_none)
-    loss: ca.SX = field(default_factory=_none)
+    gap: ca.SX = field(default_factory=_make_empty)
+    impulse: ca.SX = field(default_factory=_make_empty)
+    joint_impulse: ca.SX = field(default_factory=_make_empty)
+    slip_impulse: ca.SX = field(default_factory=_make_empty)
+    impact_impulse: ca.SX = field(default_factory=_make_empty)
+    loss: ca.SX = field(default_factory=_make_empty)
     next_h: ca.SX = field(default_factory=lambda: ca.SX(0))
     mean_h: ca.SX = field(default_factory=lambda: ca.SX(1))
 
@@ -89,22 +93,22 @@ class NodeSample:
         slip: ca.SX | None = None,
     ) -> None:
         self.dynamics, self.stepped = dynamics, stepped
-        laws_own = ca.SX.zeros(len(dynamics.friction_joints))
-        self.creep = laws_own if creep is None else creep
+        no_creep = ca.SX.zeros(len(dynamics.friction_joints))
+        self.creep = no_creep if creep is None else creep
         self.t, self.q, self.v, self.a, self.p = t, q, v, a, p
         self.slip = v if slip is None else slip
 
     @cached_property
     def state(self) -> State:
         """The state that elements are evaluated in."""
-        symbols = {x.name: self.p[i] for i, x in enumerate(self.dynamics.parameters)}
-        value = State(self.t, {}, symbols).value
-        moving = self.dynamics.mechanism.generalized_coordinates.motions(self.q, self.v, value)
-        motions: dict[str | None, Motion] = dict(moving.items())
-        return State(self.t, motions, symbols)
+        parameters = {x.name: self.p[i] for i, x in enumerate(self.dynamics.parameters)}
+        value = State(self.t, {}, parameters).value
+        coordinates = self.dynamics.mechanism.generalized_coordinates
+        motions: dict[str | None, Motion] = dict(coordinates.motions(self.q, self.v, value).items())
+        return State(self.t, motions, parameters)
 
     def motion(self, frame: Frame) -> Motion:
-        """Return position, axes and velocities of a frame, world axes."""
+        """Return position, axes and velocities of a frame in world axes, see `Motion`."""
         return self.state.motion(frame)
 
     def input(self, name: str) -> ca.SX:
@@ -130,14 +134,14 @@ class NodeSample:
             return self.stepped.drive
         d = self.dynamics
         if not d.friction_joints:
-            return self.needed
-        known = (self.t, self.q, self.slip, self.p, INSTANT, ca.SX(0, 1))
+            return self.required_forces
+        at = (self.t, self.q, self.slip, self.p, INSTANT, ca.SX(0, 1))  # without internal states
         loads = self.wrenches[:, list(d.friction_joints)]
-        return self.needed - d.smoothed_friction(*known, loads, self.creep)
+        return self.required_forces - d.smoothed_friction(*at, loads, self.creep)
 
     @cached_property
-    def needed(self) -> ca.SX:
-        """Forces that drives and friction in joints give together, by accelerations, (nv,)."""
+    def required_forces(self) -> ca.SX:
+        """Drives and friction in joints together, by inverse dynamics, (nv,) [N, N m]."""
         d = self.dynamics
         forces: ca.SX = d.inertial(self.q, self.v, self.a, self.p)
         return forces - d.applied(self.t, self.q, self.v, self.p)
@@ -150,13 +154,14 @@ class NodeSample:
         """
         d, x = self.dynamics, self.stepped
         if x is not None:
-            known = (self.t, self.q, self.v, self.p, x.h, x.change)
-            mu, more = x.joint_impulse, (x.impulse, x.slip_impulse)
+            at = (self.t, self.q, self.v, self.p, x.h, x.change)
+            of_joints, of_contacts = x.joint_impulse, (x.impulse, x.slip_impulse)
             if d.redundant:
-                mu = d.least_norm(*known, mu, *more)
-            return d.reactions(*known, mu, *more) / x.h
-        none = [ca.SX(0, 1)] * 3
-        return d.reactions(self.t, self.q, self.v, self.p, 1, self.a, *none)
+                of_joints = d.least_norm(*at, of_joints, *of_contacts)
+            return d.reactions(*at, of_joints, *of_contacts) / x.h
+        no_impulses = [ca.SX(0, 1)] * 3
+        # By accelerations, as if over a step of 1 s.
+        return d.reactions(self.t, self.q, self.v, self.p, 1, self.a, *no_impulses)
 
     @cached_property
     def gap(self) -> ca.SX:
@@ -181,7 +186,7 @@ class NodeSample:
         """Mean normal forces of the contacts over ``h``, impacts included, (ng,) [N]."""
         if self.stepped is None:
             return ca.SX(0, 1)
-        slope = self.dynamics.slope(self.t, self.q, self.p)
+        slope = self.dynamics.slope(self.t, self.q, self.p)  # of gap functions by distances
         return self.impulse * slope / self.stepped.h
 
     def reaction(self, joint: str) -> ca.SX:
@@ -211,6 +216,5 @@ class NodeSample:
     @cached_property
     def _resistances(self) -> ca.SX:
         d, h = self.dynamics, INSTANT if self.stepped is None else self.stepped.h
-        friction_joints = self.wrenches[:, list(d.friction_joints)]
-        known = (self.t, self.q, self.slip, self.p, h, friction_joints)
-        return d.smoothed_resistance(*known, self.creep)
+        loads = self.wrenches[:, list(d.friction_joints)]
+        return d.smoothed_resistance(self.t, self.q, self.slip, self.p, h, loads, self.creep)

@@ -7,8 +7,10 @@ from nsopt.trajectory.transcription.base import Transcription
 from nsopt.trajectory.transcription.kinds import as_steps
 
 
-def what_it_is(transcription: Transcription, settings: Settings, solution: Solution) -> str:
-    """Return in one line what kind of point a motion is; nothing where it meets no program."""
+def describe_stationarity(
+    transcription: Transcription, settings: Settings, solution: Solution
+) -> str:
+    """Return in one line what kind of stationary point a motion is; empty if it is no solution."""
     found = solution.stationarity
     if found is not None:
         if solution.ok:
@@ -32,6 +34,6 @@ def what_it_is(transcription: Transcription, settings: Settings, solution: Solut
 
 
 def is_relaxed_in_space(transcription: Transcription) -> bool:
-    """Return whether friction in space is relaxed, so that branches of pairs do not tell it."""
+    """Return whether friction in space is relaxed: then branches of pairs do not decide it."""
     x = as_steps(transcription)
     return x is not None and x.inner.has_discs

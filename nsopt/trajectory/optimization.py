@@ -22,8 +22,9 @@ from nsopt.trajectory.prepared import PreparedOptimization
 from nsopt.trajectory.programs import transcribe
 from nsopt.trajectory.search import PLAN, Plan, StatedProgram
 from nsopt.trajectory.sensitivity import cost_derivatives, optimum_derivatives
-from nsopt.trajectory.smoothing import dry_friction, step_bend
-from nsopt.trajectory.smoothing.tie_breaker import of_result, with_cost
+from nsopt.trajectory.smoothing.dry_friction import restore_friction
+from nsopt.trajectory.smoothing.step_bend import restore_bend
+from nsopt.trajectory.smoothing.tie_breaker import restore_tie, with_cost
 from nsopt.trajectory.task import Task
 from nsopt.trajectory.transcription.base import Array, Transcription
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Optimization:
-    """An optimal control problem, in a file ``optimization = Optimization(...)``.
+    """An optimal control problem; a file of a named one ends in ``optimization = Optimization()``.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ class Optimization:
         *,
         often: bool = True,
     ) -> PreparedOptimization:
-        """Return it ready to be solved for other targets, starts, guesses and parameters.
+        """Return it stated once, to be solved for other conditions, guesses and parameters.
 
         Parameters
         ----------
@@ -99,9 +100,9 @@ class Optimization:
     def cost_gradient(self, result: Result) -> dict[str, float]:
         """Return the derivative of the optimal cost by each parameter of the mechanism.
 
-        By the envelope theorem, from the multipliers of the optimum, without solving again. It is
-        that of all that was minimized, small costs beside the objective included (``step_bend`` and
-        the like in ``attrs``), their weights held.
+        By the envelope theorem, from the multipliers of the optimum, without solving again. Small
+        costs that were minimized beside the objective are included (``step_bend`` and
+        ``tie_breaker`` in ``attrs``), with constant weights.
 
         Parameters
         ----------
@@ -114,14 +115,14 @@ class Optimization:
             If ``result`` is not converged, belongs to another program, or has no multipliers: see
             "kind" in its summary.
         """
-        program, nlp, p = self._program(result)
+        transcription, nlp, p = self._restore(result)
         x, lam = (result.data[name].values for name in ("unknown", "row_multiplier"))
         if not np.isfinite(lam).all():
             raise ValueError(
                 f"{result.name!r} has no multipliers: where contacts may go either way they need "
                 "not exist; take another grid, or the difference of two optima"
             )
-        slopes = cost_derivatives(nlp, x, program.parameters(p), lam)
+        slopes = cost_derivatives(nlp, x, transcription.parameters(p), lam)
         return {name: float(slopes[k]) for k, name in self._constants()}
 
     def derivatives(self, result: Result) -> xr.Dataset:
@@ -151,9 +152,9 @@ class Optimization:
         """
         import xarray as xr
 
-        program, nlp, p = self._program(result)
+        transcription, nlp, p = self._restore(result)
         constants = self._constants()
-        if program.is_complementary:
+        if transcription.is_complementary:
             raise ValueError(
                 "the optimal motion of a mechanism with contacts has no derivatives here, because "
                 "its contact modes may change: cost_gradient(result) gives those of its cost"
@@ -165,13 +166,14 @@ class Optimization:
             )
         names = ("unknown", "bound_multiplier", "row_multiplier")
         x, lam_x, lam_g = (result.data[name].values for name in names)
-        parameters = program.parameters(p)
-        low, high = program.limits()
-        low[program.free_unknowns] = high[program.free_unknowns] = x[program.free_unknowns]
+        parameters = transcription.parameters(p)
+        low, high = transcription.limits()
+        free = transcription.free_unknowns
+        low[free] = high[free] = x[free]
         slopes = optimum_derivatives(
-            nlp, x, parameters, lam_x, lam_g, low, high, names=program.names()
+            nlp, x, parameters, lam_x, lam_g, low, high, names=transcription.names()
         )
-        columns = [program.nodes(slopes.x[:, k]) for k, _ in constants]
+        columns = [transcription.nodes(slopes.x[:, k]) for k, _ in constants]
         t, q, u = (np.stack(values, axis=-1) for values in zip(*columns, strict=True))
         return xr.Dataset(
             {
@@ -192,8 +194,8 @@ class Optimization:
         names = [parameter.name for parameter in self.dynamics.parameters]
         return [(k, name) for k, name in enumerate(names) if name not in self.inputs]
 
-    def _program(self, result: Result) -> tuple[Transcription, StructuredNlp, Array]:
-        """Return the transcription and the program of a result, and its mechanism parameters."""
+    def _restore(self, result: Result) -> tuple[Transcription, StructuredNlp, Array]:
+        """Return transcription, program and parameters of the mechanism (np,) of a result."""
         data, d = result.data, self.dynamics
         if not result.completed:
             raise ValueError(f"{result.name!r} is no solution, so it has no derivatives")
@@ -201,11 +203,11 @@ class Optimization:
         p = np.array([values[x.name] for x in d.parameters])
         horizon = replace(self.horizon, steps=data.sizes["time"] - 1)
         task = {name: x for name, x in vars(self).items() if name != "plan"}
-        program = transcribe(Task(**task | {"horizon": horizon}), p)
-        program = step_bend.of_result(with_cost(program, of_result(result)), result)
-        program = dry_friction.of_result(program, result)
-        nlp = program.nlp()
+        x = transcribe(Task(**task | {"horizon": horizon}), p)
+        x = restore_bend(with_cost(x, restore_tie(result)), result)
+        x = restore_friction(x, result)
+        nlp = x.nlp()
         sizes = data.sizes["unknown_index"], data.sizes["row_index"]
-        if sizes != (program.size, len(nlp.lower)):
+        if sizes != (x.size, len(nlp.lower)):
             raise ValueError(f"{result.name!r} is an optimum of another program")
-        return program, nlp, p
+        return x, nlp, p

@@ -18,7 +18,6 @@ from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.prepared import PreparedOptimization
 from nsopt.trajectory.search import PLAN, Plan, StatedProgram
-from nsopt.trajectory.transcription.base import Array
 
 
 def optimize(
@@ -77,21 +76,22 @@ def optimize(
         Whether to say on standard error, before the solve, which rows of the ideal joints are
         redundant.
 
-    Of coordinates that no cost depends on the smoothest motion is taken, by a little `Smoothness`
-    that is no part of the objective; ``tie_breaker`` in ``attrs`` names them.
+    Coordinates that no cost depends on move as smoothly as they can, by a small `Smoothness` that
+    is no part of the objective; ``tie_breaker`` in ``attrs`` names them.
 
-    Of motions by polynomials dry friction of joints with a drive has its sign smoothed up to a
-    speed that follows from the grid, ``friction_smoothed`` in ``attrs``, in the objective and the
-    program alone: ``drive``, limits between nodes, samples and ``exact_cost`` have Coulomb's sign,
-    which is zero at rest. Where that leaves out a tenth of the cost, joints that crept rest, and
-    friction is exact in the program too: ``friction_modes`` in ``attrs``.
+    In motions by polynomials the sign of dry friction of driven joints is smoothed up to a speed
+    that follows from the grid, ``friction_smoothed`` in ``attrs``, but only in the program and its
+    objective: ``drive``, limits between nodes, samples and ``exact_cost`` have Coulomb's sign,
+    which is zero at rest. Where smoothing leaves out more than a tenth of the cost, joints that
+    creep are made to rest, and friction is exact in the program too: ``friction_modes`` in
+    ``attrs``.
 
     Where a step of such a motion, reintegrated under the same forces, does not end at the next
-    node, it is solved again with a little cost of second differences of accelerations within steps,
-    ``step_bend`` in ``attrs`` its weight; no part of the objective either.
+    node, it is solved again with a small cost of second differences of accelerations within steps,
+    with the weight ``step_bend`` in ``attrs``, no part of the objective either.
 
-    Of motions by polynomials compliant contacts reach farther at first, by less and less until they
-    are those stated, so that the guess need not touch them.
+    In motions by polynomials compliant contacts act at a distance at first, which is reduced to
+    zero, so that the guess need not touch.
 
     Returns
     -------
@@ -139,14 +139,7 @@ def optimize(
     )
     if progress:
         with interruptible():
-            numbers = dynamics.values(parameters)
-            _tell_of_redundancy(dynamics, horizon, prepared.guess, inputs, numbers)
+            q = prepared.guess.trajectory(np.linspace(0, 1, 3), horizon.bounds, inputs).q[0]
+            if note := redundancy_note(dynamics, 0.0, q, dynamics.values(parameters)):
+                print(f"note: {note}", file=sys.stderr)
     return prepared.solve(verify=verify, title=title)
-
-
-def _tell_of_redundancy(
-    dynamics: Dynamics, horizon: Horizon, guess: Guess, inputs: Sequence[str], p: Array
-) -> None:
-    q = guess.trajectory(np.linspace(0, 1, 3), horizon.bounds, inputs).q[0]
-    if note := redundancy_note(dynamics, 0.0, q, p):
-        print(f"note: {note}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The Result of an optimization."""
+"""The Result of an optimization: its variables and attributes."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ from nsopt.trajectory.verification.held_slip import measure_held_slip
 from nsopt.trajectory.verification.reversals import reversals
 
 REFUSED = "refused after the solve"
-"""Status of a motion that the solver found, and that is no solution all the same."""
+"""Status of a motion that the solver calls a solution, and that is none."""
 
 Variable = tuple[tuple[str, ...], Array, dict[str, Any]]
+"""Dimensions, values and attributes of a variable of a dataset."""
 
 
-def load_xarray() -> None:
-    """Import what datasets take: a second and more, for which no signal is to wait later."""
+def import_xarray() -> None:
+    """Import xarray, while signals may interrupt: it takes a second or more."""
     import xarray as xr
 
-    xr.Dataset({"of_one": ("t", np.zeros(1))})  # the first one imports dask
+    xr.Dataset({"x": ("t", np.zeros(1))})  # the first one imports dask
 
 
 def record(
@@ -45,18 +46,24 @@ def record(
 
     Parameters
     ----------
+    transcription : Transcription
+    solution : Solution
+    motion : TranscribedMotion
+    p : (np,)
+        Parameters of the mechanism.
     backend : str
         Name of the backend.
     attrs : mapping
-        Further attributes: title, solver, value of each cost, reason why it is no solution.
+        Further attributes, which replace those made here: title, solver, costs, and
+        ``stop_reason``, why it is no solution.
     """
     d, nodes = transcription.dynamics, motion.nodes
     history = History(d, Start(nodes.q[0], nodes.v[0], float(motion.t[0])), p)
     at_nodes = (_with_inputs(transcription, nodes.inputs, p), motion.drive)
     history.add(motion.accepted, at_nodes)
     name, description = transcription.description
-    # Rows that are evaluated again may deny what the solver says.
     claimed = solution.ok or solution.status.verdict is not Verdict.FAILED
+    refused = attrs["stop_reason"] and claimed
     steps = np.diff(motion.t)
     result = history.result(
         {
@@ -75,18 +82,16 @@ def record(
             "steps_unfollowed": 0,
             "unplaced_energy": 0.0,
             "checkpoint": "",
-            "status": REFUSED
-            if attrs["stop_reason"] and claimed
-            else solution.status.solver_status,
+            "status": REFUSED if refused else solution.status.solver_status,
             "violation": solution.residuals.violation,
             "defect": motion.defect,
             "completed": int(not attrs["stop_reason"]),
-            **_friction(transcription, motion, p),
+            **_find_friction_errors(transcription, motion, p),
             **_find_crossings(transcription, solution.x, motion),
             **attrs,
         },
         at_nodes=at_nodes,
-        lines=_once(line for x in transcription.conditions for line in x.outline()),
+        lines=_drop_repeated(line for x in transcription.conditions for line in x.outline()),
     )
     modes = result["contact_mode"]
     more: dict[str, Variable] = {
@@ -94,7 +99,7 @@ def record(
         "drive": (("time", "v"), motion.drive, {"units": "N m, N"}),
         "normal_force": (
             ("time", "contact"),
-            _of_all(motion.normal_force, result.data.sizes["contact"]),
+            _append_nan(motion.normal_force, result.data.sizes["contact"]),
             {"units": "N", "long_name": "normal force at the node, of rigid contacts"},
         ),
         "drive_limit": (("v",), _limits(d), {"units": "N m, N"}),
@@ -108,55 +113,56 @@ def record(
         "bound_multiplier": (("unknown_index",), solution.point.lam_x, {"units": ""}),
         "row_multiplier": (("row_index",), solution.point.lam_g, {"units": ""}),
     }
-    more |= _over_steps(motion, d.nv)
+    more |= _record_steps(motion, d.nv)
     if motion.force_correction is not None:
-        rigid = motion.force_correction.shape[1]  # the first ones; forces press the others
+        rigid = motion.force_correction.shape[1]  # rigid contacts come first
         result.data["contact_force"].values[1:, :rigid] += motion.force_correction
     labels = {"input_name": list(transcription.inputs), "part": PARTS}
     return Result(result.data.assign(more | labels))
 
 
-def _once(lines: Iterable[Outline]) -> list[Outline]:
-    """Return lines without those that are there before: many links keep clear of one obstacle."""
-    known = {}
+def _drop_repeated(lines: Iterable[Outline]) -> list[Outline]:
+    """Return each line once: many links may keep clear of the same obstacle."""
+    by_place = {}
     for line in lines:
         frame, points = line
         placed = number(frame.origin) + points @ np.asarray(frame.axes).T
-        known[frame.body and frame.body.name, placed.round(9).tobytes()] = line
-    return list(known.values())
+        by_place[frame.body and frame.body.name, placed.round(9).tobytes()] = line
+    return list(by_place.values())
 
 
-def _over_steps(motion: TranscribedMotion, nv: int) -> dict[str, Variable]:
-    """Return accelerations, drives and inputs at parts of the step that ends at a time."""
+def _record_steps(motion: TranscribedMotion, nv: int) -> dict[str, Variable]:
+    """Return accelerations, drives and inputs at shares `PARTS` of the step before each time."""
     accelerations, controls = (
         np.stack([quadratic(x.transpose(1, 0, 2), s) for s in PARTS], axis=1)
         for x in (motion.step_accelerations, motion.step_controls)
     )
     drives = controls[:, :, :nv] if motion.step_drives is None else motion.step_drives
-    means = {"long_name": "at parts of the step that ends here"}
+    long_name = {"long_name": "at parts of the step that ends here"}
 
-    def variable(name: str, values: Array, units: str) -> Variable:
-        none = np.full((1, *values.shape[1:]), np.nan)
-        return ("time", "part", name), np.concatenate([none, values]), {"units": units} | means
+    def make_variable(name: str, values: Array, units: str) -> Variable:
+        at_start = np.full((1, *values.shape[1:]), np.nan)
+        attrs = {"units": units} | long_name
+        return ("time", "part", name), np.concatenate([at_start, values]), attrs
 
     found = {
-        "step_acceleration": variable("v", accelerations, "rad/s^2, m/s^2"),
-        "step_drive": variable("v", drives, "N m, N"),
-        "step_input": variable("input_name", controls[:, :, nv:], ""),
+        "step_acceleration": make_variable("v", accelerations, "rad/s^2, m/s^2"),
+        "step_drive": make_variable("v", drives, "N m, N"),
+        "step_input": make_variable("input_name", controls[:, :, nv:], ""),
     }
     if motion.step_friction is not None:
-        found["step_friction"] = variable("v", motion.step_friction, "N m, N")
+        found["step_friction"] = make_variable("v", motion.step_friction, "N m, N")
     return found
 
 
-def _friction(x: Transcription, motion: TranscribedMotion, p: Array) -> dict[str, Any]:
-    """Return attributes of dry friction that turns round within a step, and that should hold."""
-    found, slid = reversals(x.dynamics, motion, p), measure_held_slip(x.dynamics, motion, p)
+def _find_friction_errors(x: Transcription, motion: TranscribedMotion, p: Array) -> dict[str, Any]:
+    """Return attributes of friction that reverses within a step, or slips where it should hold."""
+    reversal, attrs = reversals(x.dynamics, motion, p), measure_held_slip(x.dynamics, motion, p)
     steps = as_steps(x)
     if steps is not None and steps.scheme.slip_creep:
-        slid |= {"slip_creep": steps.scheme.slip_creep}
-    turned = {} if found is None else found._asdict()
-    return slid | {f"reversal_{name}": value for name, value in turned.items()}
+        attrs |= {"slip_creep": steps.scheme.slip_creep}
+    of_reversal = {} if reversal is None else reversal._asdict()
+    return attrs | {f"reversal_{name}": value for name, value in of_reversal.items()}
 
 
 def _find_crossings(x: Transcription, unknowns: Array, motion: TranscribedMotion) -> dict[str, Any]:
@@ -179,7 +185,7 @@ def _limits(d: Dynamics) -> Array:
     return np.array([efforts.get(owner, np.inf) for owner in d.v_owners])
 
 
-def _of_all(values: Array, contacts: int) -> Array:
-    """Return values of rigid contacts (n, ng) as those of all, NaN where forces press surfaces."""
+def _append_nan(values: Array, contacts: int) -> Array:
+    """Return values of rigid contacts (n, ng) as those of all, NaN for compliant ones."""
     n, rigid = values.shape
     return np.hstack([values, np.full((n, contacts - rigid), np.nan)])

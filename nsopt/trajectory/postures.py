@@ -14,16 +14,16 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import QUIET
 from nsopt.trajectory.conditions import Bound, Condition, Orient
 from nsopt.trajectory.node_sample import NodeSample
-from nsopt.trajectory.returned import bounds_of
+from nsopt.trajectory.returned import call_bounds
 
 Array = NDArray[np.float64]
 
 MET = 1e-7
-"""Violation below which a condition counts as met."""
+"""Violation up to which a condition counts as met, in its unit."""
 
 AT_LIMIT = 1e-3
-"""Of the width of a range, or of a limit on one side, how far a value at its limit may be off it:
-where conditions exclude each other searches end less exactly."""
+"""How far from a limit a value counts as being at it, as a share of the width of the range, or of
+the limit if that is on one side alone: where conditions exclude each other searches end roughly."""
 
 
 def find_posture(
@@ -37,8 +37,8 @@ def find_posture(
 ) -> Array:
     """Return coordinates, (nq,), at which a mechanism at rest meets conditions.
 
-    Conditions at every node (limits, obstacles) and at the end (`Reach`, `Orient`) are met. With
-    `ActuatorLimits` the drives can also hold the posture against gravity.
+    Conditions that hold at every node (limits, obstacles) or at the end (`Reach`, `Orient`) are
+    met. With `ActuatorLimits` the drives can also hold the posture against gravity.
 
     Parameters
     ----------
@@ -65,96 +65,94 @@ def find_posture(
     if dynamics.nq != dynamics.nv:
         raise ValueError("find_posture is for coordinates that are angles and lengths")
     n = dynamics.nq
-    about = np.zeros(n) if near is None else finite("near of find_posture", near, (n,))
+    center = np.zeros(n) if near is None else finite("near of find_posture", near, (n,))
     q, bounds = ca.SX.sym("q", n), []
-    still = ca.SX.zeros(n)
-    m = NodeSample(dynamics, ca.SX(0), q, still, still, ca.SX(ca.DM(dynamics.values(parameters))))
+    at_rest = ca.SX.zeros(n)
+    p = ca.SX(ca.DM(dynamics.values(parameters)))
+    m = NodeSample(dynamics, ca.SX(0), q, at_rest, at_rest, p)
     for condition in conditions:
-        stated = bounds_of(condition, "along", m) + bounds_of(condition, "end", m)
+        stated = call_bounds(condition, "along", m) + call_bounds(condition, "end", m)
         bounds += [b for b in stated if ca.depends_on(b.value, q)]
-    search = _Search(q, bounds, about)
-    ends = [search.run(x) for x in _starts(dynamics, about, starts, seed)]
+    search = _PostureSearch(q, bounds, center)
+    ends = [search.run(x) for x in _choose_starts(dynamics, center, starts, seed)]
     met = [end.q for end in ends if end.off.max(initial=0.0) <= MET]
     if not met:
         orients = any(isinstance(x, Orient) for x in conditions)
         best = min(ends, key=lambda end: float(end.off.max()))
-        raise ValueError(search.complaint(best, starts, orients))
-    return min(met, key=lambda x: float(np.linalg.norm(x - about)))
+        raise ValueError(search.explain(best, starts, orients))
+    return min(met, key=lambda x: float(np.linalg.norm(x - center)))
 
 
 class _End(NamedTuple):
-    """The posture where a search ends, with values and violations of the rows of bounds there."""
+    """Where a search ends: coordinates (nq,), values and violations of the rows (m,) there."""
 
     q: Array
     values: Array
     off: Array
 
 
-class _Search:
-    """The nearest posture that meets bounds, by IPOPT."""
+class _PostureSearch:
+    """The search for the nearest posture that meets bounds, by IPOPT."""
 
     def __init__(self, q: ca.SX, bounds: Sequence[Bound], near: Array) -> None:
-        none = np.zeros(0)
-        self.lower, self.upper = (
-            np.concatenate([none, *(getattr(b, side) for b in bounds)])
-            for side in ("lower", "upper")
-        )
+        self.lower = np.concatenate([np.zeros(0), *(b.lower for b in bounds)])
+        self.upper = np.concatenate([np.zeros(0), *(b.upper for b in bounds)])
         self.labels = [b.label for b in bounds for _ in range(b.value.numel())]
         g = ca.vertcat(ca.SX(0, 1), *(b.value for b in bounds))
-        # Rows of a pose may imply each other: equations of a little width are no equations.
-        self._wide = MET / 2 * (self.lower == self.upper)
+        # Equations of a pose may imply each other, which IPOPT refuses: they become narrow ranges.
+        self._slack = MET / 2 * (self.lower == self.upper)
         program: dict[str, Any] = {"x": q, "f": ca.sumsqr(q - near), "g": ca.densify(g)}
         options = {**QUIET, "ipopt.max_iter": 200, "ipopt.constr_viol_tol": MET / 10}
         self._solve = ca.nlpsol("posture", "ipopt", program, options)
 
     def run(self, start: Array) -> _End:
         """Return where a search ends."""
-        solution = self._solve(x0=start, lbg=self.lower - self._wide, ubg=self.upper + self._wide)
+        solution = self._solve(x0=start, lbg=self.lower - self._slack, ubg=self.upper + self._slack)
         q, g = (np.asarray(solution[name]).ravel() for name in ("x", "g"))
         off = np.maximum(np.maximum(self.lower - g, g - self.upper), 0)
         return _End(q, g, np.where(np.isfinite(g), off, np.inf))
 
-    def complaint(self, best: _End, starts: int, orients: bool) -> str:
-        """Return the message for no posture found."""
+    def explain(self, best: _End, starts: int, orients: bool) -> str:
+        """Return the message that no posture was found; ``orients``: there is an `Orient`."""
         worst: dict[str, float] = {}
         for k in np.argsort(-best.off):
             if best.off[k] > MET:
                 worst.setdefault(self.labels[k], float(best.off[k]))
         off = " and ".join(f"{label} is off by {size:.3g}" for label, size in worst.items())
-        limits = self._at_limits(best)
+        limits = self._describe_limits(best)
         at = f" while {' and '.join(limits)}" if limits else ""
         remedies = ["move the target"]
-        remedies += ["widen that limit" if len(limits) == 1 else "widen those limits"] * bool(
-            limits
-        )
-        remedies += ["let Orient be further off (within=, about_z=True)"] * orients
+        if limits:
+            remedies.append("widen that limit" if len(limits) == 1 else "widen those limits")
+        if orients:
+            remedies.append("let Orient be further off (within=, about_z=True)")
         return (
             f"no posture meets all conditions: in the best of {starts} searches {off}{at}; "
             f"{', '.join(remedies)}, or give more starts"
         )
 
-    def _at_limits(self, end: _End) -> list[str]:
-        """Return the limits that values are at, in words."""
+    def _describe_limits(self, end: _End) -> list[str]:
+        """Return in words the limits that values are at."""
         width, texts = self.upper - self.lower, []
         for limits, side in ((self.lower, "lower"), (self.upper, "upper")):
             size = np.where(np.isfinite(width), width, np.maximum(np.abs(limits), MET))
-            near = np.isfinite(limits) & (width > 0) & (end.off <= MET)
-            near &= np.abs(end.values - limits) <= AT_LIMIT * size
+            at_limit = np.isfinite(limits) & (width > 0) & (end.off <= MET)
+            at_limit &= np.abs(end.values - limits) <= AT_LIMIT * size
             texts += [
                 f"{self.labels[k]} is at its {side} limit, {limits[k]:.6g}"
-                for k in np.flatnonzero(near)
+                for k in np.flatnonzero(at_limit)
             ]
         return texts
 
 
-def _starts(dynamics: Dynamics, near: Array, starts: int, seed: int) -> list[Array]:
-    """Return the postures from which searches start."""
+def _choose_starts(dynamics: Dynamics, near: Array, starts: int, seed: int) -> list[Array]:
+    """Return the postures from which searches start, (nq,) each."""
     random = np.random.default_rng(seed)
-    owners = [name.rsplit(".", 1) for name in dynamics.q_names]
-    wide = np.array([1.0 if what == "distance" else np.pi for _, what in owners])
-    low, high = -wide, wide
+    names = [name.rsplit(".", 1) for name in dynamics.q_names]  # joint, quantity
+    reach = np.array([1.0 if quantity == "distance" else np.pi for _, quantity in names])
+    low, high = -reach, reach
     for actuator in dynamics.mechanism.actuators:
-        for k, (owner, _) in enumerate(owners):
+        for k, (owner, _) in enumerate(names):
             if owner == actuator.joint and np.all(np.isfinite([actuator.lower, actuator.upper])):
                 low[k], high[k] = actuator.lower, actuator.upper
     return [near, *(random.uniform(low, high) for _ in range(starts - 1))]

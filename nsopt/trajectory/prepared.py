@@ -18,7 +18,7 @@ from nsopt.mpcc import (
 )
 from nsopt.result import Result
 from nsopt.schemes import Scheme
-from nsopt.trajectory.assessment import add_simulation, fault, figures, mark_stopped
+from nsopt.trajectory.assessment import add_simulation, explain_fault, mark_stopped, record_costs
 from nsopt.trajectory.conditions import Condition, ends_at_rest
 from nsopt.trajectory.costs import Cost, flattened
 from nsopt.trajectory.diagnosis import (
@@ -30,8 +30,8 @@ from nsopt.trajectory.diagnosis import (
 )
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
-from nsopt.trajectory.optimality import what_it_is
-from nsopt.trajectory.optimum import load_xarray, record
+from nsopt.trajectory.optimality import describe_stationarity
+from nsopt.trajectory.optimum import import_xarray, record
 from nsopt.trajectory.programs import (
     add_small_costs,
     schedules_from,
@@ -53,7 +53,7 @@ class PreparedOptimization:
     Parameters
     ----------
     dynamics, horizon, costs, conditions, guess, inputs, parameters, scheme, solver, plan
-        As for `optimize`; what `solve` is not given otherwise is as here.
+        As for `optimize`; the defaults of `solve`.
     often : bool
         Whether it is to be solved many times: then its linear systems are solved as those of many
         steps, however few there are.
@@ -61,7 +61,7 @@ class PreparedOptimization:
     Attributes
     ----------
     guess : Guess
-        With the postures that conditions give it.
+        Its ends completed by the postures of conditions.
 
     Raises
     ------
@@ -93,9 +93,9 @@ class PreparedOptimization:
             self.guess = check_arguments(self._task)
             for strategy in plan.strategies:
                 strategy.check(dynamics)
-            self._suited = suit_solver(self._task.solver, horizon.steps, often=often)
-            self._program = self._build(self._task, self.guess)
-        self._stating = perf_counter() - begin  # counts as time of the first solve
+            self._solver = suit_solver(self._task.solver, horizon.steps, often=often)
+            self._program = self._state(self._task, self.guess)
+        self._seconds = perf_counter() - begin  # of stating, counted in the first solve
 
     def solve(
         self,
@@ -108,17 +108,16 @@ class PreparedOptimization:
     ) -> Result:
         """Return the best motion.
 
-        Nothing is built anew where only numbers differ: parameters, the guess, and those numbers of
+        Nothing is stated anew where only numbers differ: parameters, the guess, and numbers of
         conditions that are limits, such as a posture at the start or end, the position of a
-        `Reach`, a range. Else the program is built again, by machine code that is kept where
-        its structure is the same. Programs on coarser grids, and those of contacts that reach
-        farther, are built for each solve that begins with them.
+        `Reach`, a range. Otherwise the program is stated again; its machine code is reused if its
+        structure is the same. Strategies that state other programs do so in each solve.
 
         Parameters
         ----------
         conditions : sequence of Condition, optional
-            All of them, in place of those stated. A posture has numbers, or `FREE`, where that
-            stated has numbers: NaN is refused, for it may be measured.
+            All of them, in place of those stated. A posture must not have NaN where the stated one
+            has a number, for it may be measured: `FREE` says that a coordinate is free.
         guess : Guess, optional
         parameters : mapping of name to float, optional
         verify, title
@@ -135,19 +134,19 @@ class PreparedOptimization:
         """
         begin = perf_counter()
         with interruptible(), naming(Cost, Condition):
-            stated = {"conditions": conditions, "guess": guess, "parameters": parameters}
-            other: dict[str, Any] = {name: x for name, x in stated.items() if x is not None}
-            task = replace(self._task, **other)
-            guess = check_arguments(task) if other else self.guess
+            given = {"conditions": conditions, "guess": guess, "parameters": parameters}
+            changes: dict[str, Any] = {name: x for name, x in given.items() if x is not None}
+            task = replace(self._task, **changes)
+            guess = check_arguments(task) if changes else self.guess
             d, p, inputs = task.dynamics, task.dynamics.values(task.parameters), task.inputs
             check_numbers(d, task.conditions, self._task.conditions)
-            now = self._program = self._restate(task, guess, p).smooth_for(guess)
-            transcription, nlp, settings = now.transcription, now.nlp, now.settings
-            start = starting_point(transcription, nlp, guess)
+            program = self._program = self._restate(task, guess, p).smooth_for(guess)
+            transcription, settings = program.transcription, program.settings
+            start = starting_point(transcription, program.nlp, guess)
             warn_outside_bores(transcription, start.x, p)
             schedules = schedules_from(guess, start, transcription, settings)
-            load_xarray()
-            built, self._stating = self._stating + perf_counter() - begin, 0.0
+            import_xarray()
+            seconds, self._seconds = self._seconds + perf_counter() - begin, 0.0
 
         def solve_else(
             horizon: Horizon,
@@ -156,31 +155,32 @@ class PreparedOptimization:
             without: tuple[type, ...] = (),
             costs: Sequence[Cost] | None = None,
         ) -> Result | None:
-            stated = vars(replace(task, horizon=horizon, guess=guess, costs=costs or task.costs))
+            other = vars(replace(task, horizon=horizon, guess=guess, costs=costs or task.costs))
             plan = self._plan.without(*without)
             try:
-                return PreparedOptimization(**stated, plan=plan, often=False).solve()
+                return PreparedOptimization(**other, plan=plan, often=False).solve()
             except ValueError:
                 return None
 
         search = MotionSearch(self._plan, start, schedules, guess, solve_else)
         with suspend_interrupts("stopping after this iteration; the best motion so far is kept"):
-            found, ran = search.run(now)
-            solution, kept, now = search.complete(found.end), found.kept, found.program
-            motion = now.transcription.motion(solution, p)
-            why = fault(now.transcription, now.nlp, solution, motion, p, settings.tolerances)
+            found, ran = search.run(program)
+            solution, kept = search.complete(found.end), found.kept
+            x, nlp = found.program.transcription, found.program.nlp
+            motion = x.motion(solution, p)
+            fault = explain_fault(x, nlp, solution, motion, p, settings.tolerances)
             attrs = {
                 "title": title or task.dynamics.mechanism.name or "optimum",
                 "solver": repr(task.solver),
-                "compile_time": built,
+                "compile_time": seconds,
                 "search": json.dumps([run._asdict() for run in ran]),
-                **figures(now.transcription, now.nlp, flattened(task.costs), solution, start, p),
-                **record_tie(now.tie),
+                **record_costs(x, nlp, flattened(task.costs), solution, start, p),
+                **record_tie(found.program.tie),
                 **({} if found.swings is None else {"other_start": found.swings}),
                 **closing_at_end(d, motion, p),
-                "stationarity": what_it_is(now.transcription, settings, solution),
+                "stationarity": describe_stationarity(x, settings, solution),
                 **({} if kept is None else kept.attrs),
-                "stop_reason": (found.remark + why if why else "")
+                "stop_reason": (found.remark + fault if fault else "")
                 or (kept.fault if kept is not None else "")
                 or motion.unresolved,
             }
@@ -189,8 +189,8 @@ class PreparedOptimization:
                 result = found.exact.record(motion, p, attrs)
             else:
                 backend = type(task.solver.backend).__name__.lower()
-                told = {"not_exact": found.not_exact} if found.not_exact else {}
-                result = record(now.transcription, solution, motion, p, backend, attrs | told)
+                not_exact = {"not_exact": found.not_exact} if found.not_exact else {}
+                result = record(x, solution, motion, p, backend, attrs | not_exact)
             if not verify or solution.interrupted:
                 return result
             try:
@@ -199,43 +199,45 @@ class PreparedOptimization:
             except KeyboardInterrupt:
                 return mark_stopped(result, "interrupted while it was simulated again")
 
-    def _build(self, task: Task, guess: Guess) -> StatedProgram:
-        """Return the program of a task, stated anew."""
+    def _state(self, task: Task, guess: Guess) -> StatedProgram:
+        """Return the program of a task."""
         p = task.dynamics.values(task.parameters)
         transcription = transcribe(task, p)
         statement = Statement(task.dynamics, task.conditions, task.inputs, p)
         check_feasible(statement, task.horizon)
         x, nlp, tie = add_small_costs(smooth_by_grid(transcription, guess), guess, p)
-        return StatedProgram.of(self._suited, statement, x, tie, guess, nlp)
+        return StatedProgram.of(self._solver, statement, x, tie, guess, nlp)
 
     def _restate(self, task: Task, guess: Guess, p: Array) -> StatedProgram:
-        """Return the program of other conditions and parameters, as much of it as is the same."""
-        now, conditions, horizon = self._program, task.conditions, task.horizon
-        same = len(conditions) == len(now.statement.conditions) and all(
-            x is y for x, y in zip(conditions, now.statement.conditions, strict=True)
+        """Return the program of a task, the last one with other numbers if that is possible."""
+        program, conditions, horizon = self._program, task.conditions, task.horizon
+        stated = program.statement.conditions
+        same_conditions = len(conditions) == len(stated) and all(
+            x is y for x, y in zip(conditions, stated, strict=True)
         )
-        moved = not np.array_equal(p, now.statement.p)
-        if now.tie is not None and not (same and not moved and guess is now.guess):
-            return self._build(task, guess)  # the weight of the tie-breaker depends on all
-        if moved:
-            if not now.transcription.fits_any_parameters:
-                return self._build(task, guess)
-            now = replace(now, statement=replace(now.statement, p=p))
-            if same:
-                check_feasible(now.statement, horizon)
-        if same:
-            return now
-        statement, d = now.statement.restate(conditions), task.dynamics
-        if ends_at_rest(d, conditions) != ends_at_rest(d, now.statement.conditions):
+        same_parameters = np.array_equal(p, program.statement.p)
+        same = same_conditions and same_parameters and guess is program.guess
+        if program.tie is not None and not same:
+            return self._state(task, guess)  # the weight of the tie-breaker depends on all
+        if not same_parameters:
+            if not program.transcription.fits_any_parameters:
+                return self._state(task, guess)
+            program = replace(program, statement=replace(program.statement, p=p))
+            if same_conditions:
+                check_feasible(program.statement, horizon)
+        if same_conditions:
+            return program
+        statement, d = program.statement.restate(conditions), task.dynamics
+        if ends_at_rest(d, conditions) != ends_at_rest(d, stated):
             statement = None  # other equations at the end
-        nlp = None if statement is None else restate_limits(now, statement, horizon.steps)
+        nlp = None if statement is None else restate_limits(program, statement, horizon.steps)
         if statement is None or nlp is None:
-            return self._build(task, guess)
+            return self._state(task, guess)
         check_feasible(statement, horizon)
         return replace(
-            now,
+            program,
             statement=statement,
-            transcription=now.transcription.with_conditions(conditions),
+            transcription=program.transcription.with_conditions(conditions),
             nlp=nlp,
-            structured=now.structured.restate(nlp),
+            structured=program.structured.restate(nlp),
         )

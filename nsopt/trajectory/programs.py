@@ -1,4 +1,4 @@
-"""A motion as a program: its transcription, its starting point, the schedules of its solve."""
+"""From a task to its program: transcription, small costs, starting point, schedules."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from nsopt.trajectory.smoothing.schedules import (
     WARM_START,
     horizon_settings,
 )
-from nsopt.trajectory.smoothing.step_bend import step_bend
-from nsopt.trajectory.smoothing.tie_breaker import M, tie_breaker, with_cost
+from nsopt.trajectory.smoothing.step_bend import make_step_bend
+from nsopt.trajectory.smoothing.tie_breaker import M, make_tie_breaker, with_cost
 from nsopt.trajectory.task import Task
 from nsopt.trajectory.transcription.accelerations import why_not_by_default
 from nsopt.trajectory.transcription.base import Array, Transcription
 from nsopt.trajectory.transcription.collocation import Collocation
 from nsopt.trajectory.transcription.stepped import Stepped
 
-LONG = 100
-"""Steps from which a program is one of many steps."""
+MANY_STEPS = 100
+"""Number of steps from which solvers are adapted to many steps."""
 
 
 def suit_solver(solver: Solver, steps: int, *, often: bool) -> Solver:
-    """Return a solver as it suits a program of so many steps, that is solved ``often`` or not."""
-    many = often or steps >= LONG
+    """Return a solver with a backend that suits a program of many steps, or solved ``often``."""
+    many = often or steps >= MANY_STEPS
     return replace(solver, backend=solver.backend.of_many_steps) if many else solver
 
 
@@ -68,7 +68,7 @@ def add_small_costs(
     Parameters
     ----------
     x : Transcription
-        With the costs stated, of which some must depend on the motion.
+        With the costs that the user stated; one must depend on the motion.
     guess : Guess
     p : (np,)
         Parameters of the mechanism.
@@ -78,7 +78,7 @@ def add_small_costs(
     Returns
     -------
     Transcription, StructuredNlp, Smoothness or None
-        With its tie-breaker.
+        The last is its tie-breaker.
 
     Raises
     ------
@@ -88,8 +88,8 @@ def add_small_costs(
     nlp = state(x)
     depends = dependence(nlp, len(x.costs))
     check_costs(x.costs, depends)
-    tie = tie_breaker(x, nlp, depends, guess, p)
-    bend = step_bend(x, nlp, guess, p) if any(x.creep) else None
+    tie = make_tie_breaker(x, nlp, depends, guess, p)
+    bend = make_step_bend(x, nlp, guess, p) if any(x.creep) else None
     if tie is None and bend is None:
         return x, nlp, None
     x = with_cost(with_cost(x, bend), tie)
@@ -117,12 +117,12 @@ def starting_point(transcription: Transcription, nlp: StructuredNlp, guess: Gues
         x = unknown
     else:
         x = unknown + x - transcription.start_from(replace(guess, shift=None))
-    same_rows = len(lam_g) == len(nlp.lower)
-    same_rows &= data.attrs["scheme"] == transcription.description[1]
-    # Where there are no multipliers of the signs of limits, those of a branch lead astray.
-    same_rows &= data.attrs.get("stationarity_kind") != StationarityKind.B.name
-    same_rows &= bool(np.isfinite(lam_g).all())
-    return Point(x, lam_x, lam_g) if same_rows else Point.cold(x, len(nlp.lower))
+    warm = len(lam_g) == len(nlp.lower)
+    warm &= data.attrs["scheme"] == transcription.description[1]
+    # Multipliers of a B-stationary point are those of one branch of the contacts: they mislead.
+    warm &= data.attrs.get("stationarity_kind") != StationarityKind.B.name
+    warm &= bool(np.isfinite(lam_g).all())
+    return Point(x, lam_x, lam_g) if warm else Point.cold(x, len(nlp.lower))
 
 
 def program_settings(transcription: Transcription, solver: Solver) -> Settings:
@@ -133,7 +133,8 @@ def program_settings(transcription: Transcription, solver: Solver) -> Settings:
         return replace(settings, schedules=((last,),), active_set=None)
     if is_relaxed_in_space(transcription) or not settings.relaxation.states_halves:
         settings = replace(settings, active_set=None)
-    if _opens_far(transcription.dynamics) and _by_default(solver):
+    default = solver.schedules is None and not solver.backend.prefers_equations
+    if _opens_far(transcription.dynamics) and default:
         settings = replace(settings, schedules=(FROM_AFAR, *settings.schedules))
     # Homotopy parameters that a stage leaves out keep their final values.
     schedules = tuple(
@@ -147,23 +148,18 @@ def _opens_far(d: Dynamics) -> bool:
     return bool(d.contact_names) and not d.bores
 
 
-def _by_default(solver: Solver) -> bool:
-    """Return whether schedules are those of inequalities by default."""
-    return solver.schedules is None and not solver.backend.prefers_equations
-
-
 def schedules_from(
     guess: Guess, start: Point, transcription: Transcription, settings: Settings
 ) -> tuple[Schedule, ...]:
-    """Return the schedules of a solve from a guess."""
+    """Return the schedules of a solve from a guess, first a shorter one if that is a solution."""
     if not (isinstance(guess, Earlier) and guess.result.completed and not start.warm):
         return settings.schedules
     if not transcription.is_complementary:
         return settings.schedules
     other_grid = guess.result.data.sizes["unknown_index"] != transcription.size
-    known = WARM_START
+    first = WARM_START
     if transcription.dynamics.bores:
-        known = DAMPED_START
+        first = DAMPED_START
     elif other_grid and _opens_far(transcription.dynamics):
-        known = FROM_NEARBY
-    return (known, *settings.schedules)
+        first = FROM_NEARBY
+    return (first, *settings.schedules)

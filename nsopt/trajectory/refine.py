@@ -6,7 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,24 +17,20 @@ from nsopt.trajectory.assessment import mark_stopped
 from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimization import Optimization
-from nsopt.trajectory.smoothing.dry_friction import cost_of
+from nsopt.trajectory.smoothing.dry_friction import read_exact_cost
 from nsopt.trajectory.smoothing.schedules import horizon_settings
 from nsopt.trajectory.transcription.accelerations import why_not_by_default
 
 
 class GridSolve(NamedTuple):
-    """The solve on one grid of the series.
-
-    The objective is that by the exact sign of friction where the program has it smoothed, to a
-    speed that differs between grids; ``accuracy``: what solvers leave of it.
-    """
+    """The solve on one grid of the series."""
 
     steps: int
-    objective: float
-    defect: float
+    objective: float  # with exact friction: how far it is smoothed differs between grids
+    defect: float  # [m, rad]
     iterations: int
     seconds: float
-    accuracy: float = 0.0
+    accuracy: float = 0.0  # of the objective, by the tolerances of solvers
 
 
 class ErrorEstimate(ABC):
@@ -55,7 +51,7 @@ class ErrorEstimate(ABC):
 
 
 SOLVED = 1e-7
-"""Of an objective, what a finer grid cannot tell: solvers meet limits to 1e-8 of themselves, and
+"""Share of an objective up to which it is solved: solvers meet limits to 1e-8 of themselves, and
 costs change by multipliers times that."""
 
 
@@ -86,7 +82,7 @@ class ObjectiveChange(ErrorEstimate):
 
     The order is observed on the last four grids and used if both observations agree within one
     half; otherwise it is taken as one, so that the change itself is the estimate. Changes are
-    irregular where limits become active between nodes. No estimate is below what solvers leave.
+    irregular where limits become active between nodes. No estimate is below `SOLVED`.
 
     Parameters
     ----------
@@ -130,8 +126,8 @@ def refine(
     The problem is solved on the stated grid, then repeatedly with twice as many steps, each time
     from the previous optimum. A grid that is too coarse (large defects of reintegrated steps) does
     not end the series; a grid on which conditions remain violated, from the stated guess as well,
-    does. So does one within the tolerance that some direction improves, or may improve: it is not
-    completed, and says so.
+    does. So does one within the tolerance that is not known to be stationary: it is not completed,
+    and says so.
 
     Parameters
     ----------
@@ -141,7 +137,7 @@ def refine(
     by : ErrorEstimate, optional
         By default `StepDefect`; for time-stepped motions give `ObjectiveChange`.
     most : int
-        Steps of the finest grid allowed.
+        Greatest number of steps.
     parameters, title
         As for `Optimization.solve`.
 
@@ -171,16 +167,16 @@ def refine(
     limit = min(tolerances.equality, tolerances.inequality)
     grids: list[GridSolve] = []
     rows: list[dict[str, float | None]] = []
-    result, error, why = None, np.inf, ""
+    result, error, stopped = None, np.inf, ""
     with suspend_interrupts():  # an interrupt is heard by each solve
         while True:
             guesses = [optimization.guess, stated.guess] if grids else [stated.guess]
             solved = _solve(optimization, guesses, limit, parameters, title)
             if solved is None or (solved.interrupted and result is not None):
-                why = f"interrupted with {optimization.horizon.steps} steps"
+                stopped = f"interrupted with {optimization.horizon.steps} steps"
                 break
             result, steps = solved, optimization.horizon.steps
-            grids.append(_grid(result, steps))
+            grids.append(_summarize(result, steps))
             error = by.estimate(grids)
             rows.append(grids[-1]._asdict() | {"estimate": error if np.isfinite(error) else None})
             violated = not result.data.attrs["violation"] <= limit
@@ -192,11 +188,12 @@ def refine(
             optimization = replace(optimization, horizon=horizon, guess=Earlier(result))
     if result is None:
         raise KeyboardInterrupt
-    if why:
-        result = mark_stopped(result, why)
-    fault = "" if error <= tolerance or not result.completed else _coarse(error, tolerance, steps)
-    more = {"grids": json.dumps(rows)} | ({"completed": 0, "stop_reason": fault} if fault else {})
-    return Result(result.data.assign_attrs(more))
+    if stopped:
+        result = mark_stopped(result, stopped)
+    attrs: dict[str, Any] = {"grids": json.dumps(rows)}
+    if not error <= tolerance and result.completed:
+        attrs |= {"completed": 0, "stop_reason": _explain_coarse(error, tolerance, steps)}
+    return Result(result.data.assign_attrs(attrs))
 
 
 def _solve(
@@ -206,9 +203,9 @@ def _solve(
     parameters: Mapping[str, float] | None,
     title: str,
 ) -> Result | None:
-    """Return the motion from the first guess that leads within the limit, or from the last.
+    """Return the motion from the first guess that leads to one within the limit, or from the last.
 
-    None where it was interrupted before there was a motion.
+    ``limit`` is on the violation. None if it was interrupted before there was a motion.
     """
     result = None
     for guess in guesses:
@@ -233,9 +230,9 @@ def _halve(horizon: Horizon) -> Horizon:
     return replace(horizon, steps=2 * horizon.steps, h=h)
 
 
-def _grid(result: Result, steps: int) -> GridSolve:
+def _summarize(result: Result, steps: int) -> GridSolve:
     attrs = result.data.attrs
-    objective = cost_of(result)
+    objective = read_exact_cost(result)
     iterations, seconds = (
         float(np.nansum(result[name].values)) for name in ("iterations", "solve_time")
     )
@@ -249,7 +246,7 @@ def _grid(result: Result, steps: int) -> GridSolve:
     )
 
 
-def _coarse(error: float, tolerance: float, steps: int) -> str:
+def _explain_coarse(error: float, tolerance: float, steps: int) -> str:
     return (
         f"the error is estimated at {error:.3g} with {steps} steps, above the tolerance "
         f"{tolerance:g}: allow more steps"

@@ -1,4 +1,4 @@
-"""What methods of costs and conditions return, refused by name unless it is what they should."""
+"""Calls of the methods of costs and conditions, which refuse by name what is returned wrongly."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.node_sample import NodeSample
 
 
-def call_cost(cost: Cost, method: str, *of: Any) -> ca.SX:
-    """Return what a method of a cost returns, a number or an expression of one.
+def call_cost(cost: Cost, method: str, *args: Any) -> ca.SX:
+    """Return what a method of a cost returns, a scalar.
 
     Raises
     ------
     TypeError, ValueError
         For anything else, with the cost, its method and the remedy.
     """
-    value = getattr(cost, method)(*of)
+    value = getattr(cost, method)(*args)
     named = f"{type(cost).__name__}.{method}"
-    x = expression(named, value)
+    x = check_expression(named, value)
     if x.numel() != 1:
         raise ValueError(
             f"{named} returns shape {x.shape}, but a cost is one number: return ca.sumsqr(...) or "
@@ -33,13 +33,15 @@ def call_cost(cost: Cost, method: str, *of: Any) -> ca.SX:
     return x
 
 
-def call_costs(costs: Sequence[Cost], method: str, *of: Any) -> ca.SX:
+def call_costs(costs: Sequence[Cost], method: str, *args: Any) -> ca.SX:
     """Return what a method of costs returns, times their weights, (n,)."""
-    return ca.vertcat(ca.SX(0, 1), *(c.weight * call_cost(c, method, *of) for c in costs))
+    return ca.vertcat(ca.SX(0, 1), *(c.weight * call_cost(c, method, *args) for c in costs))
 
 
-def expression(named: str, value: Any) -> ca.SX:
+def check_expression(named: str, value: Any) -> ca.SX:
     """Return a value that code of a user states, as an expression without NaN.
+
+    ``named`` is the cost or condition and its method.
 
     Raises
     ------
@@ -72,7 +74,7 @@ def _states_nan(x: ca.SX) -> bool:
     return any(np.isnan(f.instruction_constant(k)) for k in constants)
 
 
-def bounds_of(condition: Condition, method: str, *of: Any) -> list[Bound]:
+def call_bounds(condition: Condition, method: str, *args: Any) -> list[Bound]:
     """Return the bounds that a method of a condition returns, their limits (m,) each.
 
     Raises
@@ -81,38 +83,43 @@ def bounds_of(condition: Condition, method: str, *of: Any) -> list[Bound]:
         If it returns something else, with the condition, its method and the remedy.
     """
     named = f"{type(condition).__name__}.{method}"
-    return [_check(named, b) for b in _list(named, getattr(condition, method)(*of), Bound)]
+    found = getattr(condition, method)(*args)
+    return [_check_bound(named, b) for b in _check_list(named, found, Bound)]
 
 
-def spans_of(condition: Condition, m: NodeSample) -> list[Span]:
-    """Return the bounds that hold for parts of the motion; errors as for `bounds_of`."""
+def call_spans(condition: Condition, m: NodeSample) -> list[Span]:
+    """Return the bounds that hold for parts of the motion; errors as for `call_bounds`."""
     named = f"{type(condition).__name__}.during"
-    spans = _list(named, condition.during(m), Span)
+    spans = _check_list(named, condition.during(m), Span)
     return [
-        Span(first, last, [_check(named, b) for b in _list(f"Span of {named}", bounds, Bound)])
+        Span(
+            first,
+            last,
+            [_check_bound(named, b) for b in _check_list(f"Span of {named}", bounds, Bound)],
+        )
         for first, last, bounds in spans
     ]
 
 
-def _list(named: str, found: Any, kind: type) -> list[Any]:
-    """Return a list of objects of one kind, and nothing else."""
+def _check_list(named: str, found: Any, kind: type) -> list[Any]:
+    """Return what was found as a list; refuse it unless it is one of objects of one class."""
     if isinstance(found, kind) or not isinstance(found, list | tuple):
-        members = [found]
+        wrong = [found]
     else:
-        members = [x for x in found if not isinstance(x, kind)]
-    if members:
-        stated = ", ".join(kind._fields[:4])  # type: ignore[attr-defined]
+        wrong = [x for x in found if not isinstance(x, kind)]
+    if wrong:
+        fields = ", ".join(kind._fields[:4])  # type: ignore[attr-defined]
         raise TypeError(
-            f"{named} returns {members[0]!r:.60}: return a list of {kind.__name__}({stated}), [] "
+            f"{named} returns {wrong[0]!r:.60}: return a list of {kind.__name__}({fields}), [] "
             "for none"
         )
     return list(found)
 
 
-def _check(named: str, b: Bound) -> Bound:
-    """Return a bound with a column as value and limits of its size."""
+def _check_bound(named: str, b: Bound) -> Bound:
+    """Return a bound with a column (m,) as value and limits (m,); refuse it if it has none."""
     label = f"{b.label!r} of {named}"
-    x = expression(f"value of {label}", b.value)
+    x = check_expression(f"value of {label}", b.value)
     if x.size2() > 1 or (x.numel() == 0 and x.size2() != 1):
         raise ValueError(f"value of {label} has shape {x.shape}: give a column, ca.vec(...)")
     limits = []

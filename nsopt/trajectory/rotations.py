@@ -13,7 +13,7 @@ TOLERANCE = 1e-6
 
 
 def check_axes(label: str, axes: ArrayLike) -> NDArray[np.float64]:
-    """Return axes as a rotation matrix, (3, 3); ValueError that names ``label`` otherwise."""
+    """Return axes as a rotation matrix, (3, 3); refuse others by a ValueError with ``label``."""
     A = finite(label, axes, (3, 3))
     if not np.allclose(A.T @ A, np.eye(3), atol=TOLERANCE) or np.linalg.det(A) < 0:
         raise ValueError(

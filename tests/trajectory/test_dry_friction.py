@@ -184,7 +184,7 @@ def test_least_time_keeps_the_drive_with_exact_friction_at_all_times(speed):
 def test_friction_of_a_joint_without_a_drive_is_that_of_its_law():
     d = cart(passive=True)
     guess = Quintic([0.0, 0.0], [WAY, 0.0])
-    driven, passive = dry_friction.grid_creep(d, Horizon(2.0, 60), guess, ())
+    driven, passive = dry_friction.compute_grid_creep(d, Horizon(2.0, 60), guess, ())
     assert driven == pytest.approx(dry_friction.WIDTH / 60 * WAY / 2.0, rel=0.02)
     assert passive == 0.0
 

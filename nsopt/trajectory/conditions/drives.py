@@ -11,7 +11,7 @@ import numpy as np
 from nsopt.checks import positive
 from nsopt.mechanics import Actuator, Dynamics
 from nsopt.mpcc import Bound
-from nsopt.trajectory.checks import check_joints, followers_of
+from nsopt.trajectory.checks import check_joints, find_followers
 from nsopt.trajectory.conditions.base import Condition, check_limits
 from nsopt.trajectory.node_sample import NodeSample
 
@@ -33,7 +33,7 @@ class ActuatorLimits(Condition):
         drives = dynamics.mechanism.actuators
         check_joints("ActuatorLimits", self.joints or (), [x.joint for x in drives])
         chosen = [x for x in drives if not self.joints or x.joint in self.joints]
-        followers = followers_of(dynamics)
+        followers = find_followers(dynamics)
         for x in chosen:
             if self.joints and x.joint not in {*dynamics.v_owners, *followers}:
                 raise ValueError(
@@ -52,7 +52,7 @@ class ActuatorLimits(Condition):
     def along(self, m: NodeSample) -> list[Bound]:
         bounds = []
         d = m.dynamics
-        followers = followers_of(d)
+        followers = find_followers(d)
         for x in d.mechanism.actuators:
             unknown = x.joint not in d.v_owners and x.joint not in followers
             if unknown or (self.joints and x.joint not in self.joints):
@@ -124,7 +124,7 @@ class PowerLimits(Condition):
         _check_driven("PowerLimits", self.joints or (), dynamics)
 
     def along(self, m: NodeSample) -> list[Bound]:
-        followers = followers_of(m.dynamics)
+        followers = find_followers(m.dynamics)
         every = [x.joint for x in m.dynamics.mechanism.actuators if x.joint not in followers]
         joints = every if self.joints is None else self.joints
         most = np.array([self.power])
@@ -170,7 +170,7 @@ class JerkLimits(Condition):
         driven = [x.joint for x in dynamics.mechanism.actuators]
         chosen = driven if self.joints is None else self.joints
         most, bounds = np.array([self.jerk]), []
-        followers = followers_of(dynamics)
+        followers = find_followers(dynamics)
         for joint in [x for x in driven if x in chosen]:
             mimic = followers.get(joint)
             owner, ratio = (joint, 1.0) if mimic is None else (mimic.of, mimic.ratio)
@@ -218,7 +218,7 @@ def _check_common_ranges(dynamics: Dynamics, chosen: Sequence[Actuator]) -> None
 
 def _check_driven(what: str, joints: Sequence[str], dynamics: Dynamics) -> None:
     """Refuse followers, on which no drive acts."""
-    followers = followers_of(dynamics)
+    followers = find_followers(dynamics)
     for joint in joints:
         if joint in followers:
             raise ValueError(

@@ -16,9 +16,9 @@ from nsopt.parameter import number
 from nsopt.trajectory.checks import (
     FREE,
     Targets,
-    followers_of,
-    in_order,
-    target_values,
+    find_followers,
+    order_targets,
+    read_targets,
     with_internal_states,
 )
 from nsopt.trajectory.conditions.base import Condition, check_limits
@@ -57,14 +57,14 @@ class _Posture(Condition):
             ("accelerations", accelerations, d.v_names, 0),
         ):
             if x is not None:
-                target_values(f"{what} of {type(self).__name__}", x, names, last)
+                read_targets(f"{what} of {type(self).__name__}", x, names, last)
 
     def _order_targets(self, d: Dynamics) -> tuple[ArrayLike | None, ...]:
         """Return q, v and accelerations in their order."""
         of, known = type(self).__name__, len(d.q_names) - len(d.internal_names)
-        q = in_order(f"q of {of}", self.q, d.q_names[:known])
+        q = order_targets(f"q of {of}", self.q, d.q_names[:known])
         rates = (("v", self.v), ("accelerations", self.accelerations))
-        others = (in_order(f"{what} of {of}", x, d.v_names) for what, x in rates)
+        others = (order_targets(f"{what} of {of}", x, d.v_names) for what, x in rates)
         return with_internal_states(d, q, self.internal), *others
 
     def free(self, dynamics: Dynamics) -> dict[str, frozenset[str]]:
@@ -239,7 +239,7 @@ class Periodic(Condition):
     def check(self, dynamics: Dynamics) -> None:
         if self.advance is not None:
             advance = with_internal_states(dynamics, self.advance, 0.0)
-            target_values("advance of Periodic", advance, dynamics.q_names)
+            read_targets("advance of Periodic", advance, dynamics.q_names)
 
     def couple(self, first: NodeSample, last: NodeSample) -> list[Bound]:
         given = with_internal_states(first.dynamics, self.advance, 0.0)
@@ -264,6 +264,6 @@ class Periodic(Condition):
 def _names_of_followers(d: Dynamics) -> dict[str, tuple[str, str]]:
     """Return names of coordinate and velocity of joints that follow others, by joint."""
     joints = {joint.name: joint for joint in d.mechanism.joints}
-    freedoms = {name: joints[name].freedom() for name in followers_of(d)}
+    freedoms = {name: joints[name].freedom() for name in find_followers(d)}
     axes = {name: axes[0] for name, axes in freedoms.items() if axes and isinstance(axes[0], Axis)}
     return {name: (f"{name}.{axis.name}", f"{name}.{axis.rate}") for name, axis in axes.items()}

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from nsopt.checks import finite, positive
 from nsopt.mechanics import Dynamics, Frame, State
-from nsopt.trajectory.checks import check_frame, target_values, with_internal_states
+from nsopt.trajectory.checks import check_frame, read_targets, with_internal_states
 from nsopt.trajectory.costs.base import Cost
 from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.rotations import check_axes, relative_rotation
@@ -81,7 +81,7 @@ class FinalPose(Cost):
 
     def check(self, dynamics: Dynamics) -> None:
         q = with_internal_states(dynamics, self.q, np.nan)
-        if np.isnan(target_values("q of FinalPose", q, dynamics.q_names)).all():
+        if np.isnan(read_targets("q of FinalPose", q, dynamics.q_names)).all():
             raise ValueError("FinalPose has no target: give a coordinate")
 
     def final(self, m: NodeSample) -> ca.SX:

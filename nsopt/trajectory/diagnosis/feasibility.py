@@ -19,7 +19,7 @@ from nsopt.trajectory.diagnosis.extent import Extent, extent
 from nsopt.trajectory.diagnosis.parts import check_effect, check_modes
 from nsopt.trajectory.diagnosis.statement import ALONG, END, OFF, START, Occasion, Stated, Statement
 from nsopt.trajectory.horizon import Horizon
-from nsopt.trajectory.returned import bounds_of
+from nsopt.trajectory.returned import call_bounds
 
 Array = NDArray[np.float64]
 
@@ -134,7 +134,7 @@ def _check_couples(statement: Statement) -> None:
     coupled = [
         (c, b)
         for c in statement.conditions
-        for b in bounds_of(c, "couple", statement.sample, last.sample)
+        for b in call_bounds(c, "couple", statement.sample, last.sample)
     ]
     if not coupled:
         return

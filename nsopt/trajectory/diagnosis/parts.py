@@ -7,7 +7,7 @@ from itertools import combinations
 
 from nsopt.trajectory.conditions import Apart, During, Touching
 from nsopt.trajectory.diagnosis.statement import Stated, Statement
-from nsopt.trajectory.returned import spans_of
+from nsopt.trajectory.returned import call_spans
 
 
 def check_effect(statement: Statement) -> None:
@@ -19,7 +19,7 @@ def check_effect(statement: Statement) -> None:
         Naming the condition.
     """
     for c in statement.conditions:
-        for span in spans_of(c, statement.sample):
+        for span in call_spans(c, statement.sample):
             if any(b.value.numel() for b in span.bounds):
                 continue
             what = type(c.condition if isinstance(c, During) else c).__name__

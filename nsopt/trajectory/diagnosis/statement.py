@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nsopt.mechanics import Dynamics, Frame
 from nsopt.trajectory.conditions import Apart, Bound, Condition, During, Span, Touching
 from nsopt.trajectory.node_sample import SHARP, NodeSample, SteppedNode
-from nsopt.trajectory.returned import bounds_of, spans_of
+from nsopt.trajectory.returned import call_bounds, call_spans
 
 Array = NDArray[np.float64]
 
@@ -196,7 +196,7 @@ class Statement:
         m, rows = self.sample, []
         for c in self.conditions:
             for when, method in ((START, "start"), (ALONG, "along"), (END, "end")):
-                rows += [row for b in bounds_of(c, method, m) for row in self._rows(c, when, b)]
+                rows += [row for b in call_bounds(c, method, m) for row in self._rows(c, when, b)]
         return tuple(rows)
 
     @cached_property
@@ -205,7 +205,7 @@ class Statement:
         return tuple(
             (span, tuple(row for b in span.bounds for row in self._rows(c, PARTLY, b)))
             for c in self.conditions
-            for span in spans_of(c, self.sample)
+            for span in call_spans(c, self.sample)
         )
 
     def state_rows(self, steps: int) -> tuple[Stated, ...]:
@@ -293,8 +293,8 @@ class Statement:
         """Whether conditions link nodes."""
         a, h = self.sample.a, ca.SX.sym("h")
         return any(
-            bounds_of(c, "couple", self.sample, self.sample)
-            or bounds_of(c, "over_step", self.dynamics, (a, a, a), h)
+            call_bounds(c, "couple", self.sample, self.sample)
+            or call_bounds(c, "over_step", self.dynamics, (a, a, a), h)
             for c in self.conditions
         )
 

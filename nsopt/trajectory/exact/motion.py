@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from nsopt.mechanics import Dynamics
-from nsopt.trajectory.assessment import shares
+from nsopt.trajectory.assessment import name_costs
 from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.exact.known_motion import KnownMotion, PartOfMotion
 from nsopt.trajectory.exact.parts import (
@@ -105,6 +105,7 @@ class PhasedMotion:
         except ValueError as error:
             raise NotExactError(str(error)) from None
         self.spent.add(solved.solution.stages, solved.solution.time)
+        # Each phase has a grid of its own, and so smooths friction by another speed.
         if any(any(x.transcription.creep) for x in solved.linked.phases):
             raise NotExactError(
                 "friction of driven joints is smoothed, in phases of few steps most"
@@ -145,6 +146,6 @@ def sum_costs(solved: SolvedPhases) -> dict[str, float]:
     for phase, own in zip(linked.phases, linked.unknowns, strict=True):
         stated = [x.whole if isinstance(x, WithoutEnd) else x for x in phase.costs]
         terms = phase.nlp.terms(solved.solution.x[own], phase.program_parameters)
-        for name, x in shares(stated, terms).items():
+        for name, x in name_costs(stated, terms).items():
             total[name] = total.get(name, 0.0) + x
     return total

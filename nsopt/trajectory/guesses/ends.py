@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from nsopt.mechanics import Dynamics
-from nsopt.trajectory.checks import Targets, in_order
+from nsopt.trajectory.checks import Targets, order_targets
 from nsopt.trajectory.conditions import Condition, EndAt, StartAt
 from nsopt.trajectory.guesses.base import Array
 from nsopt.trajectory.postures import find_posture
@@ -99,7 +99,7 @@ def _order_coordinates(what: str, given: Targets | None, dynamics: Dynamics) -> 
     if given is None:
         return np.full(dynamics.nq, np.nan)
     known = dynamics.nq - len(dynamics.internal_names)
-    ordered = np.asarray(in_order(what, given, dynamics.q_names[:known]), dtype=float)
+    ordered = np.asarray(order_targets(what, given, dynamics.q_names[:known]), dtype=float)
     return np.append(ordered, np.zeros(dynamics.nq - known)) if len(ordered) == known else ordered
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from nsopt.checks import finite, numbers
 from nsopt.mechanics import Dynamics
-from nsopt.trajectory.checks import Targets, in_order
+from nsopt.trajectory.checks import Targets, order_targets
 from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.guesses.base import (
     Array,
@@ -225,7 +225,7 @@ class Through(Guess):
         del conditions, parameters
         names = dynamics.q_names[: dynamics.nq - len(dynamics.internal_names)]
         poses = [
-            np.asarray(in_order(f"pose {k} of Through", x, names), dtype=float)
+            np.asarray(order_targets(f"pose {k} of Through", x, names), dtype=float)
             for k, x in enumerate(self.poses)
         ]
         for k, pose in enumerate(poses):

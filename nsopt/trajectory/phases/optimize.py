@@ -10,9 +10,9 @@ import numpy as np
 from nsopt.interrupt import suspend_interrupts
 from nsopt.mpcc import Point, Settings, Solution, Solver
 from nsopt.result import Result
-from nsopt.trajectory.assessment import add_simulation, fault, figures
+from nsopt.trajectory.assessment import add_simulation, explain_fault, record_costs
 from nsopt.trajectory.diagnosis import LeastViolation
-from nsopt.trajectory.optimality import what_it_is
+from nsopt.trajectory.optimality import describe_stationarity
 from nsopt.trajectory.optimum import record
 from nsopt.trajectory.phases.phase import MotionPhase
 from nsopt.trajectory.phases.program import LinkedPhases
@@ -126,7 +126,7 @@ def _record(
     impulses = solution.x[linked.impulses[k]]
     violated = ""
     if _violation(linked, k, solution) > limit:
-        violated = fault(x, own.nlp, part, motion, p, settings.tolerances, least_here)
+        violated = explain_fault(x, own.nlp, part, motion, p, settings.tolerances, least_here)
     result = record(
         x,
         part,
@@ -136,11 +136,11 @@ def _record(
         {
             **attrs,
             "title": f"{attrs['title']}, {own.label}",
-            **figures(x, own.nlp, own.costs, part, guess, p),
+            **record_costs(x, own.nlp, own.costs, part, guess, p),
             **record_tie(own.tie),
             **record_modes(own, part.x, impulses),
             **_record_impact_losses(linked, k, solution, motion),
-            "stationarity": what_it_is(x, settings, solution),
+            "stationarity": describe_stationarity(x, settings, solution),
             **({} if kept_here is None else kept_here.attrs),
             "stop_reason": violated
             or ("" if kept_here is None else kept_here.fault)

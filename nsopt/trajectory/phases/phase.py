@@ -29,7 +29,7 @@ from nsopt.trajectory.phases.mode_conditions import (
 from nsopt.trajectory.phases.modes import ContactMode, with_modes
 from nsopt.trajectory.phases.strikes import Strike, check_rebounds, find_strikes
 from nsopt.trajectory.programs import add_small_costs
-from nsopt.trajectory.smoothing.dry_friction import grid_creep
+from nsopt.trajectory.smoothing.dry_friction import compute_grid_creep
 from nsopt.trajectory.smoothing.step_bend import with_bend
 from nsopt.trajectory.smoothing.tie_breaker import with_less_tie
 from nsopt.trajectory.task import Task
@@ -163,7 +163,7 @@ class PhaseProgram:
         conditions = (*conditions, *unit, *contacts)
         costs = tuple(flattened(phase.costs))
         transcription = Collocation(d, horizon, costs, conditions, inputs)
-        transcription = transcription.with_creep(grid_creep(d, horizon, guess, inputs))
+        transcription = transcription.with_creep(compute_grid_creep(d, horizon, guess, inputs))
         statement = Statement(d, conditions, inputs, p)
         check_feasible(statement, horizon)
         transcription, nlp, tie = add_small_costs(

@@ -13,7 +13,7 @@ import numpy as np
 from nsopt.interrupt import interruptible, suspend_interrupts
 from nsopt.mpcc import Point, Settings, Solution, Solver
 from nsopt.trajectory.conditions import EndAt, StartAt
-from nsopt.trajectory.optimum import load_xarray
+from nsopt.trajectory.optimum import import_xarray
 from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
 from nsopt.trajectory.phases.program import LinkedPhases
 from nsopt.trajectory.phases.search import PhasesProgram
@@ -80,7 +80,7 @@ def solve_phases(
         program = PhasesProgram.of(linked, suited, settings)
         guess = Point.cold(start, len(program.nlp.lower))
         search = MotionSearch[PhasesProgram](plan, guess, settings.schedules)
-        load_xarray()
+        import_xarray()
     with suspend_interrupts("stopping after this iteration; the best motion so far is kept"):
         seconds = perf_counter() - begin
         found, _ = search.run(program)

@@ -1,7 +1,7 @@
-"""The strategy for compliant contacts: their forces are felt from afar at first.
+"""The strategy for compliant contacts: they act at a distance at first.
 
-Where surfaces do not touch no slope tells a solver that they could. So the first motion is one in
-which the forces reach farther, then by less and less, last by nothing.
+Where surfaces do not touch no slope tells a solver that they could. So contacts first act at a
+distance, their reach, which is halved from solve to solve, and zero in the last one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from nsopt.trajectory.transcription.kinds import as_polynomials
 
 @dataclass(frozen=True)
 class ContactsFromAfar(Strategy[StatedProgram]):
-    """Lets compliant contacts act at a distance at first, their reach, and shortens that.
+    """Gives compliant contacts a reach at first, and shortens that.
 
     Takes the best of several motions: one from each share; and one from the guess itself if it has
     contacts that none of these has, or if none of these is a solution. Not for a start with

@@ -23,7 +23,7 @@ from nsopt.trajectory.search.found import Found, Motion
 from nsopt.trajectory.search.keep_limits import KeepLimits
 from nsopt.trajectory.search.program import StatedProgram
 from nsopt.trajectory.search.strategy import Search, Strategy
-from nsopt.trajectory.smoothing.dry_friction import with_exact_sign
+from nsopt.trajectory.smoothing.dry_friction import compute_exact_costs
 from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.transcription.collocation import Collocation
 from nsopt.trajectory.transcription.kinds import as_polynomials
@@ -110,7 +110,7 @@ def sum_costs(found: Motion) -> tuple[float, float]:
     x, nlp, p = found.program.transcription, found.program.nlp, found.program.p
     terms = np.asarray(nlp.terms(found.end.x, x.parameters(p))).ravel()
     costs = {str(k): float(value) for k, value in enumerate(terms)}
-    exact = with_exact_sign(x, nlp, found.end.x, p, costs)
+    exact = compute_exact_costs(x, nlp, found.end.x, p, costs)
     return sum(exact.values()), float(terms.sum())
 
 

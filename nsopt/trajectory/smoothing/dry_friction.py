@@ -23,28 +23,28 @@ from nsopt.trajectory.transcription.kinds import as_polynomials
 from nsopt.trajectory.transcription.resting import RestingCollocation
 
 WIDTH = 30.0
-"""Steps, of all of them, to which the speed up to which friction is smoothed is in proportion."""
+"""Creep over the mean speed of the fastest joint, times the number of steps."""
 
-CREEP = 7
-"""Which input of `Dynamics.smoothed_friction` is the creep."""
+CREEP_INPUT = 7
+"""Index of the creep among the inputs of `Dynamics.smoothed_friction`."""
 
 PARTS = 16
-"""Of a step, in the middles of which costs are taken where friction is exact."""
+"""Parts of a step, in whose middles costs with exact friction are taken."""
 
-AT_REST = 1e-2
-"""Way of joints that a guess leaves at rest, as if they moved by that [rad, m]."""
+LEAST_WAY = 1e-2
+"""Way that counts as that of joints which a guess leaves at rest [rad, m]."""
 
 
-def grid_creep(
+def compute_grid_creep(
     dynamics: Dynamics, horizon: Horizon, guess: Guess, inputs: Sequence[str]
 ) -> tuple[float, ...]:
-    """Return the speeds up to which the grid smooths dry friction, one of each element.
+    """Return the creep of each element: the speed up to which the grid smooths its dry friction.
 
-    From rest to its speed and back a velocity changes by some times its mean over the number of
-    steps in each step, and a sign that changes within less is none that quadrature sees. So the
-    speed is `WIDTH` times that of the fastest joint that turns, or that slides: over 100 steps 0.3
-    of its mean speed. It is zero, for the creep of the law itself, where a joint has no drive of
-    its own, for there friction decides how it moves, and where the law has no sign.
+    In each step a velocity changes by a few times its mean over the number of steps; a sign that
+    changes within a smaller speed is not seen by the quadrature. So the creep is `WIDTH` over the
+    number of steps, times the mean speed of the fastest joint that turns, or that slides: over 100
+    steps 0.3 of it. It is zero, for the creep of the law itself, where a joint has no drive of its
+    own, since friction decides there how it moves, and where the law has no sign.
 
     Parameters
     ----------
@@ -52,43 +52,43 @@ def grid_creep(
         Without internal states.
     horizon : Horizon
     guess : Guess
-        Of which the mean speeds are.
+        Gives the mean speeds.
     inputs : sequence of str
     """
     d = dynamics
     driven = {x.joint for x in d.mechanism.actuators}.intersection(d.v_owners)
-    owners = [d.joint_names[k] for k in d.friction_joints]
-    signed = set(d.smoothed_friction.jac_sparsity(0, CREEP).get_triplet()[1])
-    counts = [k in signed and x in driven for k, x in enumerate(owners)]
-    if not any(counts):
-        return (0.0,) * len(owners)
+    joints = [d.joint_names[k] for k in d.friction_joints]
+    with_creep = set(d.smoothed_friction.jac_sparsity(0, CREEP_INPUT).get_triplet()[1])
+    is_smoothed = [k in with_creep and x in driven for k, x in enumerate(joints)]
+    if not any(is_smoothed):
+        return (0.0,) * len(joints)
     motion = guess.trajectory(np.linspace(0, 1, 101), horizon.bounds, inputs)
     means = dict(zip(d.v_owners, np.abs(motion.v).mean(axis=0).tolist(), strict=True))
     slides = {x.name: isinstance(x, Prismatic) for x in d.mechanism.joints}
-    largest = {
-        kind: max((means[x] for x in owners if x in driven and slides[x] == kind), default=0.0)
+    fastest = {
+        kind: max((means[x] for x in joints if x in driven and slides[x] == kind), default=0.0)
         for kind in (True, False)
     }
-    at_rest = AT_REST / motion.duration
+    least = LEAST_WAY / motion.duration
     return tuple(
-        WIDTH / horizon.steps * max(largest[slides[x]], at_rest) if counted else 0.0
-        for x, counted in zip(owners, counts, strict=True)
+        WIDTH / horizon.steps * max(fastest[slides[x]], least) if smoothed else 0.0
+        for x, smoothed in zip(joints, is_smoothed, strict=True)
     )
 
 
 def smooth_by_grid(transcription: Transcription, guess: Guess) -> Transcription:
-    """Return a motion by polynomials with the dry friction that its grid resolves; else itself."""
+    """Return a motion by polynomials with dry friction smoothed by its grid; others as they are."""
     x = as_polynomials(transcription)
     if x is None or not x.creep:
         return transcription
-    return x.with_creep(grid_creep(x.dynamics, x.horizon, guess, x.inputs))
+    return x.with_creep(compute_grid_creep(x.dynamics, x.horizon, guess, x.inputs))
 
 
 def record_friction(transcription: Transcription) -> dict[str, Any]:
-    """Return the attribute of a result that tells how friction was smoothed; none where it is not.
+    """Return the attributes ``friction_smoothed`` and ``friction_modes``; none without smoothing.
 
-    A list of the speeds [rad/s, m/s] up to which that of each element is; and, where they are
-    known, the modes of the elements in each step, null where friction is smoothed.
+    The creep of each element [rad/s, m/s]; and, where they are known, the modes of the elements in
+    each step, null where friction is smoothed: see `RestingCollocation`.
     """
     if not any(transcription.creep):
         return {}
@@ -100,32 +100,32 @@ def record_friction(transcription: Transcription) -> dict[str, Any]:
     return found
 
 
-def cost_of(result: Result) -> float:
-    """Return the cost by the exact sign of dry friction, which smoothing hides a part of."""
+def read_exact_cost(result: Result) -> float:
+    """Return the cost of an optimum with exact dry friction; smoothed, it costs less."""
     exact: dict[str, float] = json.loads(result.data.attrs.get("exact_cost", "{}"))
     return sum(exact.values()) if exact else result.objective
 
 
-def of_result(transcription: Transcription, result: Result) -> Transcription:
-    """Return the motion of which a result is an optimum, with friction smoothed as there."""
-    stated, x = result.data.attrs.get("friction_smoothed"), as_polynomials(transcription)
-    if not stated or x is None:
+def restore_friction(transcription: Transcription, result: Result) -> Transcription:
+    """Return a motion with friction smoothed as in its optimum, by `record_friction`."""
+    creep, x = result.data.attrs.get("friction_smoothed"), as_polynomials(transcription)
+    if not creep or x is None:
         return transcription
-    motion = x.with_creep(tuple(json.loads(stated)))
+    motion = x.with_creep(tuple(json.loads(creep)))
     rows = result.data.attrs.get("friction_modes")
     if not rows:
         return motion
     return RestingCollocation.of(motion, np.array(json.loads(rows), dtype=float))
 
 
-def with_exact_sign(
+def compute_exact_costs(
     transcription: Transcription,
     nlp: StructuredNlp,
     x: Array,
     p: Array,
     costs: Mapping[str, float],
 ) -> dict[str, float]:
-    """Return the values of costs with the exact sign of friction, of a motion of smoothed friction.
+    """Return costs with exact dry friction of a motion found with smoothed friction, by name.
 
     Empty where nothing is smoothed.
 
@@ -139,35 +139,36 @@ def with_exact_sign(
     p : (np,)
         Parameters of the mechanism.
     costs : mapping of name to float
-        Their values in the program, in the order of the costs.
+        Their values with smoothed friction, in the order of the costs.
     """
     motion = as_polynomials(transcription)
     if motion is None or not any(motion.creep):
         return {}
     fine, steps = motion.trajectory(x)[1], motion.horizon.steps
-    rates = _rates(motion, len(p), len(costs))
+    rates = _compile_rates(motion, len(p), len(costs))
     s = np.tile((np.arange(PARTS) + 0.5) / PARTS, steps)
-    t, *at = motion.interpolate(fine, np.repeat(np.arange(steps), PARTS), s)
-    numbers = np.tile(np.append(p, motion.fill_creep(SHARP))[:, None], len(t))
-    values = np.asarray(rates.map(len(t))(t, np.hstack(at).T, numbers))
+    t, *state = motion.interpolate(fine, np.repeat(np.arange(steps), PARTS), s)
+    parameters = np.tile(np.append(p, motion.fill_creep(SHARP))[:, None], len(t))
+    values = np.asarray(rates.map(len(t))(t, np.hstack(state).T, parameters))
     # In place of the quadrature of the program, which sees three points of a step.
-    sharp = values.mean(axis=1) * fine.duration
-    more = sharp - _of_rates(nlp, x, motion.parameters(p))[: len(costs)]
-    return {name: costs[name] + float(by) for name, by in zip(costs, more, strict=True)}
+    exact = values.mean(axis=1) * fine.duration
+    change = exact - _integrate_rates(nlp, x, motion.parameters(p))[: len(costs)]
+    return {name: costs[name] + float(by) for name, by in zip(costs, change, strict=True)}
 
 
-def _of_rates(nlp: StructuredNlp, x: Array, numbers: Array) -> Array:
-    """Return the integrals of the rates of all costs as a program of polynomials has them."""
+def _integrate_rates(nlp: StructuredNlp, x: Array, parameters: Array) -> Array:
+    """Return the integrals of the rates of all costs, (k,), by the quadrature of the program."""
     total = np.zeros(nlp.terms.numel_out(0))
     for block in nlp.blocks:
         if block.name == POINT_BLOCK:
-            given = (x[block.columns].T, block.data.T, np.tile(numbers[:, None], block.count))
-            total += np.asarray(block.function.map(block.count)(*given)[1]).sum(axis=1)
+            p = np.tile(parameters[:, None], block.count)
+            terms = block.function.map(block.count)(x[block.columns].T, block.data.T, p)[1]
+            total += np.asarray(terms).sum(axis=1)
     return total
 
 
-def _rates(motion: Collocation, parameters: int, costs: int) -> ca.Function:
-    """Return (t, unknowns of a node, parameters with creep) -> rates of the first costs."""
+def _compile_rates(motion: Collocation, parameters: int, costs: int) -> ca.Function:
+    """Return (t, unknowns of a point, parameters with creep) -> rates of the first costs."""
     sizes = 1, motion.node_size, parameters + len(motion.creep)
     symbols = [ca.SX.sym(name, n) for name, n in zip("txp", sizes, strict=True)]
     m = motion.sample(*symbols)
@@ -175,25 +176,25 @@ def _rates(motion: Collocation, parameters: int, costs: int) -> ca.Function:
     return ca.Function("rates", symbols, [ca.densify(rates)], {"cse": True})
 
 
-def exact_costs(
+def record_exact_costs(
     transcription: Transcription,
     nlp: StructuredNlp,
     motions: Mapping[str, tuple[Array, dict[str, float]]],
     p: Array,
 ) -> dict[str, str]:
-    """Return attributes of a result: costs by the exact sign of friction, where it is smoothed.
+    """Return attributes of a result: costs with exact dry friction, where that is smoothed.
 
     Parameters
     ----------
     transcription : Transcription
     nlp : StructuredNlp
         Its program.
-    motions : mapping of attribute to (unknowns, costs by name)
+    motions : mapping of name of the attribute to (unknowns (size,), costs by name)
     p : (np,)
         Parameters of the mechanism.
     """
     found = {
-        name: with_exact_sign(transcription, nlp, x, p, costs)
+        name: compute_exact_costs(transcription, nlp, x, p, costs)
         for name, (x, costs) in motions.items()
     }
     return {name: json.dumps(costs) for name, costs in found.items() if costs}

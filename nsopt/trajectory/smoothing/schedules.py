@@ -24,10 +24,10 @@ class Stage(NamedTuple):
     sigma : float
         Parameter of the relaxation.
     widening : float
-        Factor by which clearances are enlarged.
+        Factor on all clearances.
     normal_implicitness : float
-        Weight of the normal at the end of a step in the direction of its contact impulse, from 0 to
-        1: it damps bouncing within clearances, with a first-order error.
+        Weight, from 0 to 1, of the normal at the end of a step in the direction of its contact
+        impulse; damps bouncing within clearances, with an error of first order.
     """
 
     sigma: float
@@ -36,19 +36,19 @@ class Stage(NamedTuple):
 
 
 LAST = Stage(1e-8)
-"""The last stage, without widening and damping."""
+"""The last stage, without widening and damping (normal_implicitness)."""
 
 STRAIGHT: Schedule = (Stage(1e-2), Stage(1e-4), Stage(1e-8))
-"""Sigma alone is reduced."""
+"""Only sigma is reduced."""
 
 FROM_AFAR: Schedule = tuple(Stage(sigma) for sigma in (10.0, 1e-1, 1e-3, 1e-5, 1e-8))
-"""From ten typical openings under a typical impulse: first the ground bears what is still above it,
-so that feet are lifted and put down elsewhere than in the guess."""
+"""With sigma = 10 contacts that are open by ten typical openings may press: the ground first bears
+what is above it, so that feet are lifted and put down elsewhere than in the guess."""
 
 FROM_AFAR_SLOWLY: Schedule = tuple(
     Stage(sigma) for sigma in (10.0, 1.0, 1e-1, 1e-3, 1e-5, 1e-6, 1e-7, 1e-8)
 )
-"""The same with a stage more at its beginning, and the last ones by tenths: for walkers."""
+"""The same with one more stage at the beginning, and the last ones by tenths: for walkers."""
 
 GRADUAL: Schedule = (
     Stage(1e-2, normal_implicitness=1.0),
@@ -69,7 +69,7 @@ FINE: Schedule = (
 """`GRADUAL` in smaller steps, each a few iterations of a Newton method."""
 
 WARM_START: Schedule = (Stage(1e-4), Stage(1e-6), Stage(1e-8))
-"""From an earlier solution, whose contact modes are taken as known."""
+"""From an earlier solution, most of whose contact modes stay."""
 
 DAMPED_START: Schedule = (
     Stage(1e-4, normal_implicitness=1.0),
@@ -81,10 +81,10 @@ DAMPED_START: Schedule = (
 FROM_NEARBY: Schedule = tuple(
     Stage(sigma) for sigma in (1e-1, 1e-2, *(10.0**-k for k in (3, 5, 6, 7, 8)))
 )
-"""From a motion on another grid, where contacts open by more than a clearance: between its nodes
-feet are beside the ground, and what presses in one step there presses in another here."""
+"""From a motion on another grid, where contacts open by more than a clearance: interpolated between
+its nodes, feet are a little off the ground, and contacts press in other steps."""
 
-_RELEASE: Schedule = (
+_REMOVE_DAMPING: Schedule = (
     Stage(1e-8, normal_implicitness=0.5),
     Stage(1e-8, normal_implicitness=0.2),
     Stage(1e-8, normal_implicitness=0.1),
@@ -97,7 +97,7 @@ DAMPED: Schedule = (
     Stage(1e-4, normal_implicitness=1.0),
     Stage(1e-6, normal_implicitness=1.0),
     Stage(1e-8, normal_implicitness=1.0),
-    *_RELEASE,
+    *_REMOVE_DAMPING,
 )
 """Motion within clearances is damped until sigma has its last value, to avoid rattling."""
 
@@ -107,7 +107,7 @@ WIDE: Schedule = (
     Stage(1e-4, 3.0, 1.0),
     *DAMPED[1:],
 )
-"""Clearances are large at first and reduced to their size."""
+"""Clearances are ten times as large at first."""
 
 SETTINGS = Settings(
     relaxation=Scholtes(),
@@ -124,7 +124,7 @@ Optimization with Multivalued Mappings]."""
 
 
 def horizon_settings(solver: Solver) -> Settings:
-    """Return the settings of a solve over a horizon; what is left out suits the backend.
+    """Return the settings of a solve over a horizon; options that a solver leaves out by default.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Coordinates that no cost depends on: of all their best motions the smooth one is taken."""
+"""A small cost of coordinates that no cost depends on, so that their motion is smooth."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from nsopt.trajectory.transcription.base import Array, Transcription
 M = TypeVar("M", bound=Transcription)
 
 SHARE = 1e-4
-"""Cost of the tie-breaker over that of the guess, so that it decides between equals alone."""
+"""Cost of the tie-breaker over all others, for the guess: it only decides between equal motions."""
 
-LARGE = 1e-2
-"""Cost of the tie-breaker over that of the optimum from which it is made smaller."""
+TOO_LARGE = 1e-2
+"""Cost of the tie-breaker over all others, at an optimum, from which it is made smaller."""
 
-SETTLED = 1e-3
-"""The same after that."""
+LESSENED = 1e-3
+"""What that ratio is made."""
 
 
-def tie_breaker(
+def make_tie_breaker(
     transcription: Transcription,
     nlp: StructuredNlp,
     depends: NDArray[np.bool_],
     guess: Guess,
     p: Array,
 ) -> Smoothness | None:
-    """Return a cost of the coordinates that no cost depends on; None if there are none.
+    """Return a cost of the driven coordinates that no cost depends on; None if there are none.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ def tie_breaker(
     p : (np,)
         Parameters of the mechanism.
     """
-    free = transcription.find_undetermined(np.any(depends, axis=0))
-    if not free:
+    undetermined = transcription.find_undetermined(np.any(depends, axis=0))
+    if not undetermined:
         return None
     x = transcription.start_from(guess)
     cost = abs(float(np.asarray(nlp.terms(x, transcription.parameters(p))).sum()))
@@ -56,18 +56,18 @@ def tie_breaker(
     motion = guess.trajectory(
         np.linspace(0, 1, 101), transcription.horizon.bounds, transcription.inputs
     )
-    columns = [transcription.dynamics.v_names.index(name) for name in free]
+    columns = [transcription.dynamics.v_names.index(name) for name in undetermined]
     squares = float(np.mean(np.sum(motion.a[:, columns] ** 2, axis=1))) * motion.duration
-    least = motion.duration**-3  # a guess at rest: as if it moved by about one
-    return Smoothness(names=tuple(free), weight=SHARE * size / max(squares, least))
+    least = motion.duration**-3  # of a guess at rest, as if it moved by about 1 rad or m
+    return Smoothness(names=tuple(undetermined), weight=SHARE * size / max(squares, least))
 
 
 def with_less_tie(
     transcription: M, tie: Smoothness | None, terms: Array
 ) -> tuple[M, Smoothness] | None:
-    """Return a motion whose tie-breaker decides between equals alone, and that; None if it does.
+    """Return a motion with a smaller tie-breaker, and that; None if it is small enough.
 
-    A motion much faster than its guess makes one large that was sized by the guess.
+    A tie-breaker weighted by the guess is large for a motion that is much faster.
 
     Parameters
     ----------
@@ -77,27 +77,27 @@ def with_less_tie(
     terms : (k,)
         Costs of the optimum.
     """
-    if tie is None or not 0 < LARGE * abs(terms[:-1].sum()) < terms[-1] < np.inf:
+    if tie is None or not 0 < TOO_LARGE * abs(terms[:-1].sum()) < terms[-1] < np.inf:
         return None
-    tie = replace(tie, weight=tie.weight * SETTLED * abs(terms[:-1].sum()) / terms[-1])
+    tie = replace(tie, weight=tie.weight * LESSENED * abs(terms[:-1].sum()) / terms[-1])
     return replace(transcription, costs=(*transcription.costs[:-1], tie)), tie
 
 
 def with_cost(transcription: M, cost: Cost | None) -> M:
-    """Return a motion with one cost more, the last, or the same if there is none."""
+    """Return a motion with one more cost, the last; the same if that is None."""
     if cost is None:
         return transcription
     return replace(transcription, costs=(*transcription.costs, cost))
 
 
 def record_tie(cost: Smoothness | None) -> dict[str, str]:
-    """Return the attribute of a result that tells of a tie-breaker; none where there is none."""
+    """Return the attribute ``tie_breaker`` (JSON); none where there is none."""
     if cost is None:
         return {}
     return {"tie_breaker": json.dumps({"names": cost.names, "weight": cost.weight})}
 
 
-def of_result(result: Result) -> Smoothness | None:
-    """Return the tie-breaker of a result."""
+def restore_tie(result: Result) -> Smoothness | None:
+    """Return the tie-breaker of an optimum, by `record_tie`."""
     stated = result.data.attrs.get("tie_breaker")
     return Smoothness(**json.loads(stated)) if stated else None

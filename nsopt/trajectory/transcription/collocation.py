@@ -30,7 +30,7 @@ from nsopt.sampled import PARTS, quadratic, states
 from nsopt.simulation import losses_of_forces
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.node_sample import NodeSample
-from nsopt.trajectory.returned import bounds_of, call_cost, call_costs, spans_of
+from nsopt.trajectory.returned import call_bounds, call_cost, call_costs, call_spans
 from nsopt.trajectory.transcription.accelerations import why_no_accelerations
 from nsopt.trajectory.transcription.accepted_steps import make_accepted_steps
 from nsopt.trajectory.transcription.base import Array, Index, TranscribedMotion, Transcription
@@ -54,7 +54,8 @@ class Collocation(Transcription):
     Parameters
     ----------
     creep : (number of `JointFriction` elements,), by keyword
-        Speeds up to which dry friction is smoothed, see `grid_creep`; zero leaves that of the law.
+        Speeds up to which dry friction is smoothed, see `compute_grid_creep`; zero for the creep of
+        the law.
 
     Raises
     ------
@@ -168,7 +169,7 @@ class Collocation(Transcription):
             Bound(f"equation of motion of {d.v_names[k]}", m.drive[k], np.zeros(1), np.zeros(1))
             for k in unactuated
         ]
-        return bounds + [b for c in self.conditions for b in bounds_of(c, "along", m)]
+        return bounds + [b for c in self.conditions for b in call_bounds(c, "along", m)]
 
     def _links(self) -> ConstraintBlock:
         """Return the block that links the two nodes and the midpoint of each step."""
@@ -190,7 +191,7 @@ class Collocation(Transcription):
         bounds = [Bound("link of nodes", ca.vertcat(q_end, v_end), zeros, zeros)]
         bounds += [Bound("link of middles", ca.vertcat(q_middle, v_middle), zeros, zeros)]
         a = a0, am, a1
-        bounds += [b for c in self.conditions for b in bounds_of(c, "over_step", d, a, h)]
+        bounds += [b for c in self.conditions for b in call_bounds(c, "over_step", d, a, h)]
         points = [np.arange(size) + i * n for i in range(3)]
         columns = np.arange(steps)[:, None] * 2 * n + np.concatenate([*points, [0]])
         columns[:, -1] = self.size - 1  # the duration
@@ -238,7 +239,7 @@ class Collocation(Transcription):
         """Return the block of the conditions at the start."""
         (w, data, p), first = self._symbols(self.node_size + 1, 1), np.zeros(1, np.intp)
         m = self._sample_with(ca.SX(0), w[:-1], p, data[1:])
-        bounds = [b for c in self.conditions for b in bounds_of(c, "start", m)]
+        bounds = [b for c in self.conditions for b in call_bounds(c, "start", m)]
         no_costs, columns = ca.SX.zeros(len(self.costs)), self._columns(first)
         block = constraint_block("start", (w, data, p), bounds, no_costs, columns)
         return replace(block, data=self._instance_data(first))
@@ -248,7 +249,7 @@ class Collocation(Transcription):
         w, data, p = self._symbols(self.node_size + 1, 1)
         last = np.array([2 * self.horizon.steps], np.intp)
         m = self._sample_with(w[-1], w[:-1], p, data[1:])
-        bounds = [b for c in self.conditions for b in bounds_of(c, "end", m)]
+        bounds = [b for c in self.conditions for b in call_bounds(c, "end", m)]
         terms = call_costs(self.costs, "final", m)
         block = constraint_block("end", (w, data, p), bounds, terms, self._columns(last))
         return replace(block, data=self._instance_data(last))
@@ -257,7 +258,7 @@ class Collocation(Transcription):
         """Return the blocks of the conditions that hold at some nodes and the midpoints between."""
         w, data, p = self._symbols(self.node_size + 1, 1)
         m = self._sample_with(data[0] * w[-1] / self.horizon.steps, w[:-1], p, data[1:])
-        spans = [span for condition in self.conditions for span in spans_of(condition, m)]
+        spans = [span for condition in self.conditions for span in call_spans(condition, m)]
         blocks: list[ConstraintBlock] = []
         for i, span in enumerate(span.at_nodes(self.horizon.steps) for span in spans):
             nodes = 2 * np.arange(span.first, span.last + 1, dtype=np.intp)
@@ -285,7 +286,7 @@ class Collocation(Transcription):
         own = friction.shape[1]
         first = self._sample_with(ca.SX(0), w[:n], p, data[1 : 1 + own])
         last = self._sample_with(w[-1], w[n : 2 * n], p, data[1 + own :])
-        bounds = [b for c in self.conditions for b in bounds_of(c, "couple", first, last)]
+        bounds = [b for c in self.conditions for b in call_bounds(c, "couple", first, last)]
         columns = np.r_[np.arange(n), np.arange(self.size - 1 - n, self.size)][None]
         no_costs = ca.SX.zeros(len(self.costs))
         block = constraint_block("coupling", (w, data, p), bounds, no_costs, columns)

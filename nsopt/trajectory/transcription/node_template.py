@@ -118,7 +118,7 @@ class NodeTemplate:
     before, after : SX scalar [s]
         Sizes of the steps before and after the node.
     has_discs : bool
-        Whether the scheme states discs, which are relaxed.
+        Whether the scheme states friction in space, by discs |f| <= mu f_n, which are relaxed.
     """
 
     w: ca.SX

@@ -29,7 +29,7 @@ from nsopt.schemes import Scales, Scheme, internal
 from nsopt.simulation import AcceptedSteps, losses_of_forces, objects, significant_impulses
 from nsopt.trajectory.conditions import Span, ends_at_rest
 from nsopt.trajectory.guesses import Guess, Trajectory
-from nsopt.trajectory.returned import bounds_of, call_costs, spans_of
+from nsopt.trajectory.returned import call_bounds, call_costs, call_spans
 from nsopt.trajectory.smoothing.schedules import LAST, Stage
 from nsopt.trajectory.transcription.base import Array, Index, TranscribedMotion, Transcription
 from nsopt.trajectory.transcription.lifting import Lifting
@@ -166,7 +166,7 @@ class Stepped(Transcription):
     def _inner(self) -> ConstraintBlock:
         x = self.inner
         bounds = [*x.constraints(self.model, self.relaxation), *self._step_size_bounds()]
-        bounds += [b for c in self.conditions for b in bounds_of(c, "along", x.sample)]
+        bounds += [b for c in self.conditions for b in call_bounds(c, "along", x.sample)]
         symbols = (x.w, x.data, x.p)
         block = constraint_block("interval", symbols, bounds, self._cost_terms(x), self._columns())
         return replace(block, data=self._data())
@@ -174,15 +174,15 @@ class Stepped(Transcription):
     def _last(self) -> ConstraintBlock:
         x = self.last
         bounds = x.constraints(self.model, self.relaxation)
-        bounds += [b for c in self.conditions for b in bounds_of(c, "along", x.sample)]
-        bounds += [b for c in self.conditions for b in bounds_of(c, "end", x.sample)]
+        bounds += [b for c in self.conditions for b in call_bounds(c, "along", x.sample)]
+        bounds += [b for c in self.conditions for b in call_bounds(c, "end", x.sample)]
         bounds += [b for s in self._spans(x) if s.last == self.horizon.steps for b in s.bounds]
         terms = self._cost_terms(x) + call_costs(self.costs, "final", x.sample)
         block = constraint_block("end", (x.w, x.data, x.p), bounds, terms, self._last_columns())
         return replace(block, data=self._last_data)
 
     def _start(self) -> ConstraintBlock:
-        stated = [b for c in self.conditions for b in bounds_of(c, "start", self.inner.sample)]
+        stated = [b for c in self.conditions for b in call_bounds(c, "start", self.inner.sample)]
         coupled = ca.vertcat(ca.SX(0, 1), *(b.value for b in self._couplings()))
         implied = self.inner.bound_start(self.model, stated, coupled)
         bounds = [*stated, *self._unload_bristles(stated, coupled), *implied]
@@ -190,7 +190,7 @@ class Stepped(Transcription):
 
     def _couplings(self) -> list[Bound]:
         first, last = self.inner.sample, self.last.sample
-        return [b for c in self.conditions for b in bounds_of(c, "couple", first, last)]
+        return [b for c in self.conditions for b in call_bounds(c, "couple", first, last)]
 
     def _unload_bristles(self, stated: Sequence[Bound], coupled: ca.SX) -> list[Bound]:
         """Return zero initial values of the internal states that no condition involves.
@@ -218,7 +218,7 @@ class Stepped(Transcription):
         return replace(block, data=self._data()[nodes])
 
     def _spans(self, x: NodeTemplate) -> list[Span]:
-        spans = [span for c in self.conditions for span in spans_of(c, x.sample)]
+        spans = [span for c in self.conditions for span in call_spans(c, x.sample)]
         return [span.at_nodes(self.horizon.steps) for span in spans]
 
     def _coupling(self) -> ConstraintBlock:

@@ -244,7 +244,7 @@ def _net(m: NodeSample) -> ca.SX:
     """Return forces of the drives of a sample less the friction in their own joints, (nv,)."""
     driven = {x.joint for x in m.dynamics.mechanism.actuators}
     owners = enumerate(m.dynamics.v_owners)
-    return ca.vertcat(*((m.needed if x in driven else m.drive)[k] for k, x in owners))
+    return ca.vertcat(*((m.required_forces if x in driven else m.drive)[k] for k, x in owners))
 
 
 def _end(rate: Rate, begin: Array, method: Literal["DOP853", "LSODA"], accuracy: float) -> Array:
