@@ -104,7 +104,7 @@ class LinkedPhases:
         given = [(k, share) for k, share in enumerate(self.borders) if share is not None]
         blocks += [self._place_border(k, share) for k, share in given]
         if np.isfinite(self.duration).any():
-            blocks.append(self._bound_duration())
+            blocks.append(self._limit_duration())
         return StructuredNlp(blocks, self.impulses[-1].stop, len(self.parameters))
 
     def least_violation(self, x: Array) -> LeastViolation | None:
@@ -197,7 +197,7 @@ class LinkedPhases:
             total, margins, at = total + part, [*margins, of_contact], at + n
         return total, ca.vertcat(*margins)
 
-    def _bound_duration(self) -> ConstraintBlock:
+    def _limit_duration(self) -> ConstraintBlock:
         """Return the bounds of the duration of all phases together."""
         durations, (low, high) = ca.SX.sym("w", len(self.phases)), self.duration
         total = ca.sum1(durations)

@@ -70,7 +70,7 @@ def solve_phases(
     begin = perf_counter()
     with interruptible():
         programs = _state_programs(phases, solver)
-        total = _bound_duration(phases, duration)
+        total = _limit_duration(phases, duration)
         linked = LinkedPhases(programs, total, _check_borders(phases, borders))
         settings = program_settings(linked.phases[0].transcription, solver)
         # One stage without parameters: each phase has smoothed speeds of friction of its own.
@@ -133,7 +133,7 @@ def _check_postures(before: PhaseProgram, after: PhaseProgram) -> None:
                 )
 
 
-def _bound_duration(
+def _limit_duration(
     phases: Sequence[MotionPhase], duration: float | tuple[float, float]
 ) -> tuple[float, float]:
     """Return least and greatest duration of all phases, infinite where those of each suffice.

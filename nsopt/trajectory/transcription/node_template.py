@@ -153,7 +153,7 @@ class NodeTemplate:
         values = function.map(n)(w.T, data.T, np.tile(p[:, None], n))
         return [np.asarray(value).T.reshape(n, -1) for value in values]
 
-    def bound_start(self, model: NodeModel, stated: Sequence[Bound], coupled: ca.SX) -> list[Bound]:
+    def limit_start(self, model: NodeModel, stated: Sequence[Bound], coupled: ca.SX) -> list[Bound]:
         """Return bounds of gaps, closed joints and Euler parameters of which something is free.
 
         Steps keep them from the second node on; a start that is given is checked beforehand, and
@@ -188,12 +188,12 @@ class NodeTemplate:
         free = [k for k in range(gap.numel()) if q.numel() and ca.depends_on(gap[k], q)]
         # A condition may place a contact on its wall already: one more bound is redundant there.
         free = [k for k in free if not _is_stated(gap[k], given, ca.vertsplit(node.q))]
-        bounds = [zero(*row) for row in rows] + self._bound_sides(model, free)
+        bounds = [zero(*row) for row in rows] + self._limit_sides(model, free)
         return bounds + [
             Bound(f"start of {d.contact_names[k]}", node.gap[k] / sizes[k], low, high) for k in free
         ]
 
-    def _bound_sides(self, model: NodeModel, contacts: Sequence[int]) -> list[Bound]:
+    def _limit_sides(self, model: NodeModel, contacts: Sequence[int]) -> list[Bound]:
         """Return bounds that start pins on the side of the bore where the first step ends.
 
         From the opposite wall the mean of both normals would nearly vanish, and its direction be

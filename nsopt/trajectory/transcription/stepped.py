@@ -184,7 +184,7 @@ class Stepped(Transcription):
     def _start(self) -> ConstraintBlock:
         stated = [b for c in self.conditions for b in call_bounds(c, "start", self.inner.sample)]
         coupled = ca.vertcat(ca.SX(0, 1), *(b.value for b in self._couplings()))
-        implied = self.inner.bound_start(self.model, stated, coupled)
+        implied = self.inner.limit_start(self.model, stated, coupled)
         bounds = [*stated, *self._unload_bristles(stated, coupled), *implied]
         return self._state_at("start", bounds, np.arange(1, dtype=np.intp))
 
