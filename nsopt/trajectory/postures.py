@@ -51,7 +51,7 @@ def find_posture(
         Number of searches: the first from ``near``, the others from random postures within the
         range of the actuators, or within half a turn and a metre where there is none.
     seed : int
-        Of the random postures.
+        Seed of the random postures.
     parameters : mapping of name to float, optional
 
     Raises

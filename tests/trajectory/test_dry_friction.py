@@ -224,7 +224,7 @@ def test_iterations_are_those_of_all_that_was_solved(monkeypatch):
         return solved[-1]
 
     monkeypatch.setattr(StructuredProgram, "solve", counted)
-    plan = PLAN.with_others(RestingJoints(notable=-1.0))
+    plan = PLAN.with_others(RestingJoints(begin_above=-1.0))
     stated = moved(cart(), Effort(), Horizon(1.0, 40), speed=-0.7)
     result = replace(stated, plan=plan).solve()
     assert result.completed, result.stop_reason

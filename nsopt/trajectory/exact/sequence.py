@@ -17,7 +17,7 @@ class ContactPhase:
     Parameters
     ----------
     modes : mapping of name to ContactMode
-        Of every contact: `Open`, `Sticking` or `Sliding`.
+        The mode of every contact: `Open`, `Sticking` or `Sliding`.
     duration : float [s]
         A guess of how long it lasts: the optimum chooses.
     strikes : mapping of name to ContactMode

@@ -48,9 +48,9 @@ def optimize_phases(
     Parameters
     ----------
     phases : sequence of MotionPhase
-        Of mechanisms with the same coordinates.
+        Their mechanisms must have the same coordinates.
     duration : float or (float, float) [s]
-        Of all phases together, given or within bounds.
+        Duration of all phases together, given or within bounds.
     borders : sequence of float or None
         Share of that duration at which each phase ends, from the first on; None where it is free.
         Those left out are free.

@@ -141,19 +141,19 @@ class LinkedPhases:
         """Return the blocks of phase k as functions of all unknowns, parameters and costs."""
         own, costs = self.phases[k], self._cost_terms[k]
         p = ca.SX.sym("p", len(self.parameters))
-        made: dict[int, ca.Function] = {}
+        embedded: dict[int, ca.Function] = {}
         blocks = []
         for block in own.nlp.blocks:
             f, key = block.function, block.function.__hash__()
-            if key not in made:  # blocks that share a function go on sharing it
+            if key not in embedded:  # blocks that share a function go on sharing it
                 w, data = (ca.SX.sym(name, f.numel_in(i)) for i, name in enumerate(("w", "data")))
                 rows, terms = f(w, data, p[self._parameter_slices[k]])
                 before = ca.SX.zeros(costs.start)
                 after = ca.SX.zeros(self._cost_terms[-1].stop - costs.stop)
                 outputs = [rows, ca.densify(ca.vertcat(before, terms, after))]
-                made[key] = ca.Function(block.name, [w, data, p], outputs, {"cse": True})
+                embedded[key] = ca.Function(block.name, [w, data, p], outputs, {"cse": True})
             columns = block.columns + self.unknowns[k].start
-            blocks.append(replace(block, function=made[key], columns=columns))
+            blocks.append(replace(block, function=embedded[key], columns=columns))
         return blocks
 
     def _link(self, k: int) -> ConstraintBlock:

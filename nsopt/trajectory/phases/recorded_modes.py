@@ -30,7 +30,7 @@ def record_modes(phase: PhaseProgram, x: Array, impulses: Array) -> dict[str, An
     x : (n,)
         Its unknowns.
     impulses : (k,) [N s]
-        Of `PhaseProgram.contacts_with_impulse`, one after another; empty without an impact.
+        Those of `PhaseProgram.contacts_with_impulse` in turn; empty without an impact.
     """
     if not phase.contacts:
         return {}

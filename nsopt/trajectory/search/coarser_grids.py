@@ -27,16 +27,16 @@ class CoarserGrids(Strategy[StatedProgram]):
 
     Parameters
     ----------
-    many : int
+    from_steps : int
         Number of steps from which coarser grids are solved first.
-    least : int
+    least_steps : int
         Least number of steps of the coarsest grid.
     """
 
     why = "on a coarse grid it is cheap to find which walls are touched when"
 
-    many: int = 200
-    least: int = 50
+    from_steps: int = 200
+    least_steps: int = 50
 
     def applies(self, search: Search, found: Motion) -> bool:
         program = found.program
@@ -51,9 +51,9 @@ class CoarserGrids(Strategy[StatedProgram]):
             return []
         if not x.is_complementary or not x.dynamics.bores:
             return []
-        if horizon.h is not None or horizon.breaks or horizon.steps < self.many:
+        if horizon.h is not None or horizon.breaks or horizon.steps < self.from_steps:
             return []
-        while (steps := horizon.steps // 2 ** (len(grids) + 1)) >= self.least:
+        while (steps := horizon.steps // 2 ** (len(grids) + 1)) >= self.least_steps:
             grids.insert(0, replace(horizon, steps=steps))
         return grids
 

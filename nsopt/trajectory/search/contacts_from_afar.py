@@ -145,7 +145,7 @@ class _ReachingProgram(NamedTuple):
         Parameters
         ----------
         reach : (contacts,) [m]
-            Of the first solve.
+            In the first solve.
         start : Point
         halves : int
             Number of solves, each with half of the reach.

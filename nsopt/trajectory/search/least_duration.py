@@ -21,16 +21,16 @@ class LeastDuration(Strategy[StatedProgram]):
 
     Parameters
     ----------
-    longer : float
+    longest_factor : float
         Factor on the given duration, up to which a longer one is sought.
-    same : float
+    tolerance : float
         Share of the given duration by which a least one may be longer, and count as the same.
     """
 
     why = "a duration may be too short, which no violated row says"
 
-    longer: float = 20.0
-    same: float = 1e-3
+    longest_factor: float = 20.0
+    tolerance: float = 1e-3
 
     def applies(self, search: Search, found: Motion) -> bool:
         program, end, horizon = found.program, found.end, found.program.transcription.horizon
@@ -40,11 +40,11 @@ class LeastDuration(Strategy[StatedProgram]):
     def solve(self, search: Search, found: Motion) -> Motion:
         horizon = found.program.transcription.horizon
         given, _ = horizon.bounds
-        longer = replace(horizon, duration=(given, self.longer * given))
+        longer = replace(horizon, duration=(given, self.longest_factor * given))
         fastest = self._solve_fastest(search, longer)
         if fastest is None or not fastest.completed:
             return found
-        if fastest.objective <= given * (1 + self.same):
+        if fastest.objective <= given * (1 + self.tolerance):
             return found
         remark = (
             f"the duration of {given:g} s is too short: the fastest motion found that keeps all "

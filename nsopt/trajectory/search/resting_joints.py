@@ -6,6 +6,7 @@ is then read off that optimum and held: so friction is exact, and the best motio
 is found without a homotopy.
 
 A joint's creep is the speed up to which its friction is smoothed; it creeps where it is slower.
+Measured in docs/trajectory.md, "Dry friction of joints with drives".
 """
 
 from __future__ import annotations
@@ -63,10 +64,10 @@ class RestingJoints(Strategy[StatedProgram]):
 
     Parameters
     ----------
-    notable : float
-        Share of the exact cost that smoothing must leave out, or rests are not sought.
-    some : float
-        The same, or no further joints are taken to rest that have stopped where they were to slide.
+    begin_above : float
+        Share of the exact cost that smoothing leaves out, above which rests are sought.
+    go_on_above : float
+        The same, above which joints that have stopped, where they were to slide, are held too.
     speeds : tuple of float
         Shares of the creep at which a joint goes the way of a stretch that it creeps along, to rest
         for the other part of the time; tried in turn while the cost falls.
@@ -74,19 +75,19 @@ class RestingJoints(Strategy[StatedProgram]):
 
     why = "smoothed friction lets joints creep at next to no cost where they should rest"
 
-    notable: float = 0.1
-    some: float = 0.01
+    begin_above: float = 0.1
+    go_on_above: float = 0.01
     speeds: tuple[float, ...] = (1.0, 0.5, 0.25)
 
     def applies(self, search: Search, found: Motion) -> bool:
         del search
         is_smoothed = found.is_good and found.program.is_smoothed and not is_interrupted()
-        return is_smoothed and measure_left_out(found) > self.notable
+        return is_smoothed and measure_left_out(found) > self.begin_above
 
     def solve(self, search: Search, found: Motion) -> Motion:
         best, x = found, as_polynomials(found.program.transcription)
         assert x is not None
-        for speed in self.speeds:
+        for speed in self.speeds:  # trials, roughly
             before = best
             rests = RestingCollocation.of(x, find_modes(x, found.end.x, speed))
             if not rests.is_alike(best.program.transcription):
@@ -94,9 +95,9 @@ class RestingJoints(Strategy[StatedProgram]):
             if is_interrupted() or (best is before and best is not found):
                 break
         best, rough = found, best
-        while rough is not found and not is_interrupted():
+        while rough is not found and not is_interrupted():  # the best one, to its end
             before, best = best, _choose_better(best, _solve_to_end(search, rough))
-            if best is before or not measure_left_out(best) > self.some:
+            if best is before or not measure_left_out(best) > self.go_on_above:
                 break
             rests = rest_stopped_joints(best)
             if rests.is_alike(best.program.transcription):
@@ -105,7 +106,7 @@ class RestingJoints(Strategy[StatedProgram]):
         return best
 
 
-def sum_costs(found: Motion) -> tuple[float, float]:
+def measure_costs(found: Motion) -> tuple[float, float]:
     """Return the sum of all costs, with the exact sign of friction and with it smoothed."""
     x, nlp, p = found.program.transcription, found.program.nlp, found.program.p
     terms = np.asarray(nlp.terms(found.end.x, x.parameters(p))).ravel()
@@ -116,13 +117,15 @@ def sum_costs(found: Motion) -> tuple[float, float]:
 
 def measure_left_out(found: Motion) -> float:
     """Return the share of the exact cost that smoothing leaves out."""
-    exact, smoothed = sum_costs(found)
+    exact, smoothed = measure_costs(found)
     return (exact - smoothed) / max(abs(exact), TINY)
 
 
 def _choose_better(one: Motion, other: Motion) -> Motion:
     """Return the other motion if it is good, of less exact cost, and its steps are resolved."""
-    costs_less = other.is_good and (not one.is_good or sum_costs(other)[0] < sum_costs(one)[0])
+    costs_less = other.is_good and (
+        not one.is_good or measure_costs(other)[0] < measure_costs(one)[0]
+    )
     return other if costs_less and other.program.is_resolved(other.end) else one
 
 

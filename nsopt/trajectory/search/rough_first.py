@@ -18,7 +18,7 @@ class RoughFirst(Strategy[P]):
 
     Parameters
     ----------
-    sign : float
+    defect_share : float
         Share of the distance `Horizon.defect` beyond which reintegrated steps of a rough motion are
         a sign that its optimum will not be resolved. Of forty rough motions of a light arm 15 were
         between this share and 1, and ten of these not resolved at their optimum; none of 38 of
@@ -27,7 +27,7 @@ class RoughFirst(Strategy[P]):
 
     why = "a rough solution shows at half of the iterations whether joints are light"
 
-    sign: float = 0.25
+    defect_share: float = 0.25
 
     def applies(self, search: MotionSearch[P], found: Found[P]) -> bool:
         program = found.program
@@ -44,7 +44,7 @@ class RoughFirst(Strategy[P]):
         rough = search.solve(program, search.start, search.schedules, by=program.structured.rough)
         if not rough.ok:
             return replace(found, solution=rough)
-        resolved = resolve_steps(search, replace(found, solution=rough), self.sign)
+        resolved = resolve_steps(search, replace(found, solution=rough), self.defect_share)
         if resolved.end is not rough:
             return resolved
         end = search.solve(program, rough.point, by=program.near(ROUGHLY))

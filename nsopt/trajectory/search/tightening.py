@@ -1,4 +1,7 @@
-"""How limits are tightened, by what a motion exceeds them between nodes, and solved again."""
+"""How limits are tightened, by what a motion exceeds them between nodes, and solved again.
+
+Measured in docs/trajectory.md, "Limits at all times".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Homotopy schedules from a smooth program to one with complementarity, over a horizon."""
+"""Homotopy schedules from a smooth program to one with complementarity, over a horizon.
+
+Measured in docs/trajectory.md, "How it is solved: contacts, clearances, loops".
+"""
 
 from __future__ import annotations
 
