@@ -38,7 +38,7 @@ from nsopt.mpcc.backends.backend import Call
 from nsopt.plots.style import COLOURS, SMALL, axis_labels
 from nsopt.problem import load_optimization
 from nsopt.trajectory.diagnosis import Statement, check_feasible
-from nsopt.trajectory.programs import starting_point
+from nsopt.trajectory.programs import choose_start
 from nsopt.trajectory.transcription.collocation import Collocation
 
 CONES = "arm_least_resistance"
@@ -146,7 +146,7 @@ def sized(steps: int, more: int, cones: bool) -> dict[str, float]:
     stated = Collocation(task.dynamics, horizon, task.costs, task.conditions, task.inputs)
     check_feasible(Statement(task.dynamics, task.conditions, task.inputs, p), horizon)
     nlp = stated.nlp()
-    start = starting_point(stated, nlp, task.guess)
+    start = choose_start(stated, nlp, task.guess)
     program = nlp.nlp("arm", nlp.derivatives())
     few = Ipopt(max_iter=1).build(program)
     figures = {"before": before, "build": perf_counter() - begin}

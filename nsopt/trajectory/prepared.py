@@ -34,8 +34,8 @@ from nsopt.trajectory.optimality import describe_stationarity
 from nsopt.trajectory.optimum import import_xarray, record
 from nsopt.trajectory.programs import (
     add_small_costs,
-    schedules_from,
-    starting_point,
+    choose_schedules,
+    choose_start,
     suit_solver,
     transcribe,
 )
@@ -142,9 +142,9 @@ class PreparedOptimization:
             check_numbers(d, task.conditions, self._task.conditions)
             program = self._program = self._restate(task, guess, p).smooth_for(guess)
             transcription, settings = program.transcription, program.settings
-            start = starting_point(transcription, program.nlp, guess)
+            start = choose_start(transcription, program.nlp, guess)
             warn_outside_bores(transcription, start.x, p)
-            schedules = schedules_from(guess, start, transcription, settings)
+            schedules = choose_schedules(guess, start, transcription, settings)
             import_xarray()
             seconds, self._seconds = self._seconds + perf_counter() - begin, 0.0
 

@@ -96,7 +96,7 @@ def add_small_costs(
     return x, state(x), tie
 
 
-def starting_point(transcription: Transcription, nlp: StructuredNlp, guess: Guess) -> Point:
+def choose_start(transcription: Transcription, nlp: StructuredNlp, guess: Guess) -> Point:
     """Return the starting point of a solve.
 
     If the guess is a solution with the same unknowns, these are taken, and its multipliers if the
@@ -125,7 +125,7 @@ def starting_point(transcription: Transcription, nlp: StructuredNlp, guess: Gues
     return Point(x, lam_x, lam_g) if warm else Point.cold(x, len(nlp.lower))
 
 
-def program_settings(transcription: Transcription, solver: Solver) -> Settings:
+def choose_settings(transcription: Transcription, solver: Solver) -> Settings:
     """Return the settings of a solve, with the schedules that suit the motion."""
     settings = horizon_settings(solver)
     last = transcription.last_stage
@@ -148,7 +148,7 @@ def _opens_far(d: Dynamics) -> bool:
     return bool(d.contact_names) and not d.bores
 
 
-def schedules_from(
+def choose_schedules(
     guess: Guess, start: Point, transcription: Transcription, settings: Settings
 ) -> tuple[Schedule, ...]:
     """Return the schedules of a solve from a guess, first a shorter one if that is a solution."""

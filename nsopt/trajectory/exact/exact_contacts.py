@@ -32,17 +32,14 @@ from nsopt.trajectory.phases import SolvedPhases, record_phases
 from nsopt.trajectory.search import (
     PLAN,
     ExactMotion,
-    Found,
-    MotionSearch,
+    FoundMotion,
+    Search,
     StatedProgram,
     Strategy,
 )
 from nsopt.trajectory.smoothing.tie_breaker import record_tie
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
 from nsopt.trajectory.verification.ending import closing_at_end
-
-Motion = Found[StatedProgram]
-Search = MotionSearch[StatedProgram]
 
 SHARED_ATTRS = ("title", "solver", "compile_time", "search", "guess_cost", "guess_violation")
 """Attributes that the exact optimum takes from that in steps."""
@@ -169,11 +166,11 @@ class ExactContacts(Strategy[StatedProgram]):
         if self.sequence is not None:
             check_sequence(self.sequence, dynamics)
 
-    def applies(self, search: Search, found: Motion) -> bool:
+    def applies(self, search: Search, found: FoundMotion) -> bool:
         del search
         return found.is_solved and found.program.transcription.is_complementary
 
-    def solve(self, search: Search, found: Motion) -> Motion:
+    def solve(self, search: Search, found: FoundMotion) -> FoundMotion:
         x, solution, p = found.program.transcription, found.end, found.program.p
         attrs = {"stop_reason": "", "title": ""}
         in_steps = record(x, solution, x.motion(solution, p), p, "", attrs)

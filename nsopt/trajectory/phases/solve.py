@@ -17,7 +17,7 @@ from nsopt.trajectory.optimum import import_xarray
 from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
 from nsopt.trajectory.phases.program import LinkedPhases
 from nsopt.trajectory.phases.search import PhasesProgram
-from nsopt.trajectory.programs import program_settings, suit_solver
+from nsopt.trajectory.programs import choose_settings, suit_solver
 from nsopt.trajectory.search import PLAN_OF_PHASES, KeptMotion, MotionSearch, Plan
 from nsopt.trajectory.transcription.base import Array
 
@@ -72,7 +72,7 @@ def solve_phases(
         programs = _state_programs(phases, solver)
         total = _limit_duration(phases, duration)
         linked = LinkedPhases(programs, total, _check_borders(phases, borders))
-        settings = program_settings(linked.phases[0].transcription, solver)
+        settings = choose_settings(linked.phases[0].transcription, solver)
         # One stage without parameters: each phase has smoothed speeds of friction of its own.
         settings = replace(settings, schedules=(((),),))
         steps = sum(x.phase.horizon.steps for x in linked.phases)

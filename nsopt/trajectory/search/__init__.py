@@ -3,7 +3,7 @@
 from nsopt.trajectory.search.coarser_grids import CoarserGrids
 from nsopt.trajectory.search.contacts_from_afar import ContactsFromAfar
 from nsopt.trajectory.search.finish import FinishAcceptable, LessenTie
-from nsopt.trajectory.search.found import ExactMotion, Found
+from nsopt.trajectory.search.found import ExactMotion, Found, FoundMotion
 from nsopt.trajectory.search.friction_in_stages import FrictionInStages
 from nsopt.trajectory.search.from_guess import FromGuess
 from nsopt.trajectory.search.keep_limits import KeepLimits
@@ -14,7 +14,14 @@ from nsopt.trajectory.search.program import SearchedProgram, StatedProgram, rest
 from nsopt.trajectory.search.resolve_steps import ResolveSteps
 from nsopt.trajectory.search.resting_joints import RestingJoints
 from nsopt.trajectory.search.rough_first import RoughFirst
-from nsopt.trajectory.search.strategy import MotionSearch, Plan, Spent, Strategy, StrategyRun
+from nsopt.trajectory.search.strategy import (
+    MotionSearch,
+    Plan,
+    Search,
+    Spent,
+    Strategy,
+    StrategyRun,
+)
 from nsopt.trajectory.search.tightening import KeptMotion, LimitedPart, Tightening
 
 __all__ = [
@@ -25,6 +32,7 @@ __all__ = [
     "ExactMotion",
     "FinishAcceptable",
     "Found",
+    "FoundMotion",
     "FrictionInStages",
     "FromGuess",
     "KeepLimits",
@@ -38,6 +46,7 @@ __all__ = [
     "ResolveSteps",
     "RestingJoints",
     "RoughFirst",
+    "Search",
     "SearchedProgram",
     "Spent",
     "StatedProgram",

@@ -11,8 +11,8 @@ from nsopt.mpcc import Solver, StageRun
 from nsopt.result import Result
 from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.horizon import Horizon
-from nsopt.trajectory.programs import schedules_from, starting_point
-from nsopt.trajectory.search.found import Motion
+from nsopt.trajectory.programs import choose_schedules, choose_start
+from nsopt.trajectory.search.found import FoundMotion
 from nsopt.trajectory.search.program import StatedProgram
 from nsopt.trajectory.search.strategy import Search, Strategy
 from nsopt.trajectory.transcription.base import Transcription
@@ -38,7 +38,7 @@ class CoarserGrids(Strategy[StatedProgram]):
     from_steps: int = 200
     least_steps: int = 50
 
-    def applies(self, search: Search, found: Motion) -> bool:
+    def applies(self, search: Search, found: FoundMotion) -> bool:
         program = found.program
         grids = self.list_grids(program.transcription, program.solver, search.guess)
         return found.is_new and bool(grids)
@@ -57,7 +57,7 @@ class CoarserGrids(Strategy[StatedProgram]):
             grids.insert(0, replace(horizon, steps=steps))
         return grids
 
-    def solve(self, search: Search, found: Motion) -> Motion:
+    def solve(self, search: Search, found: FoundMotion) -> FoundMotion:
         assert search.guess is not None
         assert search.solve_else is not None
         program, guess, last_ok = found.program, search.guess, False
@@ -72,8 +72,8 @@ class CoarserGrids(Strategy[StatedProgram]):
             guess = Earlier(result) if result.completed else guess
         if not isinstance(guess, Earlier) or not (last_ok or is_interrupted()):
             return found
-        start = starting_point(program.transcription, program.nlp, guess)
-        along = schedules_from(guess, start, program.transcription, program.settings)
+        start = choose_start(program.transcription, program.nlp, guess)
+        along = choose_schedules(guess, start, program.transcription, program.settings)
         return replace(found, solution=search.solve(program, start, along))
 
 

@@ -18,7 +18,7 @@ from nsopt.elements import CompliantContact
 from nsopt.mechanics import Dynamics, assemble
 from nsopt.mpcc import Point, Schedule, Solution, StructuredProgram
 from nsopt.parameter import Parameter
-from nsopt.trajectory.search.found import Motion
+from nsopt.trajectory.search.found import FoundMotion
 from nsopt.trajectory.search.friction_in_stages import FrictionInStages
 from nsopt.trajectory.search.program import StatedProgram
 from nsopt.trajectory.search.strategy import Search, Strategy
@@ -49,13 +49,13 @@ class ContactsFromAfar(Strategy[StatedProgram]):
     shares: tuple[float, ...] = (0.3, 0.1)
     halves: int = 10
 
-    def applies(self, search: Search, found: Motion) -> bool:
+    def applies(self, search: Search, found: FoundMotion) -> bool:
         program = found.program
         decided = search.start.warm or program.solver.schedules is not None
         compliant = program.by_polynomials and bool(_list_compliant(program.transcription.dynamics))
         return found.is_new and compliant and not decided
 
-    def solve(self, search: Search, found: Motion) -> Motion:
+    def solve(self, search: Search, found: FoundMotion) -> FoundMotion:
         program, start, schedules = found.program, search.start, search.schedules
         x = as_polynomials(program.transcription)
         assert x is not None

@@ -96,5 +96,5 @@ class Found(Generic[P]):
         return self.is_solved and (self.kept is None or not self.kept.fault)
 
 
-Motion = Found[StatedProgram]
+FoundMotion = Found[StatedProgram]
 """What the search for one motion has come to."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from nsopt.mpcc import BESIDE, Point, Schedule, Solution
-from nsopt.trajectory.search.found import Motion
+from nsopt.trajectory.search.found import FoundMotion
 from nsopt.trajectory.search.program import StatedProgram
 from nsopt.trajectory.search.strategy import Search, Strategy
 
@@ -28,10 +28,10 @@ class FrictionInStages(Strategy[StatedProgram]):
 
     factor: float = 2.0
 
-    def applies(self, search: Search, found: Motion) -> bool:
+    def applies(self, search: Search, found: FoundMotion) -> bool:
         return found.is_new and found.program.is_smoothed and not search.start.warm
 
-    def solve(self, search: Search, found: Motion) -> Motion:
+    def solve(self, search: Search, found: FoundMotion) -> FoundMotion:
         end = self.solve_from(search, found.program, search.start, search.schedules)
         return replace(found, solution=end)
 

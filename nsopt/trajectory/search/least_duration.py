@@ -9,7 +9,7 @@ from nsopt.result import Result
 from nsopt.trajectory.costs import Duration
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.horizon import Horizon
-from nsopt.trajectory.search.found import Motion
+from nsopt.trajectory.search.found import FoundMotion
 from nsopt.trajectory.search.program import StatedProgram
 from nsopt.trajectory.search.strategy import Search, Strategy
 from nsopt.trajectory.transcription.base import Array
@@ -32,12 +32,12 @@ class LeastDuration(Strategy[StatedProgram]):
     longest_factor: float = 20.0
     tolerance: float = 1e-3
 
-    def applies(self, search: Search, found: Motion) -> bool:
+    def applies(self, search: Search, found: FoundMotion) -> bool:
         program, end, horizon = found.program, found.end, found.program.transcription.horizon
         can_be_longer = horizon.fixed and search.solve_else is not None
         return can_be_longer and program.by_polynomials and not (end.interrupted or end.feasible)
 
-    def solve(self, search: Search, found: Motion) -> Motion:
+    def solve(self, search: Search, found: FoundMotion) -> FoundMotion:
         horizon = found.program.transcription.horizon
         given, _ = horizon.bounds
         longer = replace(horizon, duration=(given, self.longest_factor * given))

@@ -9,8 +9,8 @@ import numpy as np
 
 from nsopt.interrupt import is_interrupted
 from nsopt.trajectory.guesses import Guess, Trajectory
-from nsopt.trajectory.programs import starting_point
-from nsopt.trajectory.search.found import Motion
+from nsopt.trajectory.programs import choose_start
+from nsopt.trajectory.search.found import FoundMotion
 from nsopt.trajectory.search.program import StatedProgram
 from nsopt.trajectory.search.strategy import Search, Strategy
 from nsopt.trajectory.transcription.base import Array
@@ -65,20 +65,20 @@ class OtherStarts(Strategy[StatedProgram]):
 
     swings: tuple[int, ...] = (1, 4, 2)
 
-    def applies(self, search: Search, found: Motion) -> bool:
+    def applies(self, search: Search, found: FoundMotion) -> bool:
         d = found.program.transcription.dynamics
         are_angles_and_lengths = d.nq - len(d.internal_names) == d.nv
         failed = found.program.by_polynomials and not found.end.feasible and not is_interrupted()
         return failed and are_angles_and_lengths and search.guess is not None
 
-    def solve(self, search: Search, found: Motion) -> Motion:
+    def solve(self, search: Search, found: FoundMotion) -> FoundMotion:
         assert search.guess is not None
         program, plan = found.program, search.plan.before(OtherStarts)
         for swings in self.swings:
             if is_interrupted():
                 break
             guess = Swinging(search.guess, swings)
-            start = starting_point(program.transcription, program.nlp, guess)
+            start = choose_start(program.transcription, program.nlp, guess)
             other, _ = replace(search, plan=plan, start=start, guess=guess).run(program)
             if other.is_good:
                 return replace(other, swings=swings)

@@ -12,7 +12,7 @@ from nsopt.mpcc import Settings, Solution, Solver, StructuredNlp, StructuredProg
 from nsopt.trajectory.costs import Smoothness
 from nsopt.trajectory.diagnosis import Statement, find_row
 from nsopt.trajectory.guesses import Guess
-from nsopt.trajectory.programs import program_settings
+from nsopt.trajectory.programs import choose_settings
 from nsopt.trajectory.search.tightening import LimitedPart
 from nsopt.trajectory.smoothing.dry_friction import smooth_by_grid
 from nsopt.trajectory.smoothing.step_bend import with_bend
@@ -121,7 +121,7 @@ class StatedProgram(SearchedProgram):
     ) -> StatedProgram:
         """Return the program of a motion; ``nlp`` is that of the transcription, if it is known."""
         nlp = transcription.nlp() if nlp is None else nlp
-        settings = program_settings(transcription, solver)
+        settings = choose_settings(transcription, solver)
         # Motions through contacts end far from their guess, which says nothing of typical sizes.
         start = None if transcription.is_complementary else transcription.start_from(guess)
         typical = transcription.parameters(statement.p), start
@@ -170,7 +170,7 @@ class StatedProgram(SearchedProgram):
     def smooth_for(self, guess: Guess) -> StatedProgram:
         """Return the same with dry friction smoothed as the grid needs it for a guess."""
         x = smooth_by_grid(self.transcription, guess)
-        return replace(self, transcription=x, settings=program_settings(x, self.solver))
+        return replace(self, transcription=x, settings=choose_settings(x, self.solver))
 
 
 def restate_limits(

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from nsopt.contact_modes import spans
 from nsopt.interrupt import is_interrupted
 from nsopt.mpcc import AT_ONCE, BESIDE
-from nsopt.trajectory.search.found import Found, Motion
+from nsopt.trajectory.search.found import Found, FoundMotion
 from nsopt.trajectory.search.keep_limits import KeepLimits
 from nsopt.trajectory.search.program import StatedProgram
 from nsopt.trajectory.search.strategy import Search, Strategy
@@ -28,7 +28,7 @@ from nsopt.trajectory.smoothing.dry_friction import compute_exact_costs
 from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.transcription.collocation import Collocation
 from nsopt.trajectory.transcription.kinds import as_polynomials
-from nsopt.trajectory.transcription.resting import RestingCollocation, friction_columns
+from nsopt.trajectory.transcription.resting import RestingCollocation, find_friction_columns
 
 CREEPING = 0.7
 """Share of a joint's creep below which its mean speed in a step is creeping."""
@@ -79,12 +79,12 @@ class RestingJoints(Strategy[StatedProgram]):
     go_on_above: float = 0.01
     speeds: tuple[float, ...] = (1.0, 0.5, 0.25)
 
-    def applies(self, search: Search, found: Motion) -> bool:
+    def applies(self, search: Search, found: FoundMotion) -> bool:
         del search
         is_smoothed = found.is_good and found.program.is_smoothed and not is_interrupted()
         return is_smoothed and measure_left_out(found) > self.begin_above
 
-    def solve(self, search: Search, found: Motion) -> Motion:
+    def solve(self, search: Search, found: FoundMotion) -> FoundMotion:
         best, x = found, as_polynomials(found.program.transcription)
         assert x is not None
         for speed in self.speeds:  # trials, roughly
@@ -106,7 +106,7 @@ class RestingJoints(Strategy[StatedProgram]):
         return best
 
 
-def measure_costs(found: Motion) -> tuple[float, float]:
+def measure_costs(found: FoundMotion) -> tuple[float, float]:
     """Return the sum of all costs, with the exact sign of friction and with it smoothed."""
     x, nlp, p = found.program.transcription, found.program.nlp, found.program.p
     terms = np.asarray(nlp.terms(found.end.x, x.parameters(p))).ravel()
@@ -115,13 +115,13 @@ def measure_costs(found: Motion) -> tuple[float, float]:
     return sum(exact.values()), float(terms.sum())
 
 
-def measure_left_out(found: Motion) -> float:
+def measure_left_out(found: FoundMotion) -> float:
     """Return the share of the exact cost that smoothing leaves out."""
     exact, smoothed = measure_costs(found)
     return (exact - smoothed) / max(abs(exact), TINY)
 
 
-def _choose_better(one: Motion, other: Motion) -> Motion:
+def _choose_better(one: FoundMotion, other: FoundMotion) -> FoundMotion:
     """Return the other motion if it is good, of less exact cost, and its steps are resolved."""
     costs_less = other.is_good and (
         not one.is_good or measure_costs(other)[0] < measure_costs(one)[0]
@@ -129,7 +129,7 @@ def _choose_better(one: Motion, other: Motion) -> Motion:
     return other if costs_less and other.program.is_resolved(other.end) else one
 
 
-def _solve_roughly(search: Search, rests: RestingCollocation, near: Motion) -> Motion:
+def _solve_roughly(search: Search, rests: RestingCollocation, near: FoundMotion) -> FoundMotion:
     """Return a rough motion with the modes of ``rests``, from another motion."""
     program = near.program
     brief = replace(program.solver, backend=program.solver.backend.brief)
@@ -138,7 +138,7 @@ def _solve_roughly(search: Search, rests: RestingCollocation, near: Motion) -> M
     return Found(other, search.solve(other, near.end.point, by=beside))
 
 
-def _solve_to_end(search: Search, rough: Motion) -> Motion:
+def _solve_to_end(search: Search, rough: FoundMotion) -> FoundMotion:
     """Return a rough motion solved to its end, with limits between nodes enforced."""
     program, keep = rough.program, search.plan.find(KeepLimits)
     found = Found(program, search.solve(program, rough.end.point, by=program.near(AT_ONCE)))
@@ -163,7 +163,7 @@ def find_modes(x: Collocation, unknowns: Array, speed: float) -> Array:
     h = nodes.duration / x.horizon.steps
     modes = np.full((x.horizon.steps, len(x.creep)), np.nan)
     stray = STRAY * float(np.ptp(fine.q, axis=0).max())
-    for k, column in enumerate(friction_columns(x)):
+    for k, column in enumerate(find_friction_columns(x)):
         creep = x.creep[k]
         if not creep:
             continue
@@ -186,13 +186,13 @@ def find_modes(x: Collocation, unknowns: Array, speed: float) -> Array:
     return modes
 
 
-def rest_stopped_joints(motion: Motion) -> RestingCollocation:
+def rest_stopped_joints(motion: FoundMotion) -> RestingCollocation:
     """Return a motion in which joints rest also in the steps in which they do not move."""
     x = as_polynomials(motion.program.transcription)
     assert x is not None
     assert x.friction_modes is not None
     fine, modes = x.trajectory(motion.end.x)[1], x.friction_modes.copy()
-    for k, column in enumerate(friction_columns(x)):
+    for k, column in enumerate(find_friction_columns(x)):
         speeds = np.abs(fine.v[:, column])
         largest = np.maximum(np.maximum(speeds[:-2:2], speeds[1::2]), speeds[2::2])  # (steps,)
         modes[largest <= AT_REST * x.creep[k], k] = 0.0 if x.creep[k] else np.nan

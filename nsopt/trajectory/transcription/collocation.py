@@ -34,7 +34,7 @@ from nsopt.trajectory.returned import call_bounds, call_cost, call_costs, call_s
 from nsopt.trajectory.transcription.accelerations import why_no_accelerations
 from nsopt.trajectory.transcription.accepted_steps import make_accepted_steps
 from nsopt.trajectory.transcription.base import Array, Index, TranscribedMotion, Transcription
-from nsopt.trajectory.transcription.rotations import find_turns, move_residual
+from nsopt.trajectory.transcription.rotations import find_move_residual, find_turns
 from nsopt.trajectory.verification.reintegration import Reintegration
 
 DEFECT_ACCURACY = 0.1
@@ -183,8 +183,8 @@ class Collocation(Transcription):
         # Integrals of the parabola through a0, am, a1, to the end and to the middle.
         to_end = h * v0 + h**2 / 6 * (a0 + 2 * am)
         to_middle = h / 2 * v0 + h**2 / 96 * (7 * a0 + 6 * am - a1)
-        q_end = move_residual(d, (q0, q1), to_end, (v0, v1), h)
-        q_middle = move_residual(d, (q0, qm), to_middle, (v0, vm), h / 2)
+        q_end = find_move_residual(d, (q0, q1), to_end, (v0, v1), h)
+        q_middle = find_move_residual(d, (q0, qm), to_middle, (v0, vm), h / 2)
         v_end = v1 - v0 - h / 6 * (a0 + 4 * am + a1)
         v_middle = vm - v0 - h / 24 * (5 * a0 + 8 * am - a1)
         zeros = np.zeros(self._state_size)

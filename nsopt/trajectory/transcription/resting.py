@@ -56,7 +56,7 @@ class RestingCollocation(Collocation):
         (low, high), nv = super().limits(), self.dynamics.nv
         rests, forwards, backwards = (_find_points(self.modes == mode) for mode in (0, 1, -1))
         first = self.node_size * np.arange(len(rests))  # unknown of each point
-        for k, v in enumerate(friction_columns(self)):
+        for k, v in enumerate(find_friction_columns(self)):
             velocity, acceleration = nv + v, 2 * nv + v  # nq is nv here
             low[first[forwards[:, k]] + velocity] = 0.0
             high[first[backwards[:, k]] + velocity] = 0.0
@@ -68,7 +68,7 @@ class RestingCollocation(Collocation):
         """Return the links without those of velocities that are zero all along the step."""
         block, nv = super()._links(), self.dynamics.nv
         lower, upper = block.lower.copy(), block.upper.copy()
-        for k, v in enumerate(friction_columns(self)):
+        for k, v in enumerate(find_friction_columns(self)):
             rests = self.modes[:, k] == 0
             for row in (nv + v, 3 * nv + v):  # of nodes, of midpoints
                 lower[rests, row], upper[rests, row] = -np.inf, np.inf
@@ -88,7 +88,7 @@ class RestingCollocation(Collocation):
         p, creep = ca.vertsplit(p, [0, n, n + len(self.creep)])
         slip, widths = ca.SX(v), ca.SX(creep)
         signs, is_smoothed = ca.vertsplit(friction, len(self.creep))
-        for k, column in enumerate(friction_columns(self)):
+        for k, column in enumerate(find_friction_columns(self)):
             offset, sign = OFFSET * creep[k], signs[k]
             slip[column] += offset * sign
             # With slip u and width c, u / sqrt(u^2 + c^2) is the stated sign at rest: u is offset
@@ -109,7 +109,7 @@ def _find_points(steps: Array) -> Array:
     return points
 
 
-def friction_columns(x: Collocation) -> list[int]:
+def find_friction_columns(x: Collocation) -> list[int]:
     """Return the index of the velocity of each `JointFriction` element that the grid smooths.
 
     Zero for the others: they have no mode.

@@ -14,7 +14,7 @@ def find_turns(d: Dynamics) -> tuple[TurnEntries, ...]:
     return tuple(TurnEntries(x.q, x.v) for x in blocks if x.ball)
 
 
-def move_residual(
+def find_move_residual(
     d: Dynamics, q: tuple[ca.SX, ca.SX], moved: ca.SX, v: tuple[ca.SX, ca.SX], h: ca.SX
 ) -> ca.SX:
     """Return coordinates at the end minus those that the start comes to over h, (nq,).
