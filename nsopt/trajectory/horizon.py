@@ -105,7 +105,7 @@ class Horizon:
         """Return the index of the node nearest to a share of the number of steps."""
         return round(share * self.steps)
 
-    def alike(self) -> NDArray[np.float64]:
+    def mark_equal_steps(self) -> NDArray[np.float64]:
         """Return 1 for each step that is as long as the one before, else 0, (steps,)."""
         alike = np.full(self.steps, float(self.h is None or bool(self.breaks)))
         alike[[0, *(self.node(share) for share in self.breaks)]] = 0

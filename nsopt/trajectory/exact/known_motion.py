@@ -9,7 +9,7 @@ import numpy as np
 
 from nsopt.result import Result
 from nsopt.trajectory.guesses import Guess, Trajectory
-from nsopt.trajectory.phases import SolvedPhases, name_gaps, name_normal
+from nsopt.trajectory.phases import SolvedPhases, name_gap, name_normal
 from nsopt.trajectory.transcription.base import Array
 
 INSIDE = 1e-9
@@ -45,9 +45,8 @@ class KnownMotion:
         lasting = np.nan_to_num(data["impulse"].values - data["impact_impulse"].values)
         for k, contact in enumerate(data["contact"].values):  # "name", or "name[gap]" of several
             name, _, number = str(contact).removesuffix("]").partition("[")
-            gap = int(number) if number else 0
-            word = name_gaps(name, gap + 2 if number else 1)[gap]  # any number above one will do
-            inputs[name_normal(word)] = lasting[:, k] / h
+            gap = name_gap(name, int(number) if number else None)
+            inputs[name_normal(gap)] = lasting[:, k] / h
         a = np.nan_to_num(data["acceleration"].values)
         return cls(data["time"].values, data["q"].values, data["v"].values, a, inputs)
 

@@ -13,7 +13,7 @@ from nsopt.trajectory.assessment import name_costs
 from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.exact.known_motion import KnownMotion, PartOfMotion
 from nsopt.trajectory.exact.parts import (
-    WithoutEnd,
+    CostWithoutEnd,
     check_conditions,
     check_parts,
     divide_conditions,
@@ -23,10 +23,10 @@ from nsopt.trajectory.exact.parts import (
 from nsopt.trajectory.exact.recognize import NotExactError
 from nsopt.trajectory.exact.sequence import ContactPhase
 from nsopt.trajectory.horizon import Horizon
-from nsopt.trajectory.phases import MotionPhase, PhasesProgram, SolvedPhases, solve_phases
+from nsopt.trajectory.phases import MotionPhase, SearchedPhases, SolvedPhases, solve_phases
 from nsopt.trajectory.search import PLAN_OF_PHASES, FromGuess, Plan, Spent, StatedProgram
 
-PLAN_OF_TRIALS = Plan[PhasesProgram]((FromGuess(),))
+PLAN_OF_TRIALS = Plan[SearchedPhases]((FromGuess(),))
 """The plan for a sequence that is only compared with another."""
 
 
@@ -144,7 +144,7 @@ def sum_costs(solved: SolvedPhases) -> dict[str, float]:
     """Return each cost that the user stated, by name, summed over all phases."""
     linked, total = solved.linked, dict[str, float]()
     for phase, own in zip(linked.phases, linked.unknowns, strict=True):
-        stated = [x.whole if isinstance(x, WithoutEnd) else x for x in phase.costs]
+        stated = [x.whole if isinstance(x, CostWithoutEnd) else x for x in phase.costs]
         terms = phase.nlp.terms(solved.solution.x[own], phase.program_parameters)
         for name, x in name_costs(stated, terms).items():
             total[name] = total.get(name, 0.0) + x

@@ -28,7 +28,7 @@ from nsopt.trajectory.phases import Open, sample_symbols, with_modes
 
 
 @dataclass(frozen=True)
-class PartOf(Condition):
+class ConditionInPhase(Condition):
     """A condition on a motion, as one on a phase of it.
 
     Parameters
@@ -77,7 +77,7 @@ class PartOf(Condition):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WithoutEnd(Cost):
+class CostWithoutEnd(Cost):
     """A cost without its part at the end of the motion, for all phases but the last."""
 
     whole: Cost
@@ -108,7 +108,7 @@ def divide_conditions(
             at_start = tuple(i for i, y in spans if first and y.last == 0)
             border = 1.0 if last else sequence[k].ends
             at_end = tuple(i for i, y in spans if y.first == y.last == border)
-            found.append(PartOf(x, first, last, through, at_start, at_end))
+            found.append(ConditionInPhase(x, first, last, through, at_start, at_end))
     return found
 
 
@@ -173,8 +173,10 @@ def _is_of_modes(x: Condition) -> bool:
 
 def divide_costs(costs: Sequence[Cost], k: int, n: int) -> list[Cost]:
     """Return the costs of phase k of n."""
+    if k == n - 1:
+        return [*costs]
     return [
-        WithoutEnd(whole=x, weight=x.weight) if type(x).final is not Cost.final and k < n - 1 else x
+        x if type(x).final is Cost.final else CostWithoutEnd(whole=x, weight=x.weight)
         for x in costs
     ]
 

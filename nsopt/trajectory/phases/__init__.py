@@ -6,7 +6,7 @@ from nsopt.trajectory.phases.modes import (
     Open,
     Sliding,
     Sticking,
-    name_gaps,
+    name_gap,
     name_normal,
     sample_symbols,
     with_modes,
@@ -15,7 +15,7 @@ from nsopt.trajectory.phases.optimize import optimize_phases, record_phases
 from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
 from nsopt.trajectory.phases.recorded_modes import compute_impact_losses
 from nsopt.trajectory.phases.result import PhasedResult
-from nsopt.trajectory.phases.search import PhasesProgram
+from nsopt.trajectory.phases.search import SearchedPhases
 from nsopt.trajectory.phases.solve import SolvedPhases, solve_phases
 
 __all__ = [
@@ -27,12 +27,12 @@ __all__ = [
     "Open",
     "PhaseProgram",
     "PhasedResult",
-    "PhasesProgram",
+    "SearchedPhases",
     "Sliding",
     "SolvedPhases",
     "Sticking",
     "compute_impact_losses",
-    "name_gaps",
+    "name_gap",
     "name_normal",
     "optimize_phases",
     "record_phases",

@@ -199,10 +199,10 @@ CONE_ROUNDING = 1e-6
 """Rounding of the tip of the friction cone in space, where |f| has no gradient [N, N s]."""
 
 
-def name_gaps(contact: str, gaps: int) -> list[str]:
-    """Return the names of the gaps of a contact, the stems of the names of its inputs."""
+def name_gap(contact: str, k: int | None) -> str:
+    """Return the name of gap k of a contact, or of its only gap: the stem of names of inputs."""
     word = re.sub(r"\W", "_", contact)
-    return [word if gaps == 1 else f"{word}_{k}" for k in range(gaps)]
+    return word if k is None else f"{word}_{k}"
 
 
 def name_normal(gap: str) -> str:
@@ -318,7 +318,8 @@ def make_mode_forces(
             f"contact {contact.name!r} slips in two directions, Sliding() is for one: state it "
             "with planar=True, or give it Sticking()"
         )
-    names = name_gaps(contact.name, len(gaps))
+    numbers = [None] if len(gaps) == 1 else range(len(gaps))
+    names = [name_gap(contact.name, k) for k in numbers]
     normal = tuple(Parameter(name_normal(x), 0.0) for x in names) if mode.closed else ()
     tangential = [
         Parameter(f"{x}_friction" + (f"_{'xy'[i]}" if n > 1 else ""), 0.0)

@@ -14,13 +14,13 @@ from nsopt.trajectory.verification.between_nodes import LimitsBetweenNodes
 
 
 @dataclass(frozen=True, eq=False)
-class PhasesProgram(SearchedProgram):
+class SearchedPhases(SearchedProgram):
     """Linked phases, and what solves them, for all parameters of their programs."""
 
     linked: LinkedPhases
 
     @classmethod
-    def of(cls, linked: LinkedPhases, solver: Solver, settings: Settings) -> PhasesProgram:
+    def of(cls, linked: LinkedPhases, solver: Solver, settings: Settings) -> SearchedPhases:
         """Return the program of linked phases."""
         nlp, start = linked.nlp, linked.start()
         structured = StructuredProgram(nlp, solver.backend, settings, linked.parameters, start)
@@ -53,14 +53,14 @@ class PhasesProgram(SearchedProgram):
     def is_resolved(self, solution: Solution, part: float = 1.0) -> bool:
         return all(self.linked.are_resolved(solution.x, part))
 
-    def with_less_tie(self, solution: Solution) -> PhasesProgram | None:
+    def with_less_tie(self, solution: Solution) -> SearchedPhases | None:
         terms = np.asarray(self.nlp.terms(solution.x, self.p)).ravel()
         return self._restate(self.linked.with_less_tie(terms))
 
-    def with_bend(self, solution: Solution, part: float = 1.0) -> PhasesProgram | None:
+    def with_bend(self, solution: Solution, part: float = 1.0) -> SearchedPhases | None:
         linked = self.linked
         return self._restate(linked.with_bend(linked.are_resolved(solution.x, part)))
 
-    def _restate(self, linked: LinkedPhases) -> PhasesProgram | None:
+    def _restate(self, linked: LinkedPhases) -> SearchedPhases | None:
         unchanged = linked is self.linked
         return None if unchanged else self.of(linked, self.solver, self.settings)

@@ -16,7 +16,7 @@ from nsopt.trajectory.conditions import EndAt, StartAt
 from nsopt.trajectory.optimum import import_xarray
 from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
 from nsopt.trajectory.phases.program import LinkedPhases
-from nsopt.trajectory.phases.search import PhasesProgram
+from nsopt.trajectory.phases.search import SearchedPhases
 from nsopt.trajectory.programs import choose_settings, suit_solver
 from nsopt.trajectory.search import PLAN_OF_PHASES, KeptMotion, MotionSearch, Plan
 from nsopt.trajectory.transcription.base import Array
@@ -64,7 +64,7 @@ def solve_phases(
     duration: float | tuple[float, float],
     borders: Sequence[float | None],
     solver: Solver,
-    plan: Plan[PhasesProgram] = PLAN_OF_PHASES,
+    plan: Plan[SearchedPhases] = PLAN_OF_PHASES,
 ) -> SolvedPhases:
     """Return what the plan comes to; arguments and errors as of `optimize_phases`."""
     begin = perf_counter()
@@ -77,9 +77,9 @@ def solve_phases(
         settings = replace(settings, schedules=(((),),))
         steps = sum(x.phase.horizon.steps for x in linked.phases)
         suited, start = suit_solver(solver, steps, often=False), linked.start()
-        program = PhasesProgram.of(linked, suited, settings)
+        program = SearchedPhases.of(linked, suited, settings)
         guess = Point.cold(start, len(program.nlp.lower))
-        search = MotionSearch[PhasesProgram](plan, guess, settings.schedules)
+        search = MotionSearch[SearchedPhases](plan, guess, settings.schedules)
         import_xarray()
     with suspend_interrupts("stopping after this iteration; the best motion so far is kept"):
         seconds = perf_counter() - begin

@@ -152,7 +152,7 @@ class Stepped(Transcription):
     def _data(self) -> Array:
         """Return `NodeTemplate.data` of all nodes but the last, (n, 3)."""
         k = np.arange(self.horizon.steps)
-        return np.column_stack([k, (k > 0).astype(float), self.horizon.alike()])
+        return np.column_stack([k, (k > 0).astype(float), self.horizon.mark_equal_steps()])
 
     @property
     def _last_data(self) -> Array:
