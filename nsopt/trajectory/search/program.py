@@ -153,15 +153,15 @@ class StatedProgram(SearchedProgram):
     def with_less_tie(self, solution: Solution) -> StatedProgram | None:
         terms = self.nlp.terms(solution.x, self.transcription.parameters(self.p))
         found = with_less_tie(self.transcription, self.tie, np.asarray(terms).ravel())
-        return None if found is None else self.with_motion(*found)
+        return None if found is None else self.with_transcription(*found)
 
     def with_bend(self, solution: Solution, part: float = 1.0) -> StatedProgram | None:
         if self.is_resolved(solution, part):
             return None
         x = with_bend(self.transcription, self.nlp, self.guess, self.p, self.tie)
-        return None if x is None else self.with_motion(x, self.tie)
+        return None if x is None else self.with_transcription(x, self.tie)
 
-    def with_motion(
+    def with_transcription(
         self, x: Transcription, tie: Smoothness | None, solver: Solver | None = None
     ) -> StatedProgram:
         """Return the program of another transcription under the same statement."""

@@ -133,7 +133,7 @@ def _solve_roughly(search: Search, rests: RestingCollocation, near: FoundMotion)
     """Return a rough motion with the modes of ``rests``, from another motion."""
     program = near.program
     brief = replace(program.solver, backend=program.solver.backend.brief)
-    other = program.with_motion(rests, program.tie, brief)
+    other = program.with_transcription(rests, program.tie, brief)
     beside = other.structured.rough.restate(other.nlp, BESIDE)
     return Found(other, search.solve(other, near.end.point, by=beside))
 
