@@ -1,5 +1,6 @@
 """A quadruped on its feet, against statics by another library."""
 
+from dataclasses import replace
 from functools import cache
 from importlib import metadata
 
@@ -8,14 +9,16 @@ import pinocchio as pin
 import pytest
 
 from nsopt.problem import load_optimization, problem_folder
+from nsopt.trajectory import EXACT_CONTACTS
 
 FILE = problem_folder() / "quadruped" / "solo12.urdf"
 LEGS = ("FL", "FR", "HL", "HR")
 
 
 @cache
-def stand():
-    return load_optimization("quadruped_stand").solve()
+def stand(plan=None):
+    stated = load_optimization("quadruped_stand")
+    return (stated if plan is None else replace(stated, plan=plan)).solve()
 
 
 def free(file):
@@ -52,9 +55,11 @@ def test_masses_are_those_of_solo12():
 
 
 @pytest.mark.slow
-def test_it_stands_by_the_least_torques():
-    result = stand()
+@pytest.mark.parametrize("plan", [None, EXACT_CONTACTS], ids=["in steps", "exact"])
+def test_it_stands_by_the_least_torques(plan):
+    result = stand(plan)
     assert result.completed, result.stop_reason
+    assert plan is None or "FL sticks" in result.data.attrs["contact_sequence"]
     assert np.nansum(result["iterations"].values) < 100
     torques, forces = least_torques(result["q"].values[0])
     assert result["drive"].values[:, 6:] == pytest.approx(np.tile(torques, (11, 1)), abs=2e-3)

@@ -46,7 +46,9 @@ class KnownMotion:
         for k, contact in enumerate(data["contact"].values):  # "name", or "name[gap]" of several
             name, _, number = str(contact).removesuffix("]").partition("[")
             gap = name_gap(name, int(number) if number else None)
-            inputs[name_normal(gap)] = lasting[:, k] / h
+            force = lasting[:, k] / h
+            force[0] = force[1]  # of the first step: no step ends at the first node
+            inputs[name_normal(gap)] = force
         a = np.nan_to_num(data["acceleration"].values)
         return cls(data["time"].values, data["q"].values, data["v"].values, a, inputs)
 

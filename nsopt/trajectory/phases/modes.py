@@ -190,13 +190,13 @@ class ModeForces(Force):
             if friction.numel() == 1:
                 rows += [limit - friction, limit + friction]
             else:
-                rounded = ca.sqrt(ca.sumsqr(friction) + CONE_ROUNDING**2)
-                rows.append(limit - rounded + CONE_ROUNDING)
+                # Divided by the limit, |f|^2 has a gradient at f = 0, where |f| has none.
+                rows.append(limit - ca.sumsqr(friction) / (limit + LEAST_LIMIT))
         return ca.vertcat(*rows)
 
 
-CONE_ROUNDING = 1e-6
-"""Rounding of the tip of the friction cone in space, where |f| has no gradient [N, N s]."""
+LEAST_LIMIT = 1e-6
+"""Added to the limit by which |f|^2 is divided, for the tip of the cone [N, N s]."""
 
 
 def name_gap(contact: str, k: int | None) -> str:
