@@ -25,7 +25,7 @@ from nsopt.trajectory.diagnosis import (
     Statement,
     check_arguments,
     check_feasible,
-    check_numbers,
+    check_no_new_nan,
     warn_outside_bores,
 )
 from nsopt.trajectory.guesses import Guess
@@ -139,10 +139,10 @@ class PreparedOptimization:
             task = replace(self._task, **changes)
             guess = check_arguments(task) if changes else self.guess
             d, p, inputs = task.dynamics, task.dynamics.values(task.parameters), task.inputs
-            check_numbers(d, task.conditions, self._task.conditions)
-            program = self._program = self._restate(task, guess, p).smooth_for(guess)
-            transcription, settings = program.transcription, program.settings
-            start = choose_start(transcription, program.nlp, guess)
+            check_no_new_nan(d, task.conditions, self._task.conditions)
+            now = self._program = self._restate(task, guess, p).smooth_for(guess)
+            transcription, nlp, settings = now.transcription, now.nlp, now.settings
+            start = starting_point(transcription, nlp, guess)
             warn_outside_bores(transcription, start.x, p)
             schedules = choose_schedules(guess, start, transcription, settings)
             import_xarray()

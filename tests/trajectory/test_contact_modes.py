@@ -146,4 +146,4 @@ def test_gaps_are_those_of_the_coordinates():
     q = np.asarray(d.stated_start()[0])
     values = statement.function(0, q, *(np.zeros(x.numel()) for x in statement.symbols[2:]))
     assert np.asarray(values) == pytest.approx(np.asarray(d.gap(0, q, d.values())), abs=1e-15)
-    assert isinstance(statement.rows[0].demand, Condition)
+    assert isinstance(statement.rows[0].inner_condition, Condition)

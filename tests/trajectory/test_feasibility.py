@@ -39,7 +39,7 @@ from nsopt.trajectory import (
     Within,
 )
 from nsopt.trajectory.diagnosis import Statement, check_feasible
-from nsopt.trajectory.diagnosis.extent import extent
+from nsopt.trajectory.diagnosis.extent import find_extents
 from tests.random_mechanisms import axes_of
 from tests.trajectory.mechanisms import ball_at
 
@@ -349,7 +349,7 @@ def test_extents_hold_for_every_posture(seed):
         before = body
     d = assemble(Mechanism(bodies, joints, "relative"))
     limits = {name: (0.1, 0.4) for name in d.q_names if name.endswith(("distance", "angle"))}
-    extents = extent(d, Frame(bodies[-1]), limits, (), d.values())
+    extents = find_extents(d, Frame(bodies[-1]), limits, (), d.values())
     for _ in range(100):
         q = rng.normal(size=d.nq)
         for k, name in enumerate(d.q_names):

@@ -24,24 +24,24 @@ class Span(NamedTuple):
     last: float
     bounds: list[Bound]
 
-    def at_nodes(self, steps: int) -> Span:
-        """Return the span with first and last as indices of nodes instead of shares."""
-        return Span(round(self.first * steps), round(self.last * steps), self.bounds)
+    def find_nodes(self, steps: int) -> tuple[int, int]:
+        """Return the indices of the first and the last node."""
+        return round(self.first * steps), round(self.last * steps)
 
 
-def check_limits(of_limits: str, lower: float, upper: float) -> None:
+def check_limits(limited: str, lower: float, upper: float) -> None:
     """Raise a ValueError for limits that are NaN, reversed or exclude every number."""
     for side, x in (("lower", lower), ("upper", upper)):
-        if np.isnan(numbers(f"{side} limit {of_limits}", x)).any():
+        if np.isnan(numbers(f"{side} limit of {limited}", x)).any():
             raise ValueError(
-                f"{side} limit {of_limits} must be a number, got nan: leave it out for none"
+                f"{side} limit of {limited} must be a number, got nan: leave it out for none"
             )
     if not lower <= upper:
         raise ValueError(
-            f"limits {of_limits} are reversed: lower {lower:g} exceeds upper {upper:g}"
+            f"limits of {limited} are reversed: lower {lower:g} exceeds upper {upper:g}"
         )
     if lower == np.inf or upper == -np.inf:
-        raise ValueError(f"limits {of_limits} leave no number: lower {lower:g}, upper {upper:g}")
+        raise ValueError(f"limits of {limited} leave no number: lower {lower:g}, upper {upper:g}")
 
 
 class Condition:

@@ -98,7 +98,7 @@ class Touching(_ContactMode):
 
 
 class Apart(_ContactMode):
-    """A contact transmits no impulse, as if open; within a `During` this prescribes its mode."""
+    """A contact transmits no impulse, open or not; within a `During` this prescribes its mode."""
 
     def along(self, m: NodeSample) -> list[Bound]:
         k = m.dynamics.contact_names.index(self.contact)

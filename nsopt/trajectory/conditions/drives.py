@@ -54,8 +54,8 @@ class ActuatorLimits(Condition):
         d = m.dynamics
         followers = find_followers(d)
         for x in d.mechanism.actuators:
-            unknown = x.joint not in d.v_owners and x.joint not in followers
-            if unknown or (self.joints and x.joint not in self.joints):
+            has_coordinate = x.joint in d.v_owners or x.joint in followers
+            if not has_coordinate or (self.joints and x.joint not in self.joints):
                 continue
             coordinate, velocity = m.coordinate(x.joint)
             limits = [
@@ -91,7 +91,7 @@ class DriveWithin(Condition):
     def check(self, dynamics: Dynamics) -> None:
         check_joints("DriveWithin", [self.joint], [x.joint for x in dynamics.mechanism.actuators])
         _check_driven("DriveWithin", [self.joint], dynamics)
-        check_limits(f"of the drive of {self.joint!r}", self.lower, self.upper)
+        check_limits(f"the drive of {self.joint!r}", self.lower, self.upper)
 
     def along(self, m: NodeSample) -> list[Bound]:
         limits = np.array([self.lower]), np.array([self.upper])
@@ -127,9 +127,9 @@ class PowerLimits(Condition):
         followers = find_followers(m.dynamics)
         every = [x.joint for x in m.dynamics.mechanism.actuators if x.joint not in followers]
         joints = every if self.joints is None else self.joints
-        most = np.array([self.power])
+        limit = np.array([self.power])
         powers = {joint: ca.times(*_force_and_velocity(m, joint)) for joint in joints}
-        return [Bound(f"power of {joint}", power, -most, most) for joint, power in powers.items()]
+        return [Bound(f"power of {joint}", power, -limit, limit) for joint, power in powers.items()]
 
 
 @dataclass(frozen=True)
@@ -169,8 +169,8 @@ class JerkLimits(Condition):
     def over_step(self, dynamics: Dynamics, a: tuple[ca.SX, ca.SX, ca.SX], h: ca.SX) -> list[Bound]:
         driven = [x.joint for x in dynamics.mechanism.actuators]
         chosen = driven if self.joints is None else self.joints
-        most, bounds = np.array([self.jerk]), []
-        followers = find_followers(dynamics)
+        limit, bounds = np.array([self.jerk]), []
+        followers = followers_of(dynamics)
         for joint in [x for x in driven if x in chosen]:
             mimic = followers.get(joint)
             owner, ratio = (joint, 1.0) if mimic is None else (mimic.of, mimic.ratio)
@@ -178,8 +178,9 @@ class JerkLimits(Condition):
                 continue
             k = dynamics.v_owners.index(owner)
             first, middle, last = (ratio * x[k] for x in a)
+            # h times the slopes at both ends of the parabola through the three accelerations.
             for change in (-3 * first + 4 * middle - last, first - 4 * middle + 3 * last):
-                bounds.append(Bound(f"jerk of {joint}", change / h, -most, most))
+                bounds.append(Bound(f"jerk of {joint}", change / h, -limit, limit))
         return bounds
 
 
@@ -201,7 +202,7 @@ def _check_not_zero(x: Actuator, has_force: bool) -> None:
 
 
 def _check_common_ranges(dynamics: Dynamics, chosen: Sequence[Actuator]) -> None:
-    """Refuse a follower whose range leaves that of the joint it follows nowhere to be."""
+    """Refuse a follower that leaves its own range wherever the joint it follows is in its range."""
     ranges = {x.joint: (x.lower, x.upper) for x in chosen}
     for mimic in dynamics.mechanism.mimics:
         if not {mimic.joint, mimic.of} <= {*ranges}:
@@ -228,5 +229,6 @@ def _check_driven(what: str, joints: Sequence[str], dynamics: Dynamics) -> None:
 
 
 def _force_and_velocity(m: NodeSample, joint: str) -> tuple[ca.SX, ca.SX]:
+    """Return the force of a drive [N m or N] and the velocity of its joint [rad/s or m/s]."""
     k = m.dynamics.v_owners.index(joint)
     return m.drive[k], m.v[k]

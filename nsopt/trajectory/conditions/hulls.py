@@ -14,7 +14,7 @@ from nsopt.checks import finite, plain
 from nsopt.mechanics import Frame, Outline
 from nsopt.trajectory.checks import check_frame
 from nsopt.trajectory.conditions.shapes import Shape, in_axes, place_of
-from nsopt.trajectory.distances.polytope import Polytope, enclosing, polytope_of
+from nsopt.trajectory.distances.polytope import Polytope, enclose, polytope_of
 from nsopt.trajectory.distances.polytope_distance import depth, outside, segment_distance
 from nsopt.trajectory.node_sample import NodeSample
 
@@ -26,8 +26,8 @@ FEWEST, MOST = 6, 128
 class ConvexHull(Shape):
     """The convex hull of points on a frame.
 
-    Where it has more facets than wanted, a polytope about it takes its place, which has no more of
-    them: what is clear of that is clear of the hull. How far it reaches beyond is `excess`.
+    A hull of more than ``facets`` facets is replaced by a polytope of that many which encloses it:
+    what is clear of the polytope is clear of the hull. How far it reaches beyond is `excess`.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class ConvexHull(Shape):
                 f"{self.facets!r}: fewer enclose the points less closely, more take longer"
             )
         try:
-            _ = self._enclosing
+            _ = self._enclosing  # refuses points in one plane
         except ValueError as error:
             raise ValueError(
                 f"the {len(points)} points of ConvexHull {error}: give it a thickness, or use Box "
@@ -77,8 +77,8 @@ class ConvexHull(Shape):
 
     @cached_property
     def _enclosing(self) -> tuple[Polytope, float]:
-        exact = polytope_of(np.asarray(self.points, dtype=float))
-        return enclosing(exact, self.facets)
+        """The polytope that stands for the hull, and its `excess` [m]."""
+        return enclose(polytope_of(np.asarray(self.points, dtype=float)), self.facets)
 
     @property
     def solid(self) -> Polytope:
@@ -87,7 +87,7 @@ class ConvexHull(Shape):
 
     @property
     def excess(self) -> float:
-        """How far the polytope reaches beyond the hull [m]; zero if all facets are its own."""
+        """How far the polytope reaches beyond the hull [m]; zero if it is the hull itself."""
         return self._enclosing[1]
 
     @property

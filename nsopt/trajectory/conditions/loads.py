@@ -24,7 +24,8 @@ class JointLoadWithin(Condition):
     joint : str
         Name of a joint, ideal or with clearance.
     axial, normal, torque : float [N], [N], [N m]
-        The most along z of its frame a, in either direction, across it, and of its torque.
+        The largest force along z of its frame a, in either direction, the largest across z, and the
+        largest torque.
 
     Raises
     ------
@@ -61,7 +62,7 @@ class JointLoadWithin(Condition):
         rows = (("normal load", normal, self.normal), ("torque", torque, self.torque))
         for name, part, limit in rows:
             if np.isfinite(limit):
-                # Of squares over the limit, smooth also without a load.
-                share, least = ca.sumsqr(part) / limit, np.full(1, -np.inf)
-                bounds.append(Bound(f"{name} of {self.joint}", share, least, np.array([limit])))
+                # The square is smooth without a load too; over the limit it has its unit.
+                squared, least = ca.sumsqr(part) / limit, np.full(1, -np.inf)
+                bounds.append(Bound(f"{name} of {self.joint}", squared, least, np.array([limit])))
         return bounds

@@ -26,8 +26,8 @@ class ClearOf(Condition):
     Parameters
     ----------
     mover : Frame, Sphere, Capsule or ConvexHull
-        The origin of a frame, or a link as a solid; as a ConvexHull it keeps clear of a HalfSpace.
-        From a Sphere or a Capsule it does as ``obstacle``, for either side may move.
+        The origin of a frame, or a link as a solid. A ConvexHull here keeps clear of a HalfSpace
+        alone; of a Sphere or a Capsule it does as ``obstacle``, for either side may move.
     obstacle : Shape
         On the ground, or on another body.
     by : float [m]
@@ -83,10 +83,10 @@ class ClearOf(Condition):
     def along(self, m: NodeSample) -> list[Bound]:
         radius = self.mover.radius if isinstance(self.mover, Sphere | Capsule) else 0.0
         away = self.obstacle.distances(m, self._points(m)) - radius
-        return [_apart(f"distance from {self.obstacle.name}", away, self.by)]
+        return [_keep_above(f"distance from {self.obstacle.name}", away, self.by)]
 
     def _points(self, m: NodeSample) -> list[ca.SX]:
-        """Return the points whose hull, but for its radius, is the mover, world axes."""
+        """Return points in world axes [m]: the mover is their hull, widened by its radius."""
         if isinstance(self.mover, ConvexHull):
             return self.mover.corners(m)
         frames = (self.mover,) if isinstance(self.mover, Frame) else self.mover.frames
@@ -135,8 +135,8 @@ class LinksApart(Condition):
         bounds = []
         for a, b in self._pairs(m.dynamics):
             away = b.distances(m, [m.motion(frame).r for frame in a.frames]) - a.radius
-            names = f"distance of {a.frames[0].label} from {b.frames[0].label}"
-            bounds.append(_apart(names, away, self.by))
+            label = f"distance of {a.frames[0].label} from {b.frames[0].label}"
+            bounds.append(_keep_above(label, away, self.by))
         return bounds
 
     def _pairs(self, dynamics: Dynamics) -> list[tuple[Sphere | Capsule, Sphere | Capsule]]:
@@ -150,6 +150,6 @@ class LinksApart(Condition):
         return found
 
 
-def _apart(label: str, away: ca.SX, by: float) -> Bound:
-    n = away.numel()
-    return Bound(label, away, np.full(n, by), np.full(n, np.inf))
+def _keep_above(label: str, distances: ca.SX, least: float) -> Bound:
+    n = distances.numel()
+    return Bound(label, distances, np.full(n, least), np.full(n, np.inf))

@@ -23,7 +23,8 @@ from nsopt.trajectory.distances.polytope_distance import round_segment_distance
 from nsopt.trajectory.node_sample import NodeSample
 
 ROUND = 2e-4
-"""Of the cube root of a box's volume, the width by which its distance from segments is smooth."""
+"""Width over which the distance of a box from segments is smoothed, over the cube root of its
+volume."""
 
 
 class Shape(ABC):
@@ -59,15 +60,19 @@ class Shape(ABC):
 
     @abstractmethod
     def segment_distance(self, place: ca.SX, a: ca.SX, b: ca.SX) -> ca.SX:
-        """Return distances [m] of the segment from a to b, as `distance` does; (k,), all to count.
+        """Return the distance of the segment from a to b as `distance` does, (k,) [m].
 
-        Second derivatives see how the nearest point moves along it.
+        The least of the k numbers is the distance; limits bound each of them. Second derivatives
+        see how the nearest point moves along it.
         """
 
     def distances(self, m: NodeSample, points: Sequence[ca.SX]) -> ca.SX:
-        """Return the distance [m] of a point, or of the segment between two; (k,), all to count."""
-        of = self.distance if len(points) == 1 else self.segment_distance
-        return of(self.place(m), *points)
+        """Return the distance of one point, or of the segment between two, (k,) [m].
+
+        The least of the k numbers is the distance; limits bound each of them.
+        """
+        distance = self.distance if len(points) == 1 else self.segment_distance
+        return distance(self.place(m), *points)
 
 
 def place_of(m: NodeSample, frame: Frame) -> ca.SX:
@@ -77,7 +82,7 @@ def place_of(m: NodeSample, frame: Frame) -> ca.SX:
 
 
 def in_axes(place: ca.SX, point: ca.SX) -> ca.SX:
-    """Return a point of the world in the axes of the frame that `place_of` is of."""
+    """Return a point of the world in the axes of a frame, whose place is from `place_of`."""
     return ca.reshape(place[3:], 3, 3).T @ (point - place[:3])
 
 
@@ -256,6 +261,7 @@ class HalfSpace(Shape):
         return ca.vertcat(self.distance(place, a), self.distance(place, b))
 
     def distances(self, m: NodeSample, points: Sequence[ca.SX]) -> ca.SX:
+        # Of any number of points, as of hulls: the nearest point of a hull is one of its corners.
         return ca.vertcat(*(self.distance(self.place(m), x) for x in points))
 
     def outline(self) -> list[Outline]:

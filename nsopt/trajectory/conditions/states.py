@@ -25,7 +25,7 @@ from nsopt.trajectory.conditions.base import Condition, check_limits
 from nsopt.trajectory.node_sample import NodeSample
 
 ROOM = 1e-3
-"""Room for an Euler parameter that others give."""
+"""How far an Euler parameter that follows from the other three may be from its target."""
 
 
 @dataclass(frozen=True)
@@ -49,30 +49,33 @@ class _Posture(Condition):
     accelerations: Targets | None = None
 
     def check(self, dynamics: Dynamics) -> None:
-        d, internal = dynamics, len(dynamics.internal_names)
+        d = dynamics
         q, v, accelerations = self._order_targets(d)
-        for what, x, names, last in (
-            ("q", q, d.q_names, internal),
+        for what, x, names, internal in (
+            ("q", q, d.q_names, len(d.internal_names)),
             ("v", v, d.v_names, 0),
             ("accelerations", accelerations, d.v_names, 0),
         ):
             if x is not None:
-                read_targets(f"{what} of {type(self).__name__}", x, names, last)
+                target_values(f"{what} of {type(self).__name__}", x, names, internal)
 
     def _order_targets(self, d: Dynamics) -> tuple[ArrayLike | None, ...]:
-        """Return q, v and accelerations in their order."""
-        of, known = type(self).__name__, len(d.q_names) - len(d.internal_names)
-        q = order_targets(f"q of {of}", self.q, d.q_names[:known])
+        """Return the targets of q, v and accelerations, each in the order of names or None."""
+        condition, external = type(self).__name__, len(d.q_names) - len(d.internal_names)
+        q = in_order(f"q of {condition}", self.q, d.q_names[:external])
         rates = (("v", self.v), ("accelerations", self.accelerations))
-        others = (order_targets(f"{what} of {of}", x, d.v_names) for what, x in rates)
+        others = (in_order(f"{what} of {condition}", x, d.v_names) for what, x in rates)
         return with_internal_states(d, q, self.internal), *others
 
     def free(self, dynamics: Dynamics) -> dict[str, frozenset[str]]:
-        """Return the names of those left free, of q, v and accelerations."""
-        q, rates = self.coordinates(dynamics), dynamics.v_names
-        of_rates = (self._order_targets(dynamics)[k] for k in (1, 2))
-        v, a = (np.full(dynamics.nv, np.nan) if x is None else x for x in of_rates)
-        pairs = {"q": (q, dynamics.q_names), "v": (v, rates), "accelerations": (a, rates)}
+        """Return the names of numbers left free, by "q", "v" and "accelerations"."""
+        _, v, a = self._order_targets(dynamics)
+        free = np.full(dynamics.nv, np.nan)
+        pairs = {
+            "q": (self.coordinates(dynamics), dynamics.q_names),
+            "v": (free if v is None else v, dynamics.v_names),
+            "accelerations": (free if a is None else a, dynamics.v_names),
+        }
         return {
             what: frozenset(
                 name
@@ -83,7 +86,7 @@ class _Posture(Condition):
         }
 
     def find_nan(self, dynamics: Dynamics) -> dict[str, frozenset[str]]:
-        """Return the names of those that are NaN, which `FREE` is not, as by `free`."""
+        """Return the names of numbers stated as NaN, which `FREE` is not, by the keys of `free`."""
         stated = {"q": self.q, "v": self.v, "accelerations": self.accelerations}
         found = {}
         for what, value in stated.items():
@@ -151,26 +154,25 @@ class EndAt(_Posture):
     internal: ClassVar[float] = np.nan
 
     def end(self, m: NodeSample) -> list[Bound]:
-        return [self._independent(m.dynamics, bound) for bound in self._bounds(m)]
+        return [self._loosen_rotations(m.dynamics, bound) for bound in self._bounds(m)]
 
     def at_rest(self, dynamics: Dynamics) -> bool:
         v = self._order_targets(dynamics)[1]
         return v is not None and not np.any(np.asarray(v, dtype=float))
 
-    def _independent(self, d: Dynamics, bound: Bound) -> Bound:
-        """Return a bound without one equation of each rotation, whose norm steps keep.
+    def _loosen_rotations(self, d: Dynamics, bound: Bound) -> Bound:
+        """Return a bound on q with `ROOM` for the largest Euler parameter of each rotation.
 
-        The largest Euler parameter is left `ROOM`, three equations give it: a fourth one would
-        leave the solver without unique multipliers.
+        Steps keep their norm, so that three equations give all four: with a fourth one multipliers
+        would not be unique.
         """
         if bound.label != "q":
             return bound
         q = self.coordinates(d)
-        groups = ca.DM(d.norms.jac_sparsity(0, 0)).full().astype(bool)
-        whole = [group for group in groups if np.isfinite(q[group]).all()]
-        largest = [int(np.argmax(np.abs(q) * group)) for group in whole]
-        free = np.isin(np.flatnonzero(np.isfinite(q)), largest)
-        room = ROOM * free
+        rotations = ca.DM(d.norms.jac_sparsity(0, 0)).full().astype(bool)  # (rotations, nq)
+        whole = [rotation for rotation in rotations if np.isfinite(q[rotation]).all()]
+        largest = [int(np.argmax(np.abs(q) * rotation)) for rotation in whole]
+        room = ROOM * np.isin(np.flatnonzero(np.isfinite(q)), largest)
         return bound._replace(lower=bound.lower - room, upper=bound.upper + room)
 
 
@@ -185,6 +187,7 @@ class Within(Condition):
         (`Mimic`), of an input, or of an output, such as
         ``hip limit.excess`` of a `RangeOfMotion`: with ``upper=0`` its cone is never left.
     lower, upper : float
+        In the unit of what is named; at least one of them.
     """
 
     name: str
@@ -201,7 +204,7 @@ class Within(Condition):
                 f"Within names {self.name!r}, which is not in the mechanism: one of "
                 f"{', '.join(known)}"
             )
-        check_limits(f"of {self.name!r}", self.lower, self.upper)
+        check_limits(repr(self.name), self.lower, self.upper)
         if np.isinf([self.lower, self.upper]).all():
             raise ValueError(f"Within limits nothing of {self.name!r}: give lower=, upper= or both")
 
@@ -209,16 +212,16 @@ class Within(Condition):
         d = m.dynamics
         for names, x in ((d.q_names, m.q), (d.v_names, m.v)):
             if self.name in names:
-                return [self._state_limits(x[names.index(self.name)])]
+                return [self._limit(x[names.index(self.name)])]
         for joint, names in _names_of_followers(d).items():
             if self.name in names:
-                return [self._state_limits(m.coordinate(joint)[names.index(self.name)])]
+                return [self._limit(m.coordinate(joint)[names.index(self.name)])]
         if self.name in d.output_names:
             outputs = d.outputs(m.t, m.q, m.v, m.p)
-            return [self._state_limits(outputs[d.output_names.index(self.name)])]
-        return [self._state_limits(m.input(self.name))]
+            return [self._limit(outputs[d.output_names.index(self.name)])]
+        return [self._limit(m.input(self.name))]
 
-    def _state_limits(self, x: ca.SX) -> Bound:
+    def _limit(self, x: ca.SX) -> Bound:
         return Bound(self.name, x, np.array([self.lower]), np.array([self.upper]))
 
 
@@ -250,19 +253,12 @@ class Periodic(Condition):
         of_v = Bound("period of v", last.v - first.v, still, still)
         if not k:
             return [of_v]
-        return [
-            Bound(
-                "period of q",
-                last.q[k] - first.q[k],
-                advance[stated],
-                advance[stated],
-            ),
-            of_v,
-        ]
+        change = last.q[k] - first.q[k]
+        return [Bound("period of q", change, advance[stated], advance[stated]), of_v]
 
 
 def _names_of_followers(d: Dynamics) -> dict[str, tuple[str, str]]:
-    """Return names of coordinate and velocity of joints that follow others, by joint."""
+    """Return the names of the coordinate and the velocity of each joint that follows another."""
     joints = {joint.name: joint for joint in d.mechanism.joints}
     freedoms = {name: joints[name].freedom() for name in find_followers(d)}
     axes = {name: axes[0] for name, axes in freedoms.items() if axes and isinstance(axes[0], Axis)}

@@ -59,7 +59,7 @@ class InCorridor(Condition):
     Raises
     ------
     ValueError
-        If the path is none, or the tolerance not above zero.
+        If ``path`` is of another kind, or the tolerance not above zero.
     """
 
     frame: Frame
@@ -75,9 +75,9 @@ class InCorridor(Condition):
 
     def along(self, m: NodeSample) -> list[Bound]:
         off = m.motion(self.frame).r - path_at("path of InCorridor", self.path, m.state)
-        # Of squares over the tolerance, smooth also on the path.
-        share, most = ca.sumsqr(off) / self.tolerance, np.array([self.tolerance])
-        return [Bound("distance from the path", share, np.full(1, -np.inf), most)]
+        # The square is smooth on the path too; over the tolerance it is in metres.
+        squared, most = ca.sumsqr(off) / self.tolerance, np.array([self.tolerance])
+        return [Bound("distance from the path", squared, np.full(1, -np.inf), most)]
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class OnPath(Condition):
     Raises
     ------
     ValueError
-        If the path is none.
+        If ``path`` is of another kind.
 
     Notes
     -----
@@ -113,7 +113,7 @@ class OnPath(Condition):
 
     def along(self, m: NodeSample) -> list[Bound]:
         off = m.motion(self.frame).r - path_at("path of OnPath", self.path, m.state)
-        # What lies in the plane of its path anyway is no equation.
+        # Of a planar mechanism in the plane of the path the distance across it is zero anyway.
         kept = [k for k in range(3) if not off[k].is_zero()]
         return [Bound("distance from the path", off[kept], *np.zeros((2, len(kept))))]
 
@@ -135,7 +135,7 @@ class Orient(Condition):
     Raises
     ------
     ValueError
-        If ``axes`` are those of no rotation, or ``within`` is no such angle.
+        If ``axes`` is no rotation matrix, or ``within`` not from 0 to pi.
     """
 
     frame: Frame
@@ -157,11 +157,11 @@ class Orient(Condition):
     def end(self, m: NodeSample) -> list[Bound]:
         R = relative_rotation(self.axes, m.motion(self.frame).A)
         if self.within:
-            # The chord of the angle, of squares over the largest: smooth also where it is zero.
-            squared = 2 * (1 - R[2, 2]) if self.about_z else 3 - ca.trace(R)
+            # Instead of the angle its chord, 2 sin(angle / 2): the square is smooth at zero too.
+            squared_chord = 2 * (1 - R[2, 2]) if self.about_z else 3 - ca.trace(R)
             most = np.array([2 * np.sin(self.within / 2)])
-            share = squared / most[0]
-            return [Bound("angle from the orientation", share, np.full(1, -np.inf), most)]
+            squared = squared_chord / most[0]
+            return [Bound("angle from the orientation", squared, np.full(1, -np.inf), most)]
         if self.about_z:
             sine, cosine = R[:2, 2], R[2, 2]
         else:

@@ -34,7 +34,7 @@ class Cost:
     """
 
     without_effect: ClassVar[str] = "nothing of the mechanism makes it more or less; leave it out"
-    """Why the cost may be the same for all motions, and the remedy, for messages."""
+    """What messages say if the cost is the same for all motions: why, and the remedy."""
 
     weight: float = 1.0
 

@@ -20,7 +20,8 @@ class _OfContacts(Cost):
     Parameters
     ----------
     contacts : sequence of str, optional
-        Names of gaps, by default all.
+        Their names, of a joint with clearance those of its gaps, such as ``hinge[0]``; by default
+        all.
     """
 
     contacts: Sequence[str] | None = None
@@ -46,14 +47,14 @@ class _OfContacts(Cost):
 
 @dataclass(frozen=True, kw_only=True)
 class ContactForce(_OfContacts):
-    """Integral of a power of normal contact forces; the higher the power, the more peaks dominate.
+    """Integral of normal contact forces to a power, summed over contacts [s].
 
     Parameters
     ----------
     scale : float [N]
         Force that costs one per second.
     power : float
-        Exponent.
+        Exponent; the higher it is, the more peaks dominate.
     """
 
     scale: float = 1.0

@@ -89,7 +89,7 @@ class Energy(Cost):
 
     Parameters
     ----------
-    braking : float
+    braking : float [1]
         Cost of a joule of braking work, from -1 to 1: nothing by default; 1 makes the cost the
         integral of the absolute power, -1 the net work (all braking work is recovered).
     rounding : float [W]
@@ -108,6 +108,6 @@ class Energy(Cost):
 
     def rate(self, m: NodeSample) -> ca.SX:
         power = m.drive * m.v
-        size = ca.sqrt(power**2 + self.rounding**2) - self.rounding
-        driving, braking = (size + power) / 2, (size - power) / 2
+        absolute = ca.sqrt(power**2 + self.rounding**2) - self.rounding  # smooth at zero
+        driving, braking = (absolute + power) / 2, (absolute - power) / 2
         return ca.sum1(driving + self.braking * braking)

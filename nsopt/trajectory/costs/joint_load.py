@@ -21,7 +21,7 @@ from nsopt.trajectory.node_sample import NodeSample
 Rating: TypeAlias = float | Mapping[str, float] | None
 
 FORCE_PER_TORQUE = 20.0
-"""Bearing force that costs one, over the effort of a joint that turns [1/m]."""
+"""Default force rating of a joint that turns, over its effort [1/m]; gears: see `JointLoad`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,7 @@ class JointLoad(Cost):
 
     def check(self, dynamics: Dynamics) -> None:
         check_joints("JointLoad", self.joints or (), dynamics.joint_names)
-        counted = self._count(dynamics)
+        counted = self._list_counted(dynamics)
         if not counted:
             raise ValueError(
                 "JointLoad counts no joint, for none has an Actuator: name them, joints=[...]"
@@ -80,7 +80,7 @@ class JointLoad(Cost):
             named = [joint for joint in _by_joint(getattr(self, name)) if joint]
             check_joints(f"{name} of JointLoad", named, counted)
         if self.joints is None:
-            _tell_left_out(dynamics, counted)
+            _warn_of_driven_with_play(dynamics, counted)
         for joint in counted:
             if not np.isfinite(self._ratings(dynamics, joint)).any():
                 raise ValueError(
@@ -92,7 +92,7 @@ class JointLoad(Cost):
         total = ca.SX(0)
         d = m.dynamics
         driven = {x.joint for x in d.mechanism.actuators}.intersection(d.v_owners)
-        for joint in self._count(d):
+        for joint in self._list_counted(d):
             torque, force, moment = self._ratings(d, joint)
             if np.isfinite(torque):
                 drive = m.drive[d.v_owners.index(joint)] if joint in driven else ca.SX(0)
@@ -106,7 +106,7 @@ class JointLoad(Cost):
                 total += ca.sumsqr(m.reaction(joint)[3:]) / moment**2
         return total
 
-    def _count(self, dynamics: Dynamics) -> list[str]:
+    def _list_counted(self, dynamics: Dynamics) -> list[str]:
         driven = [x.joint for x in dynamics.mechanism.actuators]
         return list(driven if self.joints is None else self.joints)
 
@@ -128,8 +128,8 @@ class JointLoad(Cost):
         return ratings["torque"], ratings["force"], ratings["moment"]
 
 
-def _tell_left_out(dynamics: Dynamics, counted: Sequence[str]) -> None:
-    """Warn of joints with play that have an input in place of an Actuator."""
+def _warn_of_driven_with_play(dynamics: Dynamics, counted: Sequence[str]) -> None:
+    """Warn of joints with play that have an input in place of an Actuator, and so do not count."""
     for joint, inputs in _list_driven_with_play(dynamics):
         costs = " + ".join(f"InputEffort(input={name!r})" for name in inputs)
         warnings.warn(
@@ -153,7 +153,7 @@ def _list_driven_with_play(dynamics: Dynamics) -> Iterator[tuple[str, list[str]]
 
 
 def _by_joint(rating: Rating) -> Mapping[str, float]:
-    """Return ratings by joint; one for all under an empty name."""
+    """Return ratings by joint; a single one, for all joints, under an empty name."""
     if isinstance(rating, Mapping):
         return rating
     return {} if rating is None else {"": rating}

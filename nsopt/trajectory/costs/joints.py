@@ -60,20 +60,21 @@ class JointResistance(Cost):
         _check_sizes(self, "torque", "force", "reaction_torque", "reaction_force")
 
     def check(self, dynamics: Dynamics) -> None:
-        known = [*dynamics.joint_names, *(x.name for x in _spanning(dynamics))]
+        known = [*dynamics.joint_names, *(x.name for x in _find_spanning(dynamics))]
         check_joints("JointResistance", self.joints or (), known)
 
     def rate(self, m: NodeSample) -> ca.SX:
         total = ca.SX(0)
-        for element in _spanning(m.dynamics):
+        # One across several joints counts as a joint, one of a single joint in its resistance.
+        for element in _find_spanning(m.dynamics):
             if self.joints is None or element.name in self.joints:
                 total += _squares(wrench_of(element, m), self.force, self.torque)
         for joint in m.dynamics.joint_names:
             if self.joints is None or joint in self.joints:
-                total += self._of_joint(m, joint)
+                total += self._square_joint(m, joint)
         return total
 
-    def _of_joint(self, m: NodeSample, joint: str) -> ca.SX:
+    def _square_joint(self, m: NodeSample, joint: str) -> ca.SX:
         total = _squares(m.resistance(joint), self.force, self.torque)
         if np.isfinite([self.reaction_force, self.reaction_torque]).any():
             total += _squares(m.reaction(joint), self.reaction_force, self.reaction_torque)
@@ -187,7 +188,7 @@ class RestrictingMoment(_Restricting):
 
 
 def _check_sizes(cost: Cost, *names: str) -> None:
-    """Refuse scales of a wrench that are not above zero; they may be infinite."""
+    """Refuse named scales of a cost that are not above zero; they may be infinite."""
     for name in names:
         what, size = f"{name} of {type(cost).__name__}", getattr(cost, name)
         if not np.all(np.isposinf(numbers(what, size))):
@@ -198,14 +199,15 @@ def _ranges(d: Dynamics) -> list[Range]:
     return [x for x in d.elements if isinstance(x, RangeOfMotion | TurnRange | SlideRange)]
 
 
-def _spanning(d: Dynamics) -> list[Range]:
-    """Return ranges of motion across several joints, the resistance of no single joint."""
+def _find_spanning(d: Dynamics) -> list[Range]:
+    """Return the ranges of motion that span several joints, and so resist in no single one."""
     contacts = [x for x in d.elements if isinstance(x, Contact)]
     joints = [*d.mechanism.joints, *contacts]
     return [x for x in _ranges(d) if resisted_joint(x, joints) is None]
 
 
 def _squares(wrench: ca.SX, force: float, torque: float) -> ca.SX:
+    """Return the squares of force and torque (6,), each over its scale; infinite ones leave out."""
     total = ca.SX(0)
     for part, size in ((wrench[:3], force), (wrench[3:], torque)):
         if np.isfinite(size):

@@ -11,7 +11,7 @@ from nsopt.trajectory.node_sample import NodeSample
 
 def energy_of(force: Force, m: NodeSample) -> ca.SX:
     """Return the potential energy of a force element [J]."""
-    s = State(m.t, _motions(force, m), _values(m))
+    s = State(m.t, _motions(force, m), _parameter_values(m))
     return _release(s, force.energy(s))
 
 
@@ -28,14 +28,14 @@ def wrench_of(force: Force, m: NodeSample) -> ca.SX:
     move, twist = ca.SX.sym("move", 6), ca.SX.sym("twist", 6)
     turn = ca.SX.eye(3) + ca.skew(move[3:])
     moved = Motion(here.r + move[:3], turn @ here.A, twist[:3], twist[3:])
-    s = State(m.t, {**motions, owner: moved}, _values(m))
+    s = State(m.t, {**motions, owner: moved}, _parameter_values(m))
     wrench = -ca.gradient(force.energy(s), move)
     for load in force.loads(s):
         wrench += ca.jtimes(load.velocity, twist, load.force, True)
     wrench = _release(s, wrench)
-    known = ca.vertcat(ca.SX.zeros(6), here.v, here.w)
-    wrench = ca.substitute(wrench, ca.vertcat(move, twist), known)
-    arm = here.A @ m.state.value(frame.origin)
+    as_it_moves = ca.vertcat(ca.SX.zeros(6), here.v, here.w)
+    wrench = ca.substitute(wrench, ca.vertcat(move, twist), as_it_moves)
+    arm = here.A @ m.state.value(frame.origin)  # from the centre of mass to the frame
     return ca.vertcat(wrench[:3], wrench[3:] - ca.cross(arm, wrench[:3]))
 
 
@@ -48,7 +48,7 @@ def _motions(force: Force, m: NodeSample) -> dict[str | None, Motion]:
     }
 
 
-def _values(m: NodeSample) -> dict[str, ca.SX]:
+def _parameter_values(m: NodeSample) -> dict[str, ca.SX]:
     return {x.name: m.p[i] for i, x in enumerate(m.dynamics.parameters)}
 
 

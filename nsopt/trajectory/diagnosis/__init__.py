@@ -1,6 +1,6 @@
 """Diagnosis of an optimization: refusals before the solve, explanations after a failure."""
 
-from nsopt.trajectory.diagnosis.arguments import check_arguments, check_numbers
+from nsopt.trajectory.diagnosis.arguments import check_arguments, check_no_new_nan
 from nsopt.trajectory.diagnosis.block_rows import find_row
 from nsopt.trajectory.diagnosis.dependence import check_costs, dependence
 from nsopt.trajectory.diagnosis.failure import Ending, explain
@@ -34,7 +34,7 @@ __all__ = [
     "check_arguments",
     "check_costs",
     "check_feasible",
-    "check_numbers",
+    "check_no_new_nan",
     "dependence",
     "explain",
     "find_row",

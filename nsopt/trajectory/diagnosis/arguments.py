@@ -145,17 +145,17 @@ def _check_inputs(dynamics: Dynamics, costs: Sequence[Cost], inputs: Sequence[st
 
 
 def _short(value: Any) -> str:
-    """Return a short description of a value."""
+    """Return a short description of a value, for messages."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
     plain = value is None or isinstance(value, str | int | float)
     return repr(value) if plain else f"{type(value).__name__}(...)"
 
 
-def check_numbers(
+def check_no_new_nan(
     dynamics: Dynamics, conditions: Sequence[Condition], stated: Sequence[Condition]
 ) -> None:
-    """Refuse NaN in a posture where the one that it replaces has a number, such as a measured one.
+    """Refuse NaN in the postures of conditions where the stated ones, which they replace, do not.
 
     Raises
     ------
@@ -163,11 +163,13 @@ def check_numbers(
         Naming the coordinate.
     """
     for kind in (StartAt, EndAt):
-        known = [x.free(dynamics) for x in stated if isinstance(x, kind)]
+        free = [x.free(dynamics) for x in stated if isinstance(x, kind)]
         for condition in (x for x in conditions if isinstance(x, kind)):
-            for what, names in condition.find_nan(dynamics).items():
-                left = frozenset.intersection(*(x[what] for x in known)) if known else frozenset()
-                for name in sorted(names - left):
+            for what, undefined in condition.find_nan(dynamics).items():
+                left_free = (
+                    frozenset.intersection(*(x[what] for x in free)) if free else frozenset()
+                )
+                for name in sorted(undefined - left_free):
                     raise ValueError(
                         f"{what} of {kind.__name__} is nan for {name}: a measured state must be "
                         "numbers; give FREE in place of nan, if it is to be free"

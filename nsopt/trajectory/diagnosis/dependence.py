@@ -16,10 +16,9 @@ def dependence(nlp: StructuredNlp, costs: int) -> NDArray[np.bool_]:
     """Return which costs depend on which unknowns, (number of costs, n), by structure alone."""
     depends = np.zeros((costs, nlp.x.numel()), dtype=bool)
     for block in nlp.blocks:
-        pattern = block.function.jac_sparsity(1, 0)
-        for term, column in zip(
-            *(np.array(x, dtype=int) for x in pattern.get_triplet()), strict=True
-        ):
+        pattern = block.function.jac_sparsity(1, 0)  # of the terms of costs by the unknowns
+        terms, columns = (np.array(x, dtype=int) for x in pattern.get_triplet())
+        for term, column in zip(terms, columns, strict=True):
             depends[term, block.columns[:, column]] = True
     return depends
 
@@ -43,15 +42,15 @@ def check_costs(costs: Sequence[Cost], depends: NDArray[np.bool_]) -> None:
     UserWarning
         Likewise.
     """
-    counted = depends.any(axis=1) & np.array([cost.weight > 0 for cost in costs])
-    idle = [cost for cost, counts in zip(costs, counted, strict=True) if not counts]
+    counts = depends.any(axis=1) & np.array([cost.weight > 0 for cost in costs])
+    idle = [cost for cost, does_count in zip(costs, counts, strict=True) if not does_count]
     if not idle:
         return
-    said = dict.fromkeys(
+    sentences = dict.fromkeys(  # each once
         f"{type(cost).__name__} is the same whatever the motion: {cost.without_effect}"
         for cost in idle
     )
-    message = "; ".join(said)
-    if not counted.any():
+    message = "; ".join(sentences)
+    if not counts.any():
         raise ValueError(message)
     warnings.warn(message, stacklevel=4)

@@ -16,14 +16,14 @@ Range = tuple[float, float]
 
 
 class Extent(NamedTuple):
-    """Least and greatest distance of a point from a fixed point."""
+    """Least and greatest distance of a point from the root of its chain of joints."""
 
-    root: Array  # (3,) [m]
+    root: Array  # (3,) [m], at rest, world axes
     least: float  # [m]
     most: float  # [m]
 
 
-def extent(
+def find_extents(
     dynamics: Dynamics,
     frame: Frame,
     ranges: Mapping[str, Range],
@@ -32,8 +32,9 @@ def extent(
 ) -> list[Extent]:
     """Return bounds of the distance of the origin of a frame from the root of its chain of joints.
 
-    Each of these bounds holds. They follow from the distances between joints alone; the list is
-    empty if inputs change these distances.
+    Both bounds returned hold. They follow from the distances between joints alone, in one as if
+    hinges could turn in any direction, in the other about their axes, along which what they carry
+    stays where it is. The list is empty if inputs change these distances.
 
     Parameters
     ----------
@@ -62,12 +63,13 @@ def extent(
                 np.asarray(number(substitute(x.origin, values)))
                 for x in (branch.parent_frame, branch.child_frame)
             )
-            d = np.asarray(branch.child_frame.axes).T @ (r - child)
+            d = np.asarray(branch.child_frame.axes).T @ (r - child)  # (3,) [m], joint axes
             lengths += _slides(dynamics, branch, limits, values)
-            rotating = _rotating_length(branch, d, keep_axial)
+            fixed = _find_fixed_part(branch, d, keep_axial)
+            rotating = float(np.linalg.norm(d - fixed))
             lengths.append((rotating, rotating))
-            d = d if rotating == 0 else _find_fixed_part(branch, d, keep_axial)
-            r = parent + np.asarray(branch.parent_frame.axes) @ d
+            r = parent + np.asarray(branch.parent_frame.axes) @ fixed
+        # Stretched out the lengths add up; folded the longest is left less all the others.
         most = sum(high for _, high in lengths)
         least = [low - (most - high) for low, high in lengths if np.isfinite(most)]
         extents.append(Extent(r, max(0.0, *least) if least else 0.0, most))
@@ -101,11 +103,6 @@ def _find_fixed_part(branch: Branch, d: Array, keep_axial: bool) -> Array:
     return np.zeros(3)
 
 
-def _rotating_length(branch: Branch, d: Array, keep_axial: bool) -> float:
-    """Return the length of the component of a vector that rotates with a joint."""
-    return float(np.linalg.norm(d - _find_fixed_part(branch, d, keep_axial)))
-
-
 def _slides(
     dynamics: Dynamics, branch: Branch, limits: Mapping[str, Range], values: Mapping[str, float]
 ) -> list[Range]:
@@ -116,13 +113,13 @@ def _slides(
         pitch = 0.0 if isinstance(step, Ball) else float(number(substitute(step.pitch, values)))
         if isinstance(step, Axis) and (any(step.slide) or pitch):
             name = dynamics.mechanism.tree.q_names[entry.q.start]
-            per = abs(pitch) / (2 * np.pi) if pitch else 1.0
-            lengths.append(_length(entry, limits.get(name, (-np.inf, np.inf)), per))
+            advance = abs(pitch) / (2 * np.pi) if pitch else 1.0  # of a screw, per radian
+            lengths.append(_length(entry, limits.get(name, (-np.inf, np.inf)), advance))
     return lengths
 
 
-def _length(entry: CoordinateMap, limits: Range, per: float) -> Range:
+def _length(entry: CoordinateMap, limits: Range, advance: float) -> Range:
     """Return the least and greatest length of a translation whose coordinate has limits."""
     ends = sorted(float(entry.ratio) * x + float(entry.offset) for x in limits)
-    sizes = [abs(x) * per for x in ends]
+    sizes = [abs(x) * advance for x in ends]
     return (0.0 if ends[0] <= 0 <= ends[1] else min(sizes)), max(sizes)

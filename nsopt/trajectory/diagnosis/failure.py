@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from nsopt.mechanics import Axis, singular_posture
 from nsopt.mpcc import ConstraintBlock, StructuredNlp
 from nsopt.trajectory.conditions import Reach
-from nsopt.trajectory.diagnosis.block_rows import alike_before, find_row
+from nsopt.trajectory.diagnosis.block_rows import count_alike_before, find_row
 from nsopt.trajectory.diagnosis.least_violation import LeastViolation
 from nsopt.trajectory.diagnosis.scaling import Scaling
-from nsopt.trajectory.diagnosis.statement import ALONG, END, OFF, START, Statement
+from nsopt.trajectory.diagnosis.statement import ALONG, END, START, TOLERATED, Statement
 from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.node_sample import NodeSample
@@ -25,7 +25,10 @@ Array = NDArray[np.float64]
 
 SHOWN = 4
 """Number of violated conditions in a message."""
-MORE = "max_iter of the backend"
+MAX_ITER = "max_iter of the backend"
+"""The option by which a solver may take more iterations, for messages."""
+MISSED = 1e-3
+"""Distance of the last point from the target of a `Reach`, from which a message names it [m]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +80,11 @@ class _RowLocation(NamedTuple):
         return self.block.name
 
     def time(self, t: Array) -> float:
-        """Return the time at which the row holds [s]."""
+        """Return the time at which the row holds [s], from the times of the nodes."""
         return float(t[{"start": 0, "end": -1}.get(self.name, self.node)])
 
     def step(self, t: Array) -> int:
+        """Return the node at which the row holds; its own number is not known at the end."""
         return len(t) - 1 if self.name == "end" else self.node
 
 
@@ -102,29 +106,29 @@ def explain(
     """
     off = nlp.violations(g)
     if not off.size or off.max() <= limit:
-        return _not_optimal(ending, scaling)
-    groups = list(_groups(nlp, off, limit))
-    lines = [_line(nlp, g, off, rows, ending) for rows in groups[:SHOWN]]
+        return _tell_not_optimal(ending, scaling)
+    groups = list(_group_violated(nlp, off, limit))
+    lines = [_tell_violation(nlp, g, off, rows, ending) for rows in groups[:SHOWN]]
     left = len(groups) - len(lines)
     head = (
         f"conditions are violated after {ending.iterations} iterations ({ending.status}), most of "
         f"all: {lines[0]}"
     )
     tail = [f"and {left} more kinds of rows"] if left > 0 else []
-    causes = list(_causes(_locate(nlp, groups[0][0]).time(ending.t), ending))
-    remedies = _remedies(ending, scaling)
-    conflict = [] if causes else _conflict(nlp, ending)
+    causes = list(_find_causes(_locate(nlp, groups[0][0]).time(ending.t), ending))
+    remedies = _list_remedies(ending, scaling)
+    conflict = [] if causes else _find_conflict(nlp, ending)
     if not causes and not conflict and not remedies:
         more = "more time or iterations" if ending.horizon.fixed else "more iterations"
         remedies = [
-            f"check that they can be met together, allow {more}, {MORE}, or start from a better "
-            "guess"
+            f"check that they can be met together, allow {more}, {MAX_ITER}, or start from a "
+            "better guess"
         ]
     # The first line, often the only one read, names the likeliest cause.
     return "\n- ".join([*causes, head, *lines[1:], *tail, *conflict, *remedies])
 
 
-def _conflict(nlp: StructuredNlp, ending: Ending) -> list[str]:
+def _find_conflict(nlp: StructuredNlp, ending: Ending) -> list[str]:
     """Return the conditions that cannot all be met near the last motion, as a line or none.
 
     That no motion meets them is shown by `check_feasible` alone: other starts may lead elsewhere.
@@ -154,19 +158,19 @@ def _when(times: list[float]) -> str:
     return f"at t = {first:.4g} s" if first == last else f"from t = {first:.4g} to {last:.4g} s"
 
 
-def _not_optimal(ending: Ending, scaling: Scaling | None) -> str:
+def _tell_not_optimal(ending: Ending, scaling: Scaling | None) -> str:
     head = (
         f"all conditions are met, but the cost may not be least: {ending.status} after "
         f"{ending.iterations} iterations"
     )
-    remedies = _remedies(ending, scaling)
+    remedies = _list_remedies(ending, scaling)
     if not ending.statement.dynamics.contact_names:
-        remedies = [f"allow more, {MORE}", *(remedies or ["or scale the costs to about one"])]
+        remedies = [f"allow more, {MAX_ITER}", *(remedies or ["or scale the costs to about one"])]
     return "; ".join([head, *remedies])
 
 
-def _remedies(ending: Ending, scaling: Scaling | None) -> list[str]:
-    """Return remedies for contacts and for bad scaling."""
+def _list_remedies(ending: Ending, scaling: Scaling | None) -> list[str]:
+    """Return remedies for contacts, that of the ending, and those for bad scaling."""
     remedies = []
     dynamics = ending.statement.dynamics
     if dynamics.contact_names:
@@ -178,7 +182,7 @@ def _remedies(ending: Ending, scaling: Scaling | None) -> list[str]:
         remedies.append(
             "a motion through contacts takes a good start: try "
             f"{f'{coarse} clearances' if dynamics.bores else walks}, several guesses by "
-            f"multi_start, or more iterations per stage, {MORE}"
+            f"multi_start, or more iterations per stage, {MAX_ITER}"
         )
     if ending.remedy:
         remedies.append(ending.remedy)
@@ -193,8 +197,11 @@ def _locate(nlp: StructuredNlp, row: int) -> _RowLocation:
     return _RowLocation(block, i, nlp.label(row)[1])
 
 
-def _groups(nlp: StructuredNlp, off: Array, limit: float) -> Iterator[list[int]]:
-    """Return violated rows grouped by label and block, worst group and worst row first."""
+def _group_violated(nlp: StructuredNlp, off: Array, limit: float) -> Iterator[list[int]]:
+    """Yield violated rows grouped by label and block, worst group and worst row first.
+
+    ``off`` are the violations of all rows, (m,).
+    """
     groups: dict[tuple[str, str], list[int]] = {}
     for row in np.argsort(-off, kind="stable"):
         if off[row] > limit:
@@ -203,8 +210,10 @@ def _groups(nlp: StructuredNlp, off: Array, limit: float) -> Iterator[list[int]]
     yield from groups.values()
 
 
-def _line(nlp: StructuredNlp, g: Array, off: Array, rows: list[int], ending: Ending) -> str:
-    """Return a line on the violation of a group of rows."""
+def _tell_violation(
+    nlp: StructuredNlp, g: Array, off: Array, rows: list[int], ending: Ending
+) -> str:
+    """Return a line on a group of rows, the worst first, with the values and violations of all."""
     k, t = rows[0], ending.t
     location = _locate(nlp, k)
     times = [_locate(nlp, row).time(t) for row in rows]
@@ -229,28 +238,30 @@ def _name_row(location: _RowLocation, statement: Statement) -> str:
     if location.name != "link":
         return location.label
     d = statement.dynamics
-    return (
-        f"{location.label} ({[*d.q_names, *d.v_names][alike_before(location.block, location.row)]})"
-    )
+    number = count_alike_before(location.block, location.row)
+    return f"{location.label} ({[*d.q_names, *d.v_names][number]})"
 
 
 # Causes
 
 
-def _causes(when: float, ending: Ending) -> Iterator[str]:
-    """Return causes that the last motion suggests, the likeliest first."""
+def _find_causes(when: float, ending: Ending) -> Iterator[str]:
+    """Yield causes that the last motion suggests, the likeliest first.
+
+    ``when`` is the time of the largest violation [s].
+    """
     finite = bool(np.isfinite(ending.trajectory.q).all())
     if finite:
-        yield from _holding(when, ending)
+        yield from _find_weak_drives(when, ending)
     if ending.least is not None and ending.least.longer:
         yield f"the duration is the longest allowed, {ending.horizon.bounds[1]:g} s: allow more"
     if finite:
-        yield from _singular(when, ending)
-        yield from _reaching(ending)
+        yield from _find_singular_postures(when, ending)
+        yield from _find_missed_targets(ending)
 
 
-def _holding(when: float, ending: Ending) -> Iterator[str]:
-    """Return drives that cannot hold a posture against gravity, at ``when``, start and end.
+def _find_weak_drives(when: float, ending: Ending) -> Iterator[str]:
+    """Yield drives that cannot hold a posture against gravity, at ``when``, start and end.
 
     The drive that lacks the largest part of its limit comes first.
     """
@@ -259,6 +270,7 @@ def _holding(when: float, ending: Ending) -> Iterator[str]:
     if m.stepped is not None:
         return  # contacts may hold it
     limits = {row.value.element_hash(): row for row in statement.rows if row.when == ALONG}
+    # At rest, without velocities and accelerations, drives need what holds the posture.
     still = NodeSample(d, m.t, m.q, ca.SX.zeros(d.nv), ca.SX.zeros(d.nv), m.p)
     if ca.depends_on(still.drive, statement.symbols[-1]):
         return  # reactions and contact forces of the last motion are not those at rest
@@ -280,12 +292,12 @@ def _holding(when: float, ending: Ending) -> Iterator[str]:
                 f"in {name.rsplit('.', 1)[0]}, its limit is {abs(most):.4g} {unit}: give it a "
                 "stronger drive, a lighter load, or time to swing"
             )
-            weak.append((over[i] / max(abs(most), OFF), line))
+            weak.append((over[i] / max(abs(most), TOLERATED), line))
     yield from (line for _, line in sorted(weak, reverse=True))
 
 
-def _singular(when: float, ending: Ending) -> Iterator[str]:
-    """Return the singular postures among those at ``when``, start and end."""
+def _find_singular_postures(when: float, ending: Ending) -> Iterator[str]:
+    """Yield the singular postures among those at ``when``, start and end."""
     statement = ending.statement
     for t, q, _ in _postures(when, ending):
         if text := singular_posture(statement.dynamics, t, q, statement.p):
@@ -296,7 +308,7 @@ def _singular(when: float, ending: Ending) -> Iterator[str]:
 
 
 def _postures(when: float, ending: Ending) -> Iterator[tuple[float, Array, Array]]:
-    """Return time, coordinates and inputs at ``when``, and of start and end where given."""
+    """Yield time, coordinates and inputs at ``when``, and of start and end where given."""
     t, trajectory = ending.t, ending.trajectory
     k = int(np.argmin(np.abs(t - when)))
     stated = {0: ending.statement.posture(START)[0], len(t) - 1: ending.statement.posture(END)[0]}
@@ -308,7 +320,7 @@ def _postures(when: float, ending: Ending) -> Iterator[tuple[float, Array, Array
 
 
 def _unit(statement: Statement, name: str) -> str:
-    """Return the unit of the generalized force of a velocity."""
+    """Return the unit of the generalized force of a velocity, by its name."""
     joint, rate = name.rsplit(".", 1)
     for branch in statement.dynamics.mechanism.tree.branches:
         owner = (branch.joint or branch.body).name
@@ -318,8 +330,8 @@ def _unit(statement: Statement, name: str) -> str:
     return "(N m, N)"
 
 
-def _reaching(ending: Ending) -> Iterator[str]:
-    """Return the distance of the last motion from each target of a `Reach`."""
+def _find_missed_targets(ending: Ending) -> Iterator[str]:
+    """Yield how far the last motion ends from targets of `Reach` that it misses."""
     statement, trajectory = ending.statement, ending.trajectory
     t, q, *_, inputs = statement.symbols
     for condition in statement.conditions:
@@ -331,7 +343,7 @@ def _reaching(ending: Ending) -> Iterator[str]:
             position.map(len(ending.t))(ending.t, trajectory.q.T, trajectory.inputs.T)
         )
         away = np.linalg.norm(path.T - np.asarray(condition.position, dtype=float), axis=1)
-        if away[-1] > 1e-3:
+        if away[-1] > MISSED:
             k = int(np.argmin(away))
             nearest = f", nearest {away[k]:.3g} m at t = {ending.t[k]:.4g} s"
             yield (

@@ -15,9 +15,17 @@ from nsopt.trajectory.conditions import (
     Reach,
     Touching,
 )
-from nsopt.trajectory.diagnosis.extent import Extent, extent
+from nsopt.trajectory.diagnosis.extent import Extent, find_extents
 from nsopt.trajectory.diagnosis.parts import check_effect, check_modes
-from nsopt.trajectory.diagnosis.statement import ALONG, END, OFF, START, Occasion, Stated, Statement
+from nsopt.trajectory.diagnosis.statement import (
+    ALONG,
+    END,
+    START,
+    TOLERATED,
+    Occasion,
+    Stated,
+    Statement,
+)
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.returned import call_bounds
 
@@ -40,12 +48,14 @@ def check_feasible(statement: Statement, horizon: Horizon) -> None:
     _check_bounds(statement, stated)
     check_modes(stated)
     _check_target(statement)
-    for when, t in ((START, 0.0), (END, horizon.bounds[0])):
-        known = when == START or horizon.bounds[0] == horizon.bounds[1]
-        node = 0 if when == START else horizon.steps
+    shortest, longest = horizon.bounds
+    for when, node, t in (
+        (START, 0, 0.0),
+        (END, horizon.steps, shortest if shortest == longest else np.nan),
+    ):
         here = [x if x.first <= node <= x.last else None for x in stated]
-        _check_posture(statement, when, t if known else np.nan, here)
-        _check_contacts(statement, when, t if known else np.nan)
+        _check_posture(statement, when, t, here)
+        _check_contacts(statement, when, t)
     _check_couples(statement)
     _check_time(statement, horizon)
 
@@ -53,18 +63,18 @@ def check_feasible(statement: Statement, horizon: Horizon) -> None:
 def _check_bounds(statement: Statement, stated: Sequence[Stated]) -> None:
     """Refuse two rows that bound the same number at the same time and exclude each other."""
     for row, _, _ in stated:
-        if row.lower > row.upper + OFF:
+        if row.lower > row.upper + TOLERATED:
             raise ValueError(
                 f"limits of {row.name} in {row.owner} are reversed: lower {row.lower:.6g} exceeds "
                 f"upper {row.upper:.6g}"
             )
     for (i, x), (j, y) in combinations(enumerate(stated), 2):
-        first, last = x.common(y)
+        first, last = x.find_common_nodes(y)
         if statement.same[i] != statement.same[j] or first > last:
             continue
         a, b = x.row, y.row
         gap = max(a.lower, b.lower) - min(a.upper, b.upper)
-        if gap > OFF:
+        if gap > TOLERATED:
             raise ValueError(
                 f"{a.owner} and {b.owner} exclude each other: {a.name} must be {a.wanted} {x.when} "
                 f"and {b.wanted} {y.when}, which are {gap:.3g} apart: change one of the two"
@@ -76,25 +86,26 @@ def _check_posture(
 ) -> None:
     """Refuse a given start or end, also an incomplete one, that violates the conditions there.
 
-    ``here`` are the rows that hold there, None for the others.
+    ``here`` are the rows that hold there, None for the others. ``t`` is NaN where it is free.
     """
     q, v = statement.posture(when)
-    free = [np.full(x.numel(), np.nan) for x in statement.symbols[3:]]
-    free[0][: len(v)] = statement.acceleration(when)
-    numbers = [np.array([t]), q, v, *free]
+    # Of the arguments behind t, q and v accelerations alone may be given.
+    others = [np.full(x.numel(), np.nan) for x in statement.symbols[3:]]
+    others[0][: len(v)] = statement.acceleration(when)
+    numbers = [np.array([t]), q, v, *others]
     unknown = np.isnan(np.concatenate(numbers))
     pattern = ca.jacobian_sparsity(statement.values, ca.vertcat(*statement.symbols))
     rows, columns = (np.array(x, dtype=int) for x in pattern.get_triplet())
-    open_rows, moving = set(rows[unknown[columns]].tolist()), set(rows.tolist())
+    by_unknowns, by_motion = set(rows[unknown[columns]].tolist()), set(rows.tolist())
     values = np.asarray(statement.function(*(np.nan_to_num(x) for x in numbers))).ravel()
     for k, (x, value) in enumerate(zip(here, values, strict=True)):
-        if x is None or k in open_rows or not np.isfinite(value):
+        if x is None or k in by_unknowns or not np.isfinite(value):
             continue
         row = x.row
         off = max(row.lower - value, value - row.upper)
-        if off > OFF:
-            whose = f"the posture given {when} violates" if k in moving else "no motion meets"
-            remedy = f"move {when.removeprefix('at ')} or change" if k in moving else "change"
+        if off > TOLERATED:
+            whose = f"the posture given {when} violates" if k in by_motion else "no motion meets"
+            remedy = f"move {when.removeprefix('at ')} or change" if k in by_motion else "change"
             violation = _violation(x, value, off)
             raise ValueError(f"{whose} {row.owner}: {violation}; {remedy} the condition")
 
@@ -104,16 +115,16 @@ def _check_contacts(statement: Statement, when: Occasion, t: float) -> None:
     d, q = statement.dynamics, statement.posture(when)[0]
     if np.isnan([t, *q]).any():
         return
-    for values, names, what, sign in (
-        (d.distance(t, q, statement.sample.p), d.contact_names, "has a contact below zero", -1),
-        (d.closure(t, q, statement.sample.p), d.closure_names, "has a joint open", 0),
+    distance, closure = (f(t, q, statement.sample.p) for f in (d.distance, d.closure))
+    for violations, names, what in (
+        (-distance, d.contact_names, "has a contact below zero"),
+        (ca.fabs(closure), d.closure_names, "has a joint open"),
     ):
-        if not names or ca.symvar(values):  # inputs decide
+        if not names or ca.symvar(violations):  # inputs decide
             continue
-        x = np.asarray(ca.evalf(values)).ravel()
-        off = np.abs(x) if sign == 0 else sign * x
+        off = np.asarray(ca.evalf(violations)).ravel()
         k = int(np.argmax(off))
-        if off[k] > OFF:
+        if off[k] > TOLERATED:
             raise ValueError(
                 f"the posture given {when} {what}: {names[k]!r}, off by {off[k]:.3g} (m or rad); "
                 "give coordinates that fit together, such as those of consistent(dynamics)"
@@ -122,8 +133,8 @@ def _check_contacts(statement: Statement, when: Occasion, t: float) -> None:
 
 def _violation(x: Stated, value: float, off: float) -> str:
     """Return the violation of a row, for a message."""
-    row, c = x.row, x.row.demand
-    if isinstance(c, Touching):
+    row = x.row
+    if isinstance(row.inner_condition, Touching):
         return f"its gap is {value:.3g} m, must be closed {x.when}"
     return f"{row.name} is {value:.6g}, must be {row.wanted} {x.when}, off by {off:.3g}"
 
@@ -151,7 +162,7 @@ def _check_couples(statement: Statement) -> None:
                 continue
             number = float(ca.evalf(value))
             off = max(b.lower[i] - number, number - b.upper[i])
-            if off > OFF:
+            if off > TOLERATED:
                 raise ValueError(
                     f"start and end as given violate {type(c).__name__}: {b.label}, entry {i}, "
                     f"is {number:.6g}, off by {off:.3g}; change one of them"
@@ -160,7 +171,7 @@ def _check_couples(statement: Statement) -> None:
 
 def _check_time(statement: Statement, horizon: Horizon) -> None:
     """Refuse a change of a coordinate that takes longer at the largest speed than the duration."""
-    d, most = statement.dynamics, horizon.bounds[1]
+    d, longest = statement.dynamics, horizon.bounds[1]
     for block in d.mechanism.generalized_coordinates.blocks:
         if block.ball:
             continue
@@ -171,12 +182,13 @@ def _check_time(statement: Statement, horizon: Horizon) -> None:
                 (b.lower - a.upper, speed.upper),
                 (a.lower - b.upper, -speed.lower),
             ):
-                if not 0 < change < np.inf or limit <= 0 or change <= limit * most * (1 + OFF):
+                way = limit * longest * (1 + TOLERATED)
+                if not 0 < change < np.inf or limit <= 0 or change <= way:
                     continue
                 raise ValueError(
                     f"{q} has {change:.6g} to go at {v} of at most {limit:.6g}, which takes at "
-                    f"least {change / limit:.6g} s, but the duration is at most {most:g} s: allow "
-                    "more time or speed"
+                    f"least {change / limit:.6g} s, but the duration is at most {longest:g} s: "
+                    "allow more time or speed"
                 )
 
 
@@ -191,9 +203,11 @@ def _check_target(statement: Statement) -> None:
         when = (ALONG,) if partly else (ALONG, END)
         ranges = {name: statement.interval(name, *when) for name in names}
         target = np.asarray(condition.position, dtype=float)
-        extents = extent(statement.dynamics, condition.frame, ranges, statement.inputs, statement.p)
+        extents = find_extents(
+            statement.dynamics, condition.frame, ranges, statement.inputs, statement.p
+        )
         missing = [_missing(target, x) for x in extents]
-        if not missing or max(missing) <= OFF:
+        if not missing or max(missing) <= TOLERATED:
             continue
         root, least, most = extents[int(np.argmax(missing))]
         away = float(np.linalg.norm(target - root))

@@ -1,4 +1,4 @@
-"""Whether rows could be met nearby, which oppose each other, and if a longer duration helps."""
+"""Which rows cannot be met together near the last motion, and whether a longer duration helps."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ Array = NDArray[np.float64]
 REACH = 1.0
 """How far an unknown may move, over the larger of its size and one. Rows that oppose each other
 leave the same violation however far that is."""
-LONGER, HELPS = 0.1, 0.1
-"""Part of the longest duration that is added to it, and the part of the violation that this must
-take away for a longer duration to count as a remedy."""
+LONGER = 0.1
+"""What is added to the longest duration, as a part of it, to see if more time helps."""
+HELPS = 0.1
+"""Part of the violation that more time must take away to count as a remedy."""
 STUCK = 0.9
 """Part of the violation that is left nearby where rows count as opposed to each other: some
 hundredths are left where a solver merely stopped on its way."""
 WEIGHT = 1e-2
-"""Of the largest multiplier, the least with which a row counts as opposed to others."""
+"""Multiplier, over the largest one, from which a row counts as opposed to others."""
 LATER = 1e-6
-"""By how much a duration is longer than allowed, rather than by round-off [s]."""
+"""Time by which a duration exceeds its limit by more than round-off [s]."""
 SECONDS = 10.0
-"""Of the linear solver, at most."""
+"""Time that the linear solver may take [s]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,13 +39,13 @@ class LeastViolation:
     Attributes
     ----------
     left : float
-        Of the sum of violations at the point, the part that is left.
+        Least sum of violations nearby, over the sum at the point.
     multipliers : (rows,)
-        By how much the sum grows with the limit of each row, -1 to 1.
+        By how much the least sum grows with the limit of each row, -1 to 1.
     longer : sequence of int
         Which of the durations are too short: the sum would fall were they longer than allowed.
     total : bool
-        Whether that holds for all durations together.
+        Whether the limit of their sum is too short likewise.
     """
 
     left: float
@@ -62,7 +63,7 @@ class LeastViolation:
         return found
 
     def of_part(self, rows: slice, duration: int) -> LeastViolation:
-        """Return it for a part of a program, with the number of its duration."""
+        """Return it for a part of a program, whose duration has a number among all."""
         longer = [0] if duration in self.longer else []
         return LeastViolation(self.left, self.multipliers[rows], longer)
 
@@ -100,29 +101,34 @@ def least_violation(
     reach = REACH * np.maximum(np.abs(x), 1.0)
     low, high = np.maximum(limits[0] - x, -reach), np.minimum(limits[1] - x, reach)
     low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)  # where x itself is a little outside
-    rows = nlp.lower - g, nlp.upper - g
-    stated = _least(J, rows, (low, high), off)
-    more, wide = high.copy(), rows[1].copy()
+    least, most = nlp.lower - g, nlp.upper - g
+    as_stated = _minimise_violation(J, (least, most), (low, high), off)
+    longer_high, longer_most = high.copy(), most.copy()
     time = np.asarray(durations, dtype=np.intp)
-    more[time] += LONGER * limits[1][time]
+    longer_high[time] += LONGER * limits[1][time]
     if total is not None:
-        wide[total] += LONGER * nlp.upper[total]
-    longer = _least(J, (rows[0], wide), (low, more), off)
-    if stated is None or longer is None:
+        longer_most[total] += LONGER * nlp.upper[total]
+    longer = _minimise_violation(J, (least, longer_most), (low, longer_high), off)
+    if as_stated is None or longer is None:
         return None
-    helps = stated[0] - longer[0] > HELPS * min(1.0, stated[0] + HELPS)
-    late = [k for k, i in enumerate(durations) if helps and longer[1][i] > high[i] + LATER]
-    over = helps and total is not None and float(longer[1][time].sum()) > rows[1][total] + LATER
-    return LeastViolation(stated[0], stated[2], late, over)
+    left, _, multipliers = as_stated
+    left_if_longer, step, _ = longer
+    helps = left - left_if_longer > HELPS * min(1.0, left + HELPS)
+    late = [k for k, i in enumerate(durations) if helps and step[i] > high[i] + LATER]
+    over = helps and total is not None and float(step[time].sum()) > most[total] + LATER
+    return LeastViolation(left, multipliers, late, over)
 
 
-def _least(
+def _minimise_violation(
     J: Any, rows: tuple[Array, Array], bounds: tuple[Array, Array], off: float
 ) -> tuple[float, Array, Array] | None:
-    """Return the share of a sum of violations that is left, the step (n,), and multipliers."""
+    """Return the least sum of violations over ``off``, the step there (n,), and multipliers (m,).
+
+    None if the linear solver does not come to an end.
+    """
     m, n = J.shape
     one = scipy.sparse.eye_array(m)
-    # J d + up - down is within the rows; what is up or down counts.
+    # J step + up - down = value, and value is within the limits of rows; up and down are the cost.
     A = scipy.sparse.hstack([J, one, -one, -one], format="csc")
     low = np.concatenate([bounds[0], np.zeros(2 * m), rows[0]])
     high = np.concatenate([bounds[1], np.full(2 * m, np.inf), rows[1]])

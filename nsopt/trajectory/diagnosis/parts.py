@@ -37,12 +37,12 @@ def check_modes(stated: Sequence[Stated]) -> None:
     ValueError
         Naming both conditions, the contact and the steps.
     """
-    modes = [(x, x.row.demand) for x in stated]
-    of_contact = [(x, c) for x, c in modes if isinstance(c, Touching | Apart)]
-    for (x, a), (y, b) in combinations(of_contact, 2):
-        first, last = x.common(y)
-        changing = first == last and (x.last == y.first or y.last == x.first)
-        if type(a) is type(b) or a.contact != b.contact or first > last or changing:
+    conditions = [(x, x.row.inner_condition) for x in stated]
+    modes = [(x, c) for x, c in conditions if isinstance(c, Touching | Apart)]
+    for (x, a), (y, b) in combinations(modes, 2):
+        first, last = x.find_common_nodes(y)
+        one_follows = first == last and (x.last == y.first or y.last == x.first)
+        if type(a) is type(b) or a.contact != b.contact or first > last or one_follows:
             continue
         both = f"at step {first}" if first == last else f"from step {first} to {last}"
         raise ValueError(

@@ -14,9 +14,9 @@ from nsopt.mpcc import ConstraintBlock, StructuredNlp
 Array = NDArray[np.float64]
 
 SPREAD = 1e6
-"""Ratio of slopes beyond which a solver loses digits."""
+"""Ratio of the largest slope to the smallest beyond which a solver loses digits."""
 ZERO = 1e-14
-"""Part of the largest slope below which a slope counts as zero, such as round-off at rest."""
+"""Slope, over the largest one, below which it counts as zero, such as round-off at rest."""
 SHOWN = 4
 """Number of largest and of smallest slopes of each kind that are shown."""
 
@@ -87,9 +87,9 @@ class Scaling:
             lines.append(f"{kind:<40}{'size':>10}{'slope':>10}")
             ordered = sorted(sizes, key=lambda size: -size.slope)
             entries = [f"  {x.name[:37]:<38}{x.value:>10.1e}{x.slope:>10.1e}" for x in ordered]
-            middle = len(entries) - 2 * SHOWN
+            hidden = len(entries) - 2 * SHOWN
             lines += (
-                entries[:SHOWN] + [f"  ... {middle} more"] * (middle > 0) + entries[SHOWN:][-SHOWN:]
+                entries[:SHOWN] + [f"  ... {hidden} more"] * (hidden > 0) + entries[SHOWN:][-SHOWN:]
             )
             ratio, flat, steep = _spread(sizes)
             if ratio > 1:
@@ -122,23 +122,26 @@ def scaling(
             f"scaling needs a name for each of {len(x)} unknowns and "
             f"{nlp.terms.numel_out(0)} costs, got {len(unknowns)} and {len(costs)}"
         )
-    column = np.zeros(len(x))
+    slope_by_unknown = np.zeros(len(x))
     gradients = np.zeros((len(costs), len(x)))
     values: dict[str, float] = {}
     slopes: dict[str, float] = {}
     for block in nlp.blocks:
-        rows, J, G = _slopes(block, x, p)
-        np.maximum.at(column, block.columns, np.abs(J).max(axis=1, initial=0.0))
+        rows, J, G = _differentiate(block, x, p)
+        np.maximum.at(slope_by_unknown, block.columns, np.abs(J).max(axis=1, initial=0.0))
         for k, gradient in enumerate(gradients):
             np.add.at(gradient, block.columns, G[:, k])
         for i, label in enumerate(block.labels):
             values[label] = max(values.get(label, 0.0), _largest(rows[:, i]))
             slopes[label] = max(slopes.get(label, 0.0), _largest(J[:, i]))
     shares = np.asarray(nlp.terms(x, p)).ravel()
-    names = dict.fromkeys(unknowns)
-    of = {name: np.array([other == name for other in unknowns]) for name in names}
+    names = dict.fromkeys(unknowns)  # each once
+    named = {name: np.array([other == name for other in unknowns]) for name in names}
     return Scaling(
-        tuple(Size(name, _largest(x[of[name]]), _largest(column[of[name]])) for name in names),
+        tuple(
+            Size(name, _largest(x[mine]), _largest(slope_by_unknown[mine]))
+            for name, mine in named.items()
+        ),
         tuple(Size(label, values[label], slopes[label]) for label in values),
         tuple(
             Size(name, abs(float(share)), _largest(gradient))
@@ -147,12 +150,15 @@ def scaling(
     )
 
 
-def _slopes(block: ConstraintBlock, x: Array, p: Array) -> tuple[Array, Array, Array]:
-    """Return rows (n, m), their Jacobians (n, m, nw) and those of the costs (n, k, nw)."""
-    w, data, q = (ca.SX.sym(name, block.function.numel_in(i)) for i, name in enumerate("wdp"))
-    rows, terms = block.function(w, data, q)
+def _differentiate(block: ConstraintBlock, x: Array, p: Array) -> tuple[Array, Array, Array]:
+    """Return rows (n, m), their Jacobians (n, m, nw) and those of the costs (n, k, nw).
+
+    n: instances of the block, nw: unknowns of each.
+    """
+    w, data, p_ = (ca.SX.sym(name, block.function.numel_in(i)) for i, name in enumerate("wdp"))
+    rows, terms = block.function(w, data, p_)
     parts = [ca.densify(y) for y in (rows, ca.jacobian(rows, w), ca.jacobian(terms, w))]
-    function = ca.Function("slopes", [w, data, q], parts, {"cse": True})
+    function = ca.Function("slopes", [w, data, p_], parts, {"cse": True})
     n, nw = block.columns.shape
     columns = function.map(n)(x[block.columns].T, block.data.T, np.tile(p[:, None], n))
     value, J, G = (np.asarray(y) for y in columns)

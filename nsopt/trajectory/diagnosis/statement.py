@@ -30,15 +30,14 @@ class Occasion(StrEnum):
 
 
 START, ALONG, END, PARTLY = Occasion
-OFF = 1e-6
-"""Tolerated violation of a bound, that of solvers."""
+TOLERATED = 1e-6
+"""Violation of a bound up to which it counts as met, as for solvers."""
 
-
-SHARED = ("_free", "_stepped", "sample", "symbols", "_known")
-"""What does not depend on conditions."""
+SHARED = ("_motion", "_stepped", "sample", "symbols", "_names_by_hash")
+"""Cached properties of a `Statement` that do not depend on its conditions."""
 
 STEPS = 10**6
-"""A number of steps on which shares of a motion differ where they do."""
+"""A number of steps so large that different shares of a motion are different nodes."""
 
 
 class Row(NamedTuple):
@@ -53,7 +52,7 @@ class Row(NamedTuple):
     upper: float
 
     @property
-    def demand(self) -> Condition:
+    def inner_condition(self) -> Condition:
         """The condition; of a `During` the one inside."""
         c = self.condition
         return c.condition if isinstance(c, During) else c
@@ -61,7 +60,7 @@ class Row(NamedTuple):
     @property
     def owner(self) -> str:
         """The condition with its body or contact, for messages."""
-        c = self.demand
+        c = self.inner_condition
         named = "During " if isinstance(self.condition, During) else ""
         frame = getattr(c, "frame", getattr(c, "near", None))
         of = f" of {frame.label}" if isinstance(frame, Frame) else ""
@@ -94,13 +93,13 @@ class Stated(NamedTuple):
             return f"at step {self.first}"
         return f"from step {self.first} to {self.last}"
 
-    def common(self, other: Stated) -> tuple[int, int]:
+    def find_common_nodes(self, other: Stated) -> tuple[int, int]:
         """Return the first and last node at which both hold; last < first if there is none."""
         return max(self.first, other.first), min(self.last, other.last)
 
 
 class VariableBounds(NamedTuple):
-    """The interval that all rows of one number leave for it."""
+    """The interval that the rows of a coordinate, velocity or input leave for it together."""
 
     lower: float = -np.inf
     upper: float = np.inf
@@ -108,7 +107,7 @@ class VariableBounds(NamedTuple):
     @property
     def given(self) -> bool:
         """Whether a single value is left."""
-        return np.isfinite(self.lower) and abs(self.upper - self.lower) <= OFF
+        return np.isfinite(self.lower) and abs(self.upper - self.lower) <= TOLERATED
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,19 +133,20 @@ class Statement:
     def sample(self) -> NodeSample:
         """The motion at one time, with symbols for state, inputs and impulses."""
         d = self.dynamics
-        t, q, v, a = self._free
+        t, q, v, a = self._motion
         entries = [
             ca.SX.sym(x.name) if x.name in self.inputs else ca.SX(value)
             for x, value in zip(d.parameters, self.p, strict=True)
         ]
         p = ca.vertcat(ca.SX(0, 1), *entries)
-        free = self._stepped
-        stepped = None if free is None else replace(free, gap=d.gap(t, q, p))
+        stepped = self._stepped
+        if stepped is not None:
+            stepped = replace(stepped, gap=d.gap(t, q, p))
         return NodeSample(d, t, q, v, a, p, stepped, self._creep)
 
     @property
     def _creep(self) -> ca.SX | None:
-        """Speeds up to which friction is smoothed: it is exact in joints with a drive."""
+        """Speeds up to which friction is smoothed: none in joints with a drive, else as stated."""
         if self._stepped is not None:
             return None
         d = self.dynamics
@@ -155,7 +155,7 @@ class Statement:
         return ca.SX(ca.DM([SHARP if x in driven else 0.0 for x in owners]))
 
     @cached_property
-    def _free(self) -> tuple[ca.SX, ...]:
+    def _motion(self) -> tuple[ca.SX, ...]:
         """Symbols of time, coordinates, velocities, accelerations."""
         d = self.dynamics
         return tuple(ca.SX.sym(*x) for x in (("t", 1), ("q", d.nq), ("v", d.nv), ("a", d.nv)))
@@ -166,6 +166,7 @@ class Statement:
         d = self.dynamics
         if not (d.contact_names or d.multiplier_names):
             return None
+        # Contacts, reactions of joints, directions of slip.
         ng, nm, ns = len(d.contact_names), len(d.multiplier_names), len(d.slip_contacts)
         sizes = {
             "h": 1,
@@ -192,18 +193,18 @@ class Statement:
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        """The rows of all conditions, without those of `spans`."""
+        """The rows of all conditions, but for those that hold for a part of the motion."""
         m, rows = self.sample, []
         for c in self.conditions:
             for when, method in ((START, "start"), (ALONG, "along"), (END, "end")):
-                rows += [row for b in call_bounds(c, method, m) for row in self._rows(c, when, b)]
+                rows += [row for b in bounds_of(c, method, m) for row in self._split(c, when, b)]
         return tuple(rows)
 
     @cached_property
     def spans(self) -> tuple[tuple[Span, tuple[Row, ...]], ...]:
         """The spans of all conditions with their rows, in the order of the program."""
         return tuple(
-            (span, tuple(row for b in span.bounds for row in self._rows(c, PARTLY, b)))
+            (span, tuple(row for b in span.bounds for row in self._split(c, PARTLY, b)))
             for c in self.conditions
             for span in call_spans(c, self.sample)
         )
@@ -213,11 +214,11 @@ class Statement:
         nodes = {START: (0, 0), ALONG: (0, steps), END: (steps, steps)}
         stated = [Stated(row, *nodes[row.when]) for row in self.rows]
         for span, rows in self.spans:
-            first, last, _ = span.at_nodes(steps)
-            stated += [Stated(row, int(first), int(last)) for row in rows]
+            stated += [Stated(row, *span.find_nodes(steps)) for row in rows]
         return tuple(stated)
 
-    def _rows(self, condition: Condition, when: Occasion, b: Bound) -> list[Row]:
+    def _split(self, condition: Condition, when: Occasion, b: Bound) -> list[Row]:
+        """Return the scalar rows of a bound."""
         n = b.value.numel()
         if n == 0:
             return []
@@ -225,12 +226,20 @@ class Statement:
         names = [b.label + tail for tail in tails]
         lower, upper = (np.broadcast_to(np.ravel(x), n).tolist() for x in (b.lower, b.upper))
         return [
-            Row(condition, when, b.label, self._known.get(x.element_hash(), name), x, low, high)
+            Row(
+                condition,
+                when,
+                b.label,
+                self._names_by_hash.get(x.element_hash(), name),
+                x,
+                low,
+                high,
+            )
             for x, name, low, high in zip(ca.vertsplit(b.value), names, lower, upper, strict=True)
         ]
 
     @cached_property
-    def _known(self) -> dict[int, str]:
+    def _names_by_hash(self) -> dict[int, str]:
         """Names of coordinates, their rates and inputs by the hash of their symbol."""
         d, (_, q, v, _, u) = self.dynamics, self.symbols
         a = (self.sample.a, self._acceleration_names)
@@ -247,11 +256,11 @@ class Statement:
 
     @cached_property
     def same(self) -> tuple[int, ...]:
-        """For each row of `stated` the index of the first row of the same expression."""
+        """For each row of `state_rows` the index of the first row of the same expression."""
         # Expressions that agree at several random points are taken as the same.
-        chance = np.random.default_rng(6)
+        random = np.random.default_rng(6)
         samples = [
-            np.asarray(self.function(*(chance.uniform(0.1, 0.9, x.numel()) for x in self.symbols)))
+            np.asarray(self.function(*(random.uniform(0.1, 0.9, x.numel()) for x in self.symbols)))
             for _ in range(4)
         ]
         table = np.hstack(samples)
@@ -268,7 +277,7 @@ class Statement:
 
     @cached_property
     def values(self) -> ca.SX:
-        """The values of all rows, in the order of `stated`."""
+        """The values of all rows, in the order of `state_rows`."""
         rows = [*self.rows, *(row for _, rows in self.spans for row in rows)]
         return ca.vertcat(ca.SX(0, 1), *(row.value for row in rows))
 
@@ -283,14 +292,14 @@ class Statement:
         alike = len(rows) == len(others) and all(
             _same(x.row, y.row) and x[1:] == y[1:] for x, y in zip(rows, others, strict=True)
         )
-        if not alike or self._linked or other._linked:
+        if not alike or self._links_nodes or other._links_nodes:
             return None
         vars(other).update(values=self.values, function=self.function, same=self.same)
         return other
 
     @property
-    def _linked(self) -> bool:
-        """Whether conditions link nodes."""
+    def _links_nodes(self) -> bool:
+        """Whether conditions bound numbers of several nodes, which are no rows here."""
         a, h = self.sample.a, ca.SX.sym("h")
         return any(
             call_bounds(c, "couple", self.sample, self.sample)
@@ -299,7 +308,7 @@ class Statement:
         )
 
     def interval(self, name: str, *occasions: Occasion) -> VariableBounds:
-        """Return the interval that rows at some occasions leave for a named number."""
+        """Return the interval that rows at some occasions leave for a coordinate, rate or input."""
         mine = [row for row in self.rows if row.name == name and row.when in occasions]
         return VariableBounds(
             max((row.lower for row in mine), default=-np.inf),
@@ -309,9 +318,8 @@ class Statement:
     def posture(self, when: Occasion) -> tuple[Array, Array]:
         """Return q (nq,) and v (nv,) as given at start or end, NaN where they are free."""
         d = self.dynamics
-        return self._turn(self._find_values(d.q_names, when), when), self._find_values(
-            d.v_names, when
-        )
+        q, v = (self._find_values(names, when) for names in (d.q_names, d.v_names))
+        return self._complete_rotations(q, when), v
 
     def acceleration(self, when: Occasion) -> Array:
         """Return accelerations (nv,) as given at start or end, NaN where they are free."""
@@ -321,8 +329,8 @@ class Statement:
         left = [self.interval(name, when, ALONG) for name in names]
         return np.array([x.lower if x.given else np.nan for x in left])
 
-    def _turn(self, q: Array, when: Occasion) -> Array:
-        """Return coordinates with Euler parameters of which three and the sign of one are given."""
+    def _complete_rotations(self, q: Array, when: Occasion) -> Array:
+        """Return q with the fourth Euler parameter where three and its sign are given."""
         d = self.dynamics
         for group in ca.DM(d.norms.jac_sparsity(0, 0)).full().astype(bool):
             rest = np.flatnonzero(group & np.isnan(q))

@@ -7,13 +7,13 @@ from collections.abc import Callable
 import casadi as ca
 
 TINY = 1e-9
-"""Length below which a distance has no direction [m]."""
+"""Length that counts as zero [m]; it rounds off the corner of distances there."""
 
 PARALLEL = 1e-12
 """Squared sine of the angle below which two lines are taken to be parallel."""
 
 HALVINGS = 20
-"""Of a segment, until the last part of it is taken to be near its nearest point."""
+"""How often a segment is halved to find its nearest point: to 1e-6 of its length."""
 
 
 def length(x: ca.SX) -> ca.SX:
@@ -24,7 +24,7 @@ def length(x: ca.SX) -> ca.SX:
 def mean_depth(depths: ca.SX) -> ca.SX:
     """Return a smooth mean of the depths below n faces [m], zero if one of them is negative.
 
-    That of power -4, between n**(-1/4) times the least and the least.
+    It is (sum of depth**-4)**(-1/4), between n**(-1/4) times the least and the least.
     """
     # Squares and square roots are several times as quick as powers.
     inverse = (1 / ca.fmax(depths, TINY)) ** 2
@@ -54,24 +54,24 @@ def between_segments(a: ca.SX, b: ca.SX, c: ca.SX, d: ca.SX) -> ca.SX:
     """
     u, w, r = b - a, d - c, a - c
     uu, ww, uw, ur, wr = ca.sumsqr(u), ca.sumsqr(w), ca.dot(u, w), ca.dot(u, r), ca.dot(w, r)
-    sine = uu * ww - uw**2
-    skew = sine > PARALLEL * uu * ww
-    share = ca.if_else(skew, (uw * wr - ur * ww) / ca.if_else(skew, sine, 1), 0)
-    other = (uw * ca.fmin(ca.fmax(share, 0), 1) + wr) / ww
-    end = ca.fmin(ca.fmax(other, 0), 1)
-    near = ca.fmin(ca.fmax((uw * end - ur) / uu, 0), 1)
-    return length(r + near * u - end * w)
+    squared_sine = uu * ww - uw**2  # times uu ww
+    skew = squared_sine > PARALLEL * uu * ww
+    # Shares of the lines at their nearest points, then cut to the segments one after the other.
+    of_first = ca.if_else(skew, (uw * wr - ur * ww) / ca.if_else(skew, squared_sine, 1), 0)
+    of_second = ca.fmin(ca.fmax((uw * ca.fmin(ca.fmax(of_first, 0), 1) + wr) / ww, 0), 1)
+    of_first = ca.fmin(ca.fmax((uw * of_second - ur) / uu, 0), 1)
+    return length(r + of_first * u - of_second * w)
 
 
 def halve_segment(rises: Callable[[ca.SX], ca.SX]) -> tuple[ca.SX, ca.SX]:
-    """Return the last part of a segment that holds the least of a convex function.
+    """Return the part of a segment that holds the least of a convex function, by bisection.
 
-    Its ends, shares of the segment, come from comparisons: to derivatives they are constants.
+    Its ends, as shares of the segment, come from comparisons: to derivatives they are constants.
 
     Parameters
     ----------
-    rises : share -> condition
-        Whether the function rises there.
+    rises : callable (share) -> SX
+        Whether the function rises at a share of the segment.
     """
     low, high = ca.SX(0), ca.SX(1)
     for _ in range(HALVINGS):

@@ -1,4 +1,4 @@
-"""Convex polytopes: their facets and edges, and such that enclose them with fewer facets."""
+"""Convex polytopes: their facets and edges, and enclosing ones of fewer facets."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 ALIKE = 10
-"""Digits to which normals and offsets of one facet agree, points in units of their extent."""
+"""Decimals to which triangles of one facet have the same plane, lengths over the extent."""
 
 SUM_WEIGHT = 1e4
-"""Weight of the sum of shares in least squares, in units of the extent."""
+"""Weight of the equation that shares of points add up to one, in least squares, over the extent."""
 
 
 class Polytope(NamedTuple):
@@ -26,7 +26,7 @@ class Polytope(NamedTuple):
         Unit vectors that point out, one for each facet.
     offsets : (f,) [m]
     edges : (e, 2, 3) [m]
-        Both ends of each edge; diagonals of facets are none.
+        Both ends of each edge between two facets.
     vertices : (n, 3) [m]
     """
 
@@ -42,7 +42,7 @@ def polytope_of(points: Array) -> Polytope:
     Raises
     ------
     ValueError
-        If they are in one plane.
+        If they are in one plane; the message goes on after a name of the points.
     """
     middle = points.mean(axis=0)
     extent = float(np.abs(points - middle).max())
@@ -55,20 +55,21 @@ def polytope_of(points: Array) -> Polytope:
     equations, facet = np.unique(hull.equations.round(ALIKE), axis=0, return_inverse=True)
     vertices = points[hull.vertices]
     normals = equations[:, :3] / np.linalg.norm(equations[:, :3], axis=1)[:, None]
+    # Neighbour k of a triangle is opposite its vertex k, and shares the other two.
     ends = [
-        np.delete(simplex, k)
-        for i, simplex in enumerate(hull.simplices)
+        np.delete(triangle, k)
+        for i, triangle in enumerate(hull.simplices)
         for k, j in enumerate(hull.neighbors[i])
         if i < j and facet[i] != facet[j]
     ]
     return Polytope(normals, (normals @ vertices.T).max(axis=1), points[np.array(ends)], vertices)
 
 
-def enclosing(exact: Polytope, facets: int) -> tuple[Polytope, float]:
-    """Return a polytope about another with no more than some facets, and its largest excess [m].
+def enclose(exact: Polytope, facets: int) -> tuple[Polytope, float]:
+    """Return a polytope of at most ``facets`` facets about another, and its largest excess [m].
 
-    The box along its principal axes is cut, again and again, where it reaches farthest beyond: by
-    the plane through the nearest point, across the way to it.
+    The box along the principal axes of the other is cut, again and again, at its corner farthest
+    from it: by the plane that touches the other at its nearest point, across the way there.
     """
     if len(exact.normals) <= facets:
         return exact, 0.0
@@ -76,19 +77,21 @@ def enclosing(exact: Polytope, facets: int) -> tuple[Polytope, float]:
     v = exact.vertices - middle
     axes = np.linalg.svd(v, full_matrices=False)[2]
     normals = np.concatenate([axes, -axes])
-    known: dict[bytes, tuple[float, Array]] = {}
+    known: dict[bytes, tuple[float, Array]] = {}  # by corner, as most of them stay
     while True:
         halfspaces = np.column_stack([normals, -(normals @ v.T).max(axis=1)])
         corners = scipy.spatial.HalfspaceIntersection(halfspaces, np.zeros(3)).intersections
-        beyond = [_beyond(v, corner, known) for corner in corners]
+        beyond = [_measure_excess(v, corner, known) for corner in corners]
         worst, direction = max(beyond, key=lambda x: x[0])
         if len(normals) == facets:
             return polytope_of(corners + middle), worst
         normals = np.vstack([normals, direction])
 
 
-def _beyond(v: Array, point: Array, known: dict[bytes, tuple[float, Array]]) -> tuple[float, Array]:
-    """Return the distance of a point from the hull of points v (n, 3), and the direction to it."""
+def _measure_excess(
+    v: Array, point: Array, known: dict[bytes, tuple[float, Array]]
+) -> tuple[float, Array]:
+    """Return distance [m] and direction (3,) from the hull of points v (n, 3) to a point."""
     key = point.round(ALIKE).tobytes()
     if key not in known:
         away = point - nearest_of_hull(v, point)
@@ -98,7 +101,10 @@ def _beyond(v: Array, point: Array, known: dict[bytes, tuple[float, Array]]) -> 
 
 
 def nearest_of_hull(v: Array, point: Array) -> Array:
-    """Return the point of the hull of points v (n, 3) [m] that is nearest to a point."""
+    """Return the point of the hull of points v (n, 3) [m] that is nearest to a point.
+
+    Its shares of the points, not negative and of sum one, are least squares.
+    """
     extent = float(np.abs(v - point).max()) or 1.0
     weight = SUM_WEIGHT * extent
     shares = scipy.optimize.nnls(

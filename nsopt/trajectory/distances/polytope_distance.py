@@ -1,7 +1,7 @@
 """Distances of points and segments from polytopes, as expressions with derivatives.
 
-Which facet or edge is nearest is found by comparisons, of which derivatives know nothing: they are
-those of the distance from that facet or edge, and so are small however many there are.
+Which facet or edge is nearest is found by comparisons, which have no derivatives: expressions of
+derivatives are those of the one nearest facet or edge, and short however many there are.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def depth(solid: Polytope, x: ca.SX) -> ca.SX:
 
 def outside(solid: Polytope, x: ca.SX) -> ca.SX:
     """Return the distance of a point from a polytope [m], zero inside."""
-    height, above = _facet(solid, x)
-    c, d = _edge(solid, lambda c, d: from_segment(x, c, d))
+    height, above = _find_facet(solid, x)
+    c, d = _find_edge(solid, lambda c, d: from_segment(x, c, d))
     away = ca.if_else(above, height, from_segment(x, c, d))
     return ca.if_else(height > 0, away, 0)
 
@@ -37,15 +37,15 @@ def outside(solid: Polytope, x: ca.SX) -> ca.SX:
 def segment_distance(solid: Polytope, a: ca.SX, b: ca.SX) -> ca.SX:
     """Return the distance of the segment from a to b from a polytope [m], negative if it enters.
 
-    Then it is minus the largest mean depth of its points.
+    If it enters, this is minus the largest mean depth of its points.
     """
-    c, d = _edge(solid, lambda c, d: between_segments(a, b, c, d))
+    c, d = _find_edge(solid, lambda c, d: between_segments(a, b, c, d))
     away = between_segments(a, b, c, d)
     for x in (a, b):
-        height, above = _facet(solid, x)
+        height, above = _find_facet(solid, x)
         away = ca.if_else(above, ca.fmin(away, height), away)
-    first, last = _inside(solid, a, b)
-    deepest = _deepest(_depths(solid, a), _depths(solid, b), first, last)
+    first, last = _find_inner_part(solid, a, b)
+    deepest = _find_deepest(_depths(solid, a), _depths(solid, b), first, last)
     # A constant to derivatives: the first ones are right, for the slope along the segment is zero.
     return ca.if_else(first < last, -depth(solid, a + deepest * (b - a)), away)
 
@@ -53,10 +53,10 @@ def segment_distance(solid: Polytope, a: ca.SX, b: ca.SX) -> ca.SX:
 def round_segment_distance(solid: Polytope, a: ca.SX, b: ca.SX, width: float) -> ca.SX:
     """Return `segment_distance` less a little: smooth where another edge or end becomes nearest.
 
-    Beside a face along which it lies a segment is nearest at one end, or at the next: an optimum
-    that goes by there is on a kink of the distance, about which solvers go to and fro. By
-    -width log(sum of exp(-distance / width)) over n edges and ends, never more than the least of
-    them and less by width log(n) at most.
+    A segment that turns beside a face is nearest at one of its ends, then at the other: between
+    them the distance has a kink, about which solvers go to and fro. So the least of n distances of
+    edges and ends is replaced by -width log(sum of exp(-distance / width)), which is never more
+    than it and less by width log(n) at most.
 
     Parameters
     ----------
@@ -72,10 +72,11 @@ def round_segment_distance(solid: Polytope, a: ca.SX, b: ca.SX, width: float) ->
     return ca.if_else(sharp < 0, sharp, least) - less
 
 
-def _deepest(a: ca.SX, b: ca.SX, first: ca.SX, last: ca.SX) -> ca.SX:
-    """Return the share of a segment where it is deepest, from depths (f,) at its ends.
+def _find_deepest(a: ca.SX, b: ca.SX, first: ca.SX, last: ca.SX) -> ca.SX:
+    """Return the share of a segment where it is deepest, from depths (f,) at its ends a and b.
 
-    Between two shares it is inside; elsewhere depths have no slope.
+    It is inside from share ``first`` to ``last``; elsewhere mean depths are zero, without a slope
+    to follow.
     """
     share, near, far = ca.SX.sym("share"), ca.SX.sym("near", a.numel()), ca.SX.sym("far", b.numel())
     slope = ca.gradient(mean_depth(near + share * (far - near)), share)
@@ -90,11 +91,12 @@ def _deepest(a: ca.SX, b: ca.SX, first: ca.SX, last: ca.SX) -> ca.SX:
 
 
 def _depths(solid: Polytope, x: ca.SX) -> ca.SX:
+    """Return the depths of a point below all facets (f,) [m], negative above them."""
     return ca.DM(solid.offsets) - ca.DM(solid.normals) @ x
 
 
-def _facet(solid: Polytope, x: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """Return the height above the facet that is most exceeded, and whether its foot is on it."""
+def _find_facet(solid: Polytope, x: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Return the largest height of a point above a facet's plane [m], and if its foot is on it."""
     normals, offsets = ca.DM(solid.normals), ca.DM(solid.offsets)
     heights = normals @ x - offsets
     rows = ca.horzcat(normals, offsets)
@@ -103,12 +105,12 @@ def _facet(solid: Polytope, x: ca.SX) -> tuple[ca.SX, ca.SX]:
         more = heights[k] > most
         most, row = ca.fmax(heights[k], most), ca.if_else(more, rows[k, :], row)
     height = ca.dot(row[:3], x.T) - row[3]
-    foot = x - height * row[:3].T
+    foot = x - height * row[:3].T  # in the plane of the facet, perhaps beside the facet
     return height, ca.mmax(normals @ foot - offsets) <= TINY
 
 
-def _edge(solid: Polytope, distance: Callable[[ca.SX, ca.SX], ca.SX]) -> tuple[ca.SX, ca.SX]:
-    """Return both ends of the edge with the least distance."""
+def _find_edge(solid: Polytope, distance: Callable[[ca.SX, ca.SX], ca.SX]) -> tuple[ca.SX, ca.SX]:
+    """Return both ends (3,) of the edge whose ``distance(end, other end)`` is least."""
     least, ends = ca.SX(np.inf), ca.SX.zeros(6)
     for c, d in solid.edges:
         away = distance(ca.SX(c), ca.SX(d))
@@ -117,8 +119,8 @@ def _edge(solid: Polytope, distance: Callable[[ca.SX, ca.SX], ca.SX]) -> tuple[c
     return ends[:3], ends[3:]
 
 
-def _inside(solid: Polytope, a: ca.SX, b: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """Return the shares of a segment where it enters and where it leaves, reversed if it does not.
+def _find_inner_part(solid: Polytope, a: ca.SX, b: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Return the shares of a segment where it enters and where it leaves; first > last if outside.
 
     The line is cut by the facets one after another [Cyrus, Beck 1978].
     """

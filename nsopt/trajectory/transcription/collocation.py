@@ -260,8 +260,9 @@ class Collocation(Transcription):
         m = self._sample_with(data[0] * w[-1] / self.horizon.steps, w[:-1], p, data[1:])
         spans = [span for condition in self.conditions for span in call_spans(condition, m)]
         blocks: list[ConstraintBlock] = []
-        for i, span in enumerate(span.at_nodes(self.horizon.steps) for span in spans):
-            nodes = 2 * np.arange(span.first, span.last + 1, dtype=np.intp)
+        for i, span in enumerate(spans):
+            first, last = span.find_nodes(self.horizon.steps)
+            nodes = 2 * np.arange(first, last + 1, dtype=np.intp)
             middles = nodes[:-1] + 1
             no_costs = ca.SX.zeros(len(self.costs))
             block = constraint_block(

@@ -174,9 +174,10 @@ class Stepped(Transcription):
     def _last(self) -> ConstraintBlock:
         x = self.last
         bounds = x.constraints(self.model, self.relaxation)
-        bounds += [b for c in self.conditions for b in call_bounds(c, "along", x.sample)]
-        bounds += [b for c in self.conditions for b in call_bounds(c, "end", x.sample)]
-        bounds += [b for s in self._spans(x) if s.last == self.horizon.steps for b in s.bounds]
+        bounds += [b for c in self.conditions for b in bounds_of(c, "along", x.sample)]
+        bounds += [b for c in self.conditions for b in bounds_of(c, "end", x.sample)]
+        steps = self.horizon.steps
+        bounds += [b for s in self._spans(x) if s.find_nodes(steps)[1] == steps for b in s.bounds]
         terms = self._cost_terms(x) + call_costs(self.costs, "final", x.sample)
         block = constraint_block("end", (x.w, x.data, x.p), bounds, terms, self._last_columns())
         return replace(block, data=self._last_data)
@@ -206,9 +207,9 @@ class Stepped(Transcription):
         """Return the blocks of the conditions that hold at some of the nodes."""
         blocks = []
         for k, span in enumerate(self._spans(self.inner)):
-            last = min(span.last, self.horizon.steps - 1)
-            nodes = np.arange(span.first, last + 1, dtype=np.intp)
-            blocks.append(self._state_at(f"during_{k}", span.bounds, nodes))
+            first, last = span.find_nodes(self.horizon.steps)
+            nodes = np.arange(first, min(last, self.horizon.steps - 1) + 1, dtype=np.intp)
+            blocks.append(self._at(f"during_{k}", span.bounds, nodes))
         return blocks
 
     def _state_at(self, name: str, bounds: Sequence[Bound], nodes: Index) -> ConstraintBlock:
@@ -218,8 +219,7 @@ class Stepped(Transcription):
         return replace(block, data=self._data()[nodes])
 
     def _spans(self, x: NodeTemplate) -> list[Span]:
-        spans = [span for c in self.conditions for span in call_spans(c, x.sample)]
-        return [span.at_nodes(self.horizon.steps) for span in spans]
+        return [span for c in self.conditions for span in spans_of(c, x.sample)]
 
     def _coupling(self) -> ConstraintBlock:
         first, last = self.inner, self.last
