@@ -18,7 +18,7 @@ from nsopt.trajectory.transcription.kinds import as_steps
 from nsopt.trajectory.verification.closed_contacts import find_closed_modes
 from nsopt.trajectory.verification.crossed_bores import count_crossed_bores
 from nsopt.trajectory.verification.held_slip import measure_held_slip
-from nsopt.trajectory.verification.reversals import reversals
+from nsopt.trajectory.verification.reversals import find_reversals
 
 REFUSED = "refused after the solve"
 """Status of a motion that the solver calls a solution, and that is none."""
@@ -155,9 +155,9 @@ def _record_steps(motion: TranscribedMotion, nv: int) -> dict[str, Variable]:
     return found
 
 
-def _find_friction_errors(x: Transcription, motion: TranscribedMotion, p: Array) -> dict[str, Any]:
-    """Return attributes of friction that reverses within a step, or slips where it should hold."""
-    reversal, attrs = reversals(x.dynamics, motion, p), measure_held_slip(x.dynamics, motion, p)
+def _friction(x: Transcription, motion: TranscribedMotion, p: Array) -> dict[str, Any]:
+    """Return attributes of dry friction that turns round within a step, and that should hold."""
+    found, slid = find_reversals(x.dynamics, motion, p), measure_held_slip(x.dynamics, motion, p)
     steps = as_steps(x)
     if steps is not None and steps.scheme.slip_creep:
         attrs |= {"slip_creep": steps.scheme.slip_creep}

@@ -44,7 +44,7 @@ from nsopt.trajectory.smoothing.dry_friction import smooth_by_grid
 from nsopt.trajectory.smoothing.tie_breaker import record_tie
 from nsopt.trajectory.task import Task
 from nsopt.trajectory.transcription.base import Array
-from nsopt.trajectory.verification.ending import closing_at_end
+from nsopt.trajectory.verification.ending import find_closing_at_end
 
 
 class PreparedOptimization:
@@ -177,8 +177,8 @@ class PreparedOptimization:
                 **record_costs(x, nlp, flattened(task.costs), solution, start, p),
                 **record_tie(found.program.tie),
                 **({} if found.swings is None else {"other_start": found.swings}),
-                **closing_at_end(d, motion, p),
-                "stationarity": describe_stationarity(x, settings, solution),
+                **find_closing_at_end(d, motion, p),
+                "stationarity": what_it_is(now.transcription, settings, solution),
                 **({} if kept is None else kept.attrs),
                 "stop_reason": (found.remark + fault if fault else "")
                 or (kept.fault if kept is not None else "")

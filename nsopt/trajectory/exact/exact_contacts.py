@@ -39,7 +39,7 @@ from nsopt.trajectory.search import (
 )
 from nsopt.trajectory.smoothing.tie_breaker import record_tie
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
-from nsopt.trajectory.verification.ending import closing_at_end
+from nsopt.trajectory.verification.ending import find_closing_at_end
 
 SHARED_ATTRS = ("title", "solver", "compile_time", "search", "guess_cost", "guess_violation")
 """Attributes that the exact optimum takes from that in steps."""
@@ -102,8 +102,8 @@ class OptimumInSequence(ExactMotion):
             "sequences_tried": self.tried,
             "borders": self.solved.borders,
             **({} if kept is None else kept.attrs),
-            **record_tie(first.tie),
-            **closing_at_end(self.steps.dynamics, motion, p),
+            **record_tie(linked.phases[0].tie),
+            **find_closing_at_end(self.steps.dynamics, motion, p),
             "stop_reason": self.fault,
         }
         backend = type(self.solved.solver.backend).__name__.lower()

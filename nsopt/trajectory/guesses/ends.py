@@ -84,6 +84,7 @@ def end_posture(
     posture = _order_coordinates(f"end of {guess}", given, dynamics)
     posture = _fill(posture, find_ends(dynamics, conditions)[1])
     kinds = [type(x) for x in conditions]
+    # Those besides EndAt that state something of the end, such as Reach.
     tasks = [x for x in kinds if x.end is not Condition.end and not issubclass(x, EndAt)]
     if not np.isnan(posture).any() or not tasks:
         return _fill(posture, start)
@@ -104,6 +105,7 @@ def _order_coordinates(what: str, given: Targets | None, dynamics: Dynamics) -> 
 
 
 def _fill(posture: Array, other: Array) -> Array:
+    """Return a posture with its NaN replaced by numbers of another one."""
     if posture.shape != other.shape:  # refused later, with the names of all coordinates
         return posture
     return np.where(np.isnan(posture), other, posture)

@@ -1,4 +1,4 @@
-"""Guesses for mechanisms with clearance, from motions of the same mechanism with ideal joints."""
+"""Guesses for mechanisms with play, from motions of the same mechanism with ideal joints."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ V = ("vx", "vy", "vz", "wx", "wy", "wz")
 class FromIdeal(Guess):
     """The motion of a mechanism with ideal joints, as that of one with play in some of them.
 
-    Joints that both have move alike; a joint that play gives more freedoms keeps its name, and its
-    other coordinates are zero: pins are in the middle of their bores. Bodies that are free move as
-    in the ideal mechanism.
+    Coordinates of the same name move alike. A joint that play gives more freedoms keeps its name;
+    its other coordinates are zero: pins are in the middle of their bores. Bodies that are free for
+    play move as in the ideal mechanism.
 
     Parameters
     ----------
@@ -33,18 +33,18 @@ class FromIdeal(Guess):
         With ideal joints.
     guess : Guess
         A motion of it.
-    loose, parameters : optional
-        Set by `placed`.
+    dynamics, parameters : optional
+        The mechanism with play and values of its parameters, set by `placed`.
 
     Raises
     ------
     TypeError
-        If ``mechanism`` or ``guess`` is none.
+        If ``mechanism`` or ``guess`` is of another type.
     """
 
     mechanism: Mechanism
     guess: Guess
-    loose: Dynamics | None = field(default=None, repr=False, kw_only=True)
+    dynamics: Dynamics | None = field(default=None, repr=False, kw_only=True)
     parameters: Mapping[str, float] | None = field(default=None, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -59,7 +59,7 @@ class FromIdeal(Guess):
         conditions: Sequence[Condition],
         parameters: Mapping[str, float] | None,
     ) -> Self:
-        del conditions  # they are of the other mechanism
+        del conditions  # they are of the mechanism with play
         bodies = {x.name for x in self.mechanism.bodies}
         known = bodies | {x.name for x in self.mechanism.joints}
         for name in dynamics.q_names[: dynamics.nq - len(dynamics.internal_names)]:
@@ -71,12 +71,12 @@ class FromIdeal(Guess):
                 )
         ideal = assemble(self.mechanism)
         guess = self.guess.placed(ideal, [], parameters)
-        return replace(self, guess=guess, loose=dynamics, parameters=parameters)
+        return replace(self, guess=guess, dynamics=dynamics, parameters=parameters)
 
     def trajectory(
         self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
     ) -> Trajectory:
-        if self.loose is None:
+        if self.dynamics is None:
             raise ValueError(
                 "FromIdeal is not yet a motion: placed(dynamics, conditions, None) tells it the "
                 "mechanism with play"
@@ -84,38 +84,40 @@ class FromIdeal(Guess):
         ideal = assemble(self.mechanism)
         known = self.guess.trajectory(share, bounds, ())
         known.check("FromIdeal", ideal, ())
-        q, v = self._columns(ideal, known)
-        n = self.loose.nq - len(self.loose.internal_names)
-        rates = np.column_stack([v.get(x, 0 * share) for x in self.loose.v_names])
+        q, v = self._name_numbers(ideal, known)
+        n = self.dynamics.nq - len(self.dynamics.internal_names)
+        rates = np.column_stack([v.get(x, 0 * share) for x in self.dynamics.v_names])
         return Trajectory(
-            np.column_stack([q.get(x, 0 * share) for x in self.loose.q_names[:n]]),
+            np.column_stack([q.get(x, 0 * share) for x in self.dynamics.q_names[:n]]),
             rates,
             np.gradient(rates, share * known.duration, axis=0),
             np.zeros((len(share), len(inputs))),
             known.duration,
         )
 
-    def _columns(
+    def _name_numbers(
         self, ideal: Dynamics, known: Trajectory
     ) -> tuple[dict[str, Array], dict[str, Array]]:
-        """Return coordinates and velocities by name: of joints, and of all bodies."""
+        """Return coordinates and velocities (n,) by name: of joints, and of all bodies as free."""
         q, v = ca.SX.sym("q", ideal.nq), ca.SX.sym("v", ideal.nv)
         coordinates = self.mechanism.generalized_coordinates
-        values: tuple[dict[str, Array], dict[str, Array]] = {}, {}
+        by_q_name: dict[str, Array] = {}
+        by_v_name: dict[str, Array] = {}
         stated = {x.name: x.value for x in ideal.parameters} | dict(self.parameters or {})
-        numbers = State(ca.SX(0), {}, {name: ca.SX(x) for name, x in stated.items()})
-        for name, x in coordinates.motions(q, v, numbers.value).items():
-            moved = ca.Function("moved", [q, v], [x.r, ca.vec(x.A), x.v, x.A.T @ x.w])
-            columns = moved.map(len(known.q))(known.q.T, known.v.T)
-            r, A, rate, turning = (np.asarray(y).T for y in columns)
-            # Columns of casadi are stacked, rows of NumPy.
+        state = State(ca.SX(0), {}, {name: ca.SX(x) for name, x in stated.items()})
+        for name, x in coordinates.motions(q, v, state.value).items():
+            motion = ca.Function("motion", [q, v], [x.r, ca.vec(x.A), x.v, x.A.T @ x.w])
+            columns = motion.map(len(known.q))(known.q.T, known.v.T)
+            r, A, velocity, spin = (np.asarray(y).T for y in columns)
+            # CasADi stacks columns of a matrix, NumPy rows.
             e = np.array([from_rotation(y.reshape(3, 3).T) for y in A])
+            # Of e and -e, the same rotation, the one nearer to the one before.
             e[1:] *= np.cumprod(np.where(np.sum(e[1:] * e[:-1], axis=1) < 0, -1, 1))[:, None]
-            values[0].update(_name_columns((f"{name}.{y}" for y in Q), np.hstack([r, e])))
-            values[1].update(_name_columns((f"{name}.{y}" for y in V), np.hstack([rate, turning])))
-        values[0].update(_name_columns(ideal.q_names, known.q))
-        values[1].update(_name_columns(ideal.v_names, known.v))
-        return values
+            by_q_name |= _name_columns((f"{name}.{y}" for y in Q), np.hstack([r, e]))
+            by_v_name |= _name_columns((f"{name}.{y}" for y in V), np.hstack([velocity, spin]))
+        by_q_name |= _name_columns(ideal.q_names, known.q)
+        by_v_name |= _name_columns(ideal.v_names, known.v)
+        return by_q_name, by_v_name
 
 
 def _name_columns(names: Iterable[str], columns: Array) -> dict[str, Array]:

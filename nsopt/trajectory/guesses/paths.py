@@ -71,7 +71,7 @@ class _Between(Guess):
         end = end_posture(name, self.end, start, dynamics, conditions, parameters)
         return replace(self, start=start, end=end, mechanism=dynamics)
 
-    def _way(self) -> Way:
+    def _find_way(self) -> Way:
         ends = (self.start, self.end)
         if any(x is None or isinstance(x, Mapping) for x in ends):
             raise ValueError(
@@ -114,7 +114,7 @@ class Quintic(_Between):
     def trajectory(
         self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
     ) -> Trajectory:
-        T, way, s = self.duration or typical_duration(bounds), self._way(), share
+        T, way, s = self.duration or typical_duration(bounds), self._find_way(), share
         return Trajectory(
             way.at(10 * s**3 - 15 * s**4 + 6 * s**5),
             np.outer(30 * s**2 - 60 * s**3 + 30 * s**4, way.change) / T,
@@ -155,7 +155,7 @@ class Straight(_Between):
     def trajectory(
         self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
     ) -> Trajectory:
-        T, way = self.duration or typical_duration(bounds), self._way()
+        T, way = self.duration or typical_duration(bounds), self._find_way()
         v = np.tile(way.change / T, (len(share), 1))
         u = constant_inputs("Straight", self.inputs, inputs, len(share))
         return Trajectory(way.at(share), v, 0 * v, u, T)
@@ -191,7 +191,7 @@ class Through(Guess):
 
     def __post_init__(self) -> None:
         poses = self.poses
-        if not self._named:
+        if not self._is_named:
             given = finite_numbers("poses of Through", poses)
             if given.ndim != 2 or len(given) < 2:
                 raise ValueError(f"poses of Through must be two or more, got shape {given.shape}")
@@ -207,7 +207,8 @@ class Through(Guess):
             )
 
     @property
-    def _named(self) -> bool:
+    def _is_named(self) -> bool:
+        """Whether a posture is given by names, whose order is known once it is `placed`."""
         return any(isinstance(x, Mapping) for x in self.poses)
 
     @property
@@ -237,7 +238,7 @@ class Through(Guess):
     def trajectory(
         self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
     ) -> Trajectory:
-        if self._named:
+        if self._is_named:
             raise ValueError(
                 "Through is not yet a motion: placed(dynamics, conditions, None) puts coordinates "
                 "in order"
@@ -245,7 +246,7 @@ class Through(Guess):
         T, shares = self.duration or typical_duration(bounds), self._shares_of_poses
         poses = np.asarray(self.poses, dtype=float)
         ways = [Way.between(a, b, self.mechanism) for a, b in pairwise(poses)]
-        k = np.clip(np.searchsorted(shares, share, side="right") - 1, 0, len(ways) - 1)
+        k = np.clip(np.searchsorted(shares, share, side="right") - 1, 0, len(ways) - 1)  # the way
         lengths = np.diff(shares)
         part = np.clip((share - shares[k]) / lengths[k], 0, 1)
         q = np.vstack([ways[i].at(x[None]) for i, x in zip(k, part, strict=True)])

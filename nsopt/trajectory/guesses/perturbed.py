@@ -14,7 +14,7 @@ from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.guesses.base import Array, Guess, Trajectory
 
 WAVES = 3
-"""Number of half waves in a perturbation."""
+"""Sines in a perturbation, of one half wave over the motion, two, and so on."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ class Perturbed(Guess):
     seed : int
         The same seed gives the same perturbation.
     size : float [rad] or [m]
-        Standard deviation of the first half wave of each coordinate; that of the k-th is 1/k of it.
+        Standard deviation of the amplitude of the sine of one half wave, in each coordinate; that
+        of k half waves is 1/k of it.
     internal : int
         Number of internal states of friction, the last coordinates, which are not perturbed.
 
@@ -77,9 +78,9 @@ class Perturbed(Guess):
         sizes = self.size * random.normal(size=(WAVES, n))
         q, v, a = known.q[:, :n], known.v, known.a
         for k, size in enumerate(sizes, 1):
-            w = k * np.pi
-            sine, cosine = np.sin(w * share)[:, None], np.cos(w * share)[:, None]
+            phase = k * np.pi
+            sine, cosine = np.sin(phase * share)[:, None], np.cos(phase * share)[:, None]
             q = q + size / k * sine
-            v = v + size / k * w / known.duration * cosine
-            a = a - size / k * (w / known.duration) ** 2 * sine
+            v = v + size / k * phase / known.duration * cosine
+            a = a - size / k * (phase / known.duration) ** 2 * sine
         return known._replace(q=np.hstack([q, known.q[:, n:]]), v=v, a=a)

@@ -17,7 +17,7 @@ from nsopt.trajectory.guesses.ends import find_ends
 from nsopt.trajectory.guesses.paths import Quintic
 
 MOVED = 1e-6
-"""Least difference of a coordinate at an end for which an earlier motion is moved."""
+"""Difference of a coordinate at an end above which an earlier motion is shifted [rad, m]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class Earlier(Guess):
         if q.shape[1] != dynamics.nq or dynamics.nq != dynamics.nv:
             return self
         shift = find_ends(dynamics, conditions) - q[[0, -1]]
-        shift = np.where(np.abs(shift) > MOVED, shift, 0.0)  # free ones, not a number, stay
+        shift = np.where(np.abs(shift) > MOVED, shift, 0.0)  # zero also for NaN, of free ends
         return replace(self, shift=shift) if shift.any() else self
 
     def trajectory(

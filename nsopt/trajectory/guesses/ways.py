@@ -1,4 +1,4 @@
-"""Ways from one posture to another: rotations of free bodies and balls about an axis that rests."""
+"""Straight ways from one posture to another; bodies turn about an axis that rests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nsopt.trajectory.guesses.base import Array
 
 @dataclass(frozen=True, eq=False)
 class Way:
-    """The shortest way between two postures.
+    """The shortest way between two postures: in a straight line, rotations about a fixed axis.
 
     Parameters
     ----------
@@ -21,7 +21,8 @@ class Way:
     change : (nv,)
         Displacement to the end: of a ball joint or a free body its rotation vector, body axes.
     balls : sequence of Block
-        Where the coordinates are Euler parameters; elsewhere each has its velocity.
+        Where four coordinates are Euler parameters, of three velocities; each other coordinate has
+        its own velocity.
     """
 
     start: Array
@@ -48,21 +49,22 @@ class Way:
         if not self.balls:
             place: Array = self.start + moved
             return place
-        columns, q, v = [], 0, 0
+        columns, next_q, next_v = [], 0, 0
         for ball in self.balls:
-            columns += [self.start[q : ball.q.start] + moved[:, v : ball.v.start]]
+            columns += [self.start[next_q : ball.q.start] + moved[:, next_v : ball.v.start]]
             columns += [_turn(self.start[ball.q], moved[:, ball.v])]
-            q, v = ball.q.stop, ball.v.stop
-        return np.hstack([*columns, self.start[q:] + moved[:, v:]])
+            next_q, next_v = ball.q.stop, ball.v.stop
+        return np.hstack([*columns, self.start[next_q:] + moved[:, next_v:]])
 
 
 def _rotation_vector(a: Array, b: Array) -> Array:
     """Return the rotation vector, at most half a turn, from Euler parameters a to b, axes of a."""
+    # The product of the conjugate of a with b; as b and -b are one rotation, the nearer of them.
     scalar = float(a @ b)
     vector = a[0] * b[1:] - b[0] * a[1:] - np.cross(a[1:], b[1:])
-    vector, size = np.copysign(1.0, scalar) * vector, float(np.linalg.norm(vector))
-    angle = 2 * np.arctan2(size, abs(scalar))
-    turn: Array = vector * (angle / size if size > 0 else 2.0)
+    vector, sine = np.copysign(1.0, scalar) * vector, float(np.linalg.norm(vector))
+    angle = 2 * np.arctan2(sine, abs(scalar))
+    turn: Array = vector * (angle / sine if sine > 0 else 2.0)
     return turn
 
 

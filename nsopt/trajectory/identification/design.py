@@ -23,10 +23,11 @@ Term = Callable[[ca.SX, Mapping[str, ca.SX]], ca.SX]
 """(y, p) -> SX: of the outputs y, SX (n, m) at n times, and all parameters by name."""
 
 FEASIBLE = 1e-6
-"""Relative amount by which a limit may be exceeded."""
+"""Part of a limit by which it may be exceeded, and of the bounds that counts as none."""
 
 LEAST_REACH = 1e-3
-"""Part of the bounds, within which of the last motion the next is sought at the least."""
+"""Largest change of the unknowns, over the width of their bounds, below which a search that meets
+failing simulations gives up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,9 +111,9 @@ def design(
 
     By sequential quadratic programming with the exact derivatives of `sensitivities`, from the
     guesses of the unknowns to a local optimum. Where a simulation fails, as for lengths with which
-    a linkage locks, it goes on from the last motion in half the reach. The message of the `Design`
-    says if a simulation failed nonetheless, or with half the step, for which values, and why: such
-    as a joint of the start that they open.
+    a linkage locks, it goes on from the last motion, the unknowns at most half as far from it. The
+    message of the `Design` says if a simulation failed nonetheless, or with half the step, for
+    which values, and why: such as a joint of the start that they open.
 
     Parameters
     ----------
@@ -180,7 +181,7 @@ class _DesignProblem:
         names = [limit.name for limit in limits]
         if len(set(names)) < len(names):
             raise ValueError(f"limits must have names of their own, got {', '.join(names)}")
-        n, m = self._at(self._box.guess).value.shape
+        n, m = self._simulate(self._box.guess).value.shape
         y, p = ca.SX.sym("y", n, m), ca.SX.sym("p", len(d.parameters))
         named = {parameter.name: p[k] for k, parameter in enumerate(d.parameters)}
         value = ca.SX(cost(y, named))
@@ -189,40 +190,40 @@ class _DesignProblem:
         rows = [ca.densify(ca.vec(ca.SX(limit.value(y, named)))) for limit in limits]
         sizes = [abs(limit.most) or 1.0 for limit in limits]
         over = [(row - x.most) / size for row, x, size in zip(rows, limits, sizes, strict=True)]
-        self._f = _with_jacobians("cost", y, p, value)
-        self._g = _with_jacobians("limits", y, p, ca.vertcat(ca.SX(0, 1), *over))
+        self._cost = _with_jacobians("cost", y, p, value)
+        self._excess = _with_jacobians("limits", y, p, ca.vertcat(ca.SX(0, 1), *over))
         largest = [ca.mmax(row) for row in rows]
         self._largest = ca.Function("largest", [y, p], [ca.vertcat(ca.SX(0, 1), *largest)])
 
     def solve(self, slack: float, iterations: int) -> Design:
         """Return the design, its limits checked with half the step."""
         # The cost at the guess gives its scale.
-        size = abs(float(self._value(self._f, self._box.guess)[0])) or 1.0
+        size = abs(float(self._value(self._cost, self._box.guess)[0])) or 1.0
         rows = scipy.optimize.NonlinearConstraint(
-            partial(self._value, self._g), -np.inf, 0, partial(self._jacobian, self._g)
+            partial(self._value, self._excess), -np.inf, 0, partial(self._jacobian, self._excess)
         )
         options: dict[str, Any] = {
-            "jac": lambda x: self._jacobian(self._f, x)[0] / size,
+            "jac": lambda x: self._jacobian(self._cost, x)[0] / size,
             "constraints": [rows] if self._limits else [],
             "method": "SLSQP",
             "options": {"maxiter": iterations, "ftol": 1e-10},
         }
 
         def cost(x: Array) -> float:
-            return float(self._value(self._f, x)[0]) / size
+            return float(self._value(self._cost, x)[0]) / size
 
         try:
-            optimum = self._optimum(cost, options)
+            optimum = self._search(cost, options)
             x = np.clip(optimum.x, 0, 1)
             if not optimum.success:
-                return self._fail(f"{optimum.message}; {self._worst(x)}")
-            if np.max(self._value(self._g, x), initial=0.0) > FEASIBLE:
-                return self._fail(f"no design satisfies all limits: {self._worst(x)}")
+                return self._fail(f"{optimum.message}; {self._tell_worst(x)}")
+            if np.max(self._value(self._excess, x), initial=0.0) > FEASIBLE:
+                return self._fail(f"no design satisfies all limits: {self._tell_worst(x)}")
         except _TrialError as error:
             return self._fail(str(error))
         return self._check(x, slack)
 
-    def _optimum(self, cost: Callable[[Array], float], options: Mapping[str, Any]) -> Any:
+    def _search(self, cost: Callable[[Array], float], options: Mapping[str, Any]) -> Any:
         """Return SciPy's optimum.
 
         Where a simulation fails it is sought again from the last motion, at most half as far from
@@ -235,47 +236,48 @@ class _DesignProblem:
         """
         x, reach = self._box.guess, 1.0
         while True:
-            steps = [x]
+            iterates = [x]
             lower, upper = np.maximum(x - reach, 0), np.minimum(x + reach, 1)
             near: dict[str, Any] = {
                 "bounds": scipy.optimize.Bounds(lower, upper),
-                "callback": steps.append,
+                "callback": iterates.append,
                 **options,
             }
             try:
                 found = scipy.optimize.minimize(cost, x, **near)
             except _LockedError as error:
-                x = np.clip(steps[-1], lower, upper)
+                x = np.clip(iterates[-1], lower, upper)
                 reach = min(reach, float(np.max(np.abs(error.x - x)))) / 2
                 if reach < LEAST_REACH:
                     raise
                 continue
             before, x = x, np.clip(found.x, lower, upper)
-            inner = (x - lower > FEASIBLE) | (lower == 0), (upper - x > FEASIBLE) | (upper == 1)
-            if not found.success or np.all(inner) or np.max(np.abs(before - x)) < FEASIBLE:
+            within = (x - lower > FEASIBLE) | (lower == 0), (upper - x > FEASIBLE) | (upper == 1)
+            if not found.success or np.all(within) or np.max(np.abs(before - x)) < FEASIBLE:
                 return found
 
     def _check(self, x: Array, slack: float) -> Design:
+        """Return the design of scaled unknowns (k,), or its failure with half the step."""
         half = StepBounds(self._steps.h_min / 2, self._steps.h_max / 2)
         try:
             half_step = self._run(x, half).value
         except _TrialError as error:
             return self._fail(f"with half the step {error}")
-        values = self._largest_values(x, self._at(x).value)
-        resimulated = self._largest_values(x, half_step)
+        values = self._evaluate_limits(x, self._simulate(x).value)
+        resimulated = self._evaluate_limits(x, half_step)
         for limit in self._limits:
             if resimulated[limit.name] - limit.most > slack * (abs(limit.most) or 1.0):
                 return self._fail(
                     f"with half the step {limit.name!r} is {resimulated[limit.name]:.4g}, more "
                     f"than {limit.most:.4g}: take smaller steps"
                 )
-        cost = float(self._value(self._f, x)[0])
+        cost = float(self._value(self._cost, x)[0])
         p = self._box.values(x)
         return Design(
             self._box.names, p, cost, values, resimulated, True, "converged", self._evaluations
         )
 
-    def _largest_values(self, x: Array, y: Array) -> dict[str, float]:
+    def _evaluate_limits(self, x: Array, y: Array) -> dict[str, float]:
         """Return the largest entry of each limit's value."""
         largest = np.asarray(self._largest(y, self._dynamics.values(self._box.numbers(x))))
         return {
@@ -287,9 +289,9 @@ class _DesignProblem:
         undefined = np.full(len(self._box.names), np.nan)
         return Design(self._box.names, undefined, np.nan, {}, {}, False, message, self._evaluations)
 
-    def _worst(self, x: Array) -> str:
+    def _tell_worst(self, x: Array) -> str:
         """Return a message on the limit that is exceeded most."""
-        values = self._largest_values(x, self._at(x).value)
+        values = self._evaluate_limits(x, self._simulate(x).value)
         over = [(values[y.name] - y.most) / (abs(y.most) or 1.0) for y in self._limits]
         if not over or max(over) <= FEASIBLE:
             return "all limits are satisfied"
@@ -329,7 +331,8 @@ class _DesignProblem:
             "lengths of a linkage in docs/howto/design.md"
         )
 
-    def _at(self, x: Array) -> Sensitivities:
+    def _simulate(self, x: Array) -> Sensitivities:
+        """Return the motion with scaled unknowns (k,), the last one if they are the same."""
         x = np.clip(x, 0, 1)  # SLSQP leaves bounds by round-off
         if self._motion is None or x.tobytes() != self._key:
             self._motion, self._key = self._run(x, self._steps), x.tobytes()
@@ -337,11 +340,11 @@ class _DesignProblem:
 
     def _value(self, function: ca.Function, x: Array) -> Array:
         p = self._dynamics.values(self._box.numbers(np.clip(x, 0, 1)))
-        return np.asarray(function(self._at(x).value, p)[0]).ravel()
+        return np.asarray(function(self._simulate(x).value, p)[0]).ravel()
 
     def _jacobian(self, function: ca.Function, x: Array) -> Array:
         """Return the Jacobian by the unknowns, (rows, k)."""
-        motion = self._at(x)
+        motion = self._simulate(x)
         p = self._dynamics.values(self._box.numbers(np.clip(x, 0, 1)))
         _, by_y, by_p = (np.asarray(out) for out in function(motion.value, p))
         names = [parameter.name for parameter in self._dynamics.parameters]

@@ -162,9 +162,9 @@ def fit(
     seed : int
         Of the random values.
     check : bool
-        Whether the motion of the best values is computed in h/2 and h/4 too, and what that changes
-        of them is part of their errors. It is none of values that are of a simulation in the same
-        steps.
+        Whether the motion of the best values is computed in h/2 and h/4 too: by how much that
+        changes them is then part of their errors. Leave it out for measurements that were simulated
+        in the same steps.
 
     Raises
     ------
@@ -214,15 +214,15 @@ class _FitProblem:
         self._motion: Sensitivities | None = None
 
     def check(self) -> None:
-        """Raise the ValueError of a wrong problem; a simulation may fail at the guesses."""
+        """Raise the ValueError of a problem that is stated wrongly; a simulation may fail here."""
         with suppress(SensitivityError):
-            self._at(self._box.guess, len(self._measured.times))
+            self._simulate_up_to(self._box.guess, len(self._measured.times))
 
     def fit_from(self, x: Array) -> FitOutcome:
         """Return the outcome of a fit from x, window by window."""
         self._evaluations, begin, measured = 0, x, self._measured
         try:
-            ends = self._window.ends(measured.times, self._impact(x))
+            ends = self._window.ends(measured.times, self._find_first_impact(x))
             for end in ends:
                 count = max(int(np.sum(measured.times <= end)), 1)
                 solution = scipy.optimize.least_squares(
@@ -239,21 +239,22 @@ class _FitProblem:
                 )
                 x = solution.x
         except (SensitivityError, ValueError, np.linalg.LinAlgError) as error:
-            return self._outcome(begin, x, np.inf, False, str(error))
-        size = float(np.sqrt(2 * solution.cost / measured.values.size))
-        return self._outcome(begin, x, size, bool(solution.status > 0), str(solution.message))
+            return self._judge(begin, x, np.inf, False, str(error))
+        residual = float(np.sqrt(2 * solution.cost / measured.values.size))
+        return self._judge(begin, x, residual, bool(solution.status > 0), str(solution.message))
 
-    def _outcome(
-        self, begin: Array, x: Array, size: float, converged: bool, message: str
+    def _judge(
+        self, begin: Array, x: Array, residual: float, converged: bool, message: str
     ) -> FitOutcome:
+        """Return the outcome of a fit from ``begin`` to ``x``, and whether noise explains it."""
         n, k = self._measured.values.size, len(x)
-        likely = bool(size**2 * n <= scipy.special.chdtri(max(n - k, 1), UNLIKELY))
+        likely = bool(residual**2 * n <= scipy.special.chdtri(max(n - k, 1), UNLIKELY))
         if converged and not likely:
-            message = f"residual of {size:.3g} deviations: noise does not explain it"
+            message = f"residual of {residual:.3g} deviations: noise does not explain it"
         return FitOutcome(
             self._box.values(begin),
             self._box.values(x),
-            size,
+            residual,
             self._evaluations,
             converged,
             converged and likely,
@@ -264,30 +265,30 @@ class _FitProblem:
         """Return the best of the outcomes as a `Fit`."""
         names, k = self._box.names, len(self._box.names)
         solved = [outcome for outcome in outcomes if outcome.converged]
-        nothing = np.full((k, k), np.nan)
+        unknown = np.full((k, k), np.nan)
         if not solved:
             why = f"no start converged: {outcomes[0].message}"
-            return Fit(names, nothing[0], nothing[0], nothing, np.inf, False, why, outcomes)
+            return Fit(names, unknown[0], unknown[0], unknown, np.inf, False, why, outcomes)
         best = min(solved, key=lambda outcome: outcome.residual)
         J = self._jacobian(self._box.scale(best.end), len(self._measured.times))
-        values = np.linalg.svd(J, compute_uv=False)
-        if values[-1] <= UNIDENTIFIABLE * values[0]:
+        singular = np.linalg.svd(J, compute_uv=False)  # values, the largest first
+        if singular[-1] <= UNIDENTIFIABLE * singular[0]:
             why = (
                 f"the measured motion does not tell {' and '.join(names)} apart, or not at all: "
                 "measure more, or give one a value"
             )
-            return Fit(names, nothing[0], nothing[0], nothing, best.residual, False, why, outcomes)
+            return Fit(names, unknown[0], unknown[0], unknown, best.residual, False, why, outcomes)
         n, width = self._measured.values.size, self._box.width
         scale = max(best.residual**2 * n / max(n - k, 1), 1.0)
         covariance = scale * np.linalg.inv(J.T @ J) * np.outer(width, width)
-        message, off = best.message, nothing[0]
+        message, step_errors = best.message, unknown[0]
         if check:
             try:
-                off = self._estimate_step_errors(best.end, J)
+                step_errors = self._estimate_step_errors(best.end, J)
             except (SensitivityError, ValueError) as error:
                 message += f"; the error of the steps is not known: {error}"
             else:
-                covariance += np.outer(off, off)
+                covariance += np.outer(step_errors, step_errors)
         errors = np.sqrt(np.diag(covariance))
         if not best.explained:
             message += (
@@ -306,21 +307,22 @@ class _FitProblem:
             outcomes,
             scale,
             max(n - k, 0),
-            off,
+            step_errors,
         )
 
     def _estimate_step_errors(self, values: Array, J: Array) -> Array:
         """Return by how much the values (k,) of the unknowns are off by the steps, (k,).
 
-        By what the fit would come to with other steps, to first order.
+        From what the fit would come to, to first order by its Jacobian, in halved steps.
         """
         x, count = self._box.scale(values), len(self._measured.times)
-        own, stated = self._at(x, count), self._options["steps"]
+        own, stated = self._simulate_up_to(x, count), self._options["steps"]
         longest = float(np.diff(own.steps.t).max())  # steps end at the measured times
         shortest = min(stated.h_min, longest)
         bounds = StepBounds(shortest, min(stated.h_max, longest), stated.part)
 
         def fit_again(part: float) -> Array:
+            """Return the values with steps of a part of their size."""
             options = self._options | {"steps": bounds.scale(part)}
             value = own.value if part == 1 else self._simulate(x, count, (), options).value
             off = np.ravel((value - own.value) / self._measured.deviation)
@@ -329,13 +331,13 @@ class _FitProblem:
 
         return estimate_in_halves(fit_again)
 
-    def _impact(self, x: Array) -> float | None:
+    def _find_first_impact(self, x: Array) -> float | None:
         """Return the time of the first contact force [s]; None if there is none."""
-        steps = self._at(x, len(self._measured.times)).steps
+        steps = self._simulate_up_to(x, len(self._measured.times)).steps
         return float(steps.t[1 + np.argmax(steps.touched)]) if np.any(steps.touched) else None
 
-    def _at(self, x: Array, count: int) -> Sensitivities:
-        """Return the motion up to the first ``count`` times."""
+    def _simulate_up_to(self, x: Array, count: int) -> Sensitivities:
+        """Return the motion at the first ``count`` times, the last one if it is the same."""
         key = (x.tobytes(), count)
         if self._motion is None or key != self._key:
             self._evaluations += 1
@@ -358,10 +360,10 @@ class _FitProblem:
         )
 
     def _residuals(self, x: Array, count: int) -> Array:
-        off = self._at(x, count).value - self._measured.values[:count]
+        off = self._simulate_up_to(x, count).value - self._measured.values[:count]
         return np.asarray((off / self._measured.deviation).ravel())
 
     def _jacobian(self, x: Array, count: int) -> Array:
-        slopes = self._at(x, count).forward().parameters
+        slopes = self._simulate_up_to(x, count).forward().parameters
         scaled = slopes / np.asarray(self._measured.deviation)[:, None] * self._box.width
         return np.asarray(scaled.reshape(-1, len(x)))

@@ -22,7 +22,7 @@ class Measured:
     Parameters
     ----------
     times : (n,) [s]
-        Ascending, after the start.
+        Ascending, all after the start of the motion.
     values : (n, m), or (n,) of one output
     outputs : callable (t, q, v, p) -> SX (m,)
         The measured functions of the state, as for `sensitivities`.

@@ -106,5 +106,5 @@ class ScaledUnknowns:
         return values
 
     def numbers(self, x: Array) -> dict[str, float]:
-        """Return all given parameters and the unknowns, by name."""
+        """Return values of given parameters and of the unknowns by name, from scaled ones."""
         return self._fixed | dict(zip(self.names, self.values(x).tolist(), strict=True))

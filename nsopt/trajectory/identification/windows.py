@@ -49,7 +49,7 @@ class GrowingWindow(Window):
         End of the first window after the start; by default twice the time of the first impact, or
         the whole motion where there is none.
     growth : float
-        Ratio of the length of a window to that of the one before.
+        Ratio of the end of a window to that of the one before, above 1.
     """
 
     first: float | None = None
@@ -64,7 +64,8 @@ class GrowingWindow(Window):
     def ends(self, times: Array, impact: float | None) -> list[float]:
         if self.first is None and impact is None:
             return [float(times[-1])]
-        end, ends = self.first if self.first is not None else 2 * float(impact or 0), []
+        end = self.first if self.first is not None else 2 * float(impact or 0)
+        ends: list[float] = []
         while end < times[-1]:
             ends.append(float(end))
             end *= self.growth

@@ -11,7 +11,7 @@ from nsopt.mpcc import FirstEventRow, Mpcc, min_rows
 
 @dataclass
 class ActiveRows:
-    """The min map of a square program, each row by what holds at its solution.
+    """The rows of a square program that hold at its solution, and their alternatives.
 
     Where `Newton` solves min(G, H) = 0, here the smaller of the two is a row and the other its
     alternative: an equation that holds as well where both are zero. Then the derivative exists in

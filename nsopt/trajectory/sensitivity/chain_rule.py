@@ -23,10 +23,10 @@ from nsopt.trajectory.sensitivity.recorded import Steps
 Array = NDArray[np.float64]
 
 BIACTIVE = 1e-7
-"""Scaled residual below which an alternative row counts as holding too."""
+"""Scaled residual below which an alternative row holds too, so that gap and impulse are zero."""
 
 CHANGES = 1e-7
-"""Derivative of an alternative row, over the size of its terms, above which the row changes."""
+"""Derivative of such a row, over the size of its terms, above which the row ceases to hold."""
 
 SINGULAR = 1e12
 """Condition number from which rows count as dependent."""
@@ -42,8 +42,8 @@ class Tie:
     label : str
         The contact or event that may switch.
     slope, size : (nz + np,)
-        Derivative of the row by the state before the step and by parameters, and the sum of the
-        sizes of its terms.
+        Derivative of the row by the state before the step and by parameters; sum of the sizes of
+        its terms, which tells a zero from round-off.
     """
 
     step: int
@@ -79,15 +79,15 @@ class Transitions:
         """
         n, nz, count = self.B.shape
         S = np.zeros((n + 1, nz, by_start.shape[1] + count))
-        direct = by_start.shape[1]
-        S[0, :, :direct] = by_start
+        directions = by_start.shape[1]
+        S[0, :, :directions] = by_start
         for k in range(n):
             np.matmul(self.A[k], S[k], out=S[k + 1])
-            S[k + 1, :, direct:] += self.B[k]
+            S[k + 1, :, directions:] += self.B[k]
         return S
 
     def adjoint(self, weights: Array) -> tuple[Array, Array]:
-        """Return the gradient of a weighted sum of all states: by the first, by parameters.
+        """Return the gradient of sum(weights * states): by the first state, by parameters.
 
         Parameters
         ----------
@@ -98,22 +98,22 @@ class Transitions:
         (nz,), (np,)
         """
         n = len(self.A)
-        left = np.empty((n, weights.shape[1]))
+        adjoints = np.empty((n, weights.shape[1]))  # of the ends of steps
         row = weights[n].copy()
         for k in range(n - 1, -1, -1):
-            left[k] = row
+            adjoints[k] = row
             row = row @ self.A[k] + weights[k]
-        return row, np.einsum("ki,kij->j", left, self.B)
+        return row, np.einsum("ki,kij->j", adjoints, self.B)
 
     def find_broken(self, S: Array) -> tuple[Tie, ...]:
         """Return the ties that would switch along the directions of ``S``, from `forward`."""
         nz = S.shape[1]
-        direct = S.shape[2] - self.B.shape[2]
+        directions = S.shape[2] - self.B.shape[2]
         broken = []
         for tie in self.ties:
             along, size = tie.slope[:nz] @ S[tie.step], tie.size[:nz] @ np.abs(S[tie.step])
-            along[direct:] += tie.slope[nz:]
-            size[direct:] += tie.size[nz:]
+            along[directions:] += tie.slope[nz:]
+            size[directions:] += tie.size[nz:]
             if np.any(np.abs(along) > CHANGES * size):
                 broken.append(tie)
         return tuple(broken)
@@ -132,11 +132,11 @@ class ChainRule:
 
     def __init__(self, program: StepProgram, by: Sequence[int]) -> None:
         d, given = program.dynamics, program.blocks
-        t, q, v, p, h, _ = given
+        t, q, v, p, h, _ = given  # the last are scales
         x = [part.x for part in program.parts]
         active = [ActiveRows.of(part) for part in program.parts]
         w = ca.vertcat(t, q, v, h, *(p[k] for k in by))
-        end = program.end(*x, ca.vertcat(*given))
+        end = program.end(*x, ca.vertcat(*given))  # the time that the step took, q, v
         reached = ca.vertcat(t + end[0], end[1], end[2])
         self._nz, self._nw = 1 + d.nq + d.nv, w.numel()
         self._blocks = Blocks([ca.vertcat(*a.rows) for a in active], reached, x, w)
@@ -152,7 +152,7 @@ class ChainRule:
         self._slopes = Mapped("slopes", symbols, [slopes])
 
     def transitions(self, steps: Steps, p: Array) -> Transitions:
-        """Return the derivatives of solved steps."""
+        """Return the derivatives of solved steps, `BATCH` at a time."""
         n, nz = len(steps), self._nz
         A, B = np.empty((n, nz, nz)), np.empty((n, nz, self._nw - nz - 1))
         ties: list[Tie] = []
@@ -170,9 +170,10 @@ class ChainRule:
         return Transitions(A, B, tuple(ties))
 
     def _split(self, W: Array, slope: Array) -> tuple[Array, Array]:
-        """Return columns (..., nw) by state and by parameters.
+        """Return derivatives (..., nw) by state and by parameters, from those by w.
 
-        Where the last steps share the remaining time, h depends on the time at which they start.
+        Where the last steps share the remaining time, h depends on the time at which they start:
+        that is `Steps.slope`.
         """
         nz = self._nz
         A = W[..., :nz].copy()
@@ -182,6 +183,7 @@ class ChainRule:
     def _ties(
         self, near: NDArray[np.intp], slopes: Array, X: Array, slope: Array, begin: int
     ) -> list[Tie]:
+        """Return the ties of a batch: ``near`` (ties, 2) are its steps and their alternatives."""
         ties, nx = [], X.shape[1]
         for k, i in near.tolist():
             row = slopes[k, :, i]  # columns come first
@@ -233,18 +235,18 @@ class Blocks:
         ----------
         values : of `matrices`, each transposed (b, columns, rows)
         """
-        *rows, end = (np.swapaxes(value, 1, 2) for value in values)
+        *jacobians, end = (np.swapaxes(value, 1, 2) for value in values)
         nx = int(self._edges[-1])
         X = np.zeros((len(end), nx, end.shape[2] - nx))
-        for k, (a, b) in zip(rows, pairwise(self._edges.tolist()), strict=True):
-            known = k[:, :, nx:] + k[:, :, :a] @ X[:, :a]
-            X[:, a:b] = -solve_all(k[:, :, a:b], known)
+        for J, (a, b) in zip(jacobians, pairwise(self._edges.tolist()), strict=True):
+            by_data = J[:, :, nx:] + J[:, :, :a] @ X[:, :a]
+            X[:, a:b] = -solve_all(J[:, :, a:b], by_data)
         return X, end[:, :, :nx] @ X + end[:, :, nx:]
 
 
 def solve_all(J: Array, rhs: Array) -> Array:
     """Return the solutions of systems (b, n, n), (b, n, m); of least norm where rows depend."""
-    # One more right-hand side estimates the condition number.
+    # One more right-hand side, of entries without a pattern, estimates the condition number.
     probe = np.broadcast_to(np.cos(np.arange(J.shape[1]))[:, None], (*J.shape[:2], 1))
     try:
         solutions = np.linalg.solve(J, np.concatenate([rhs, probe], axis=2))

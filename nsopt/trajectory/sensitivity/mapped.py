@@ -1,4 +1,4 @@
-"""Expressions evaluated at many points."""
+"""Matrices of expressions, evaluated at many points in one call."""
 
 from __future__ import annotations
 

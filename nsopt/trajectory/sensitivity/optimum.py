@@ -27,6 +27,8 @@ REGULARISATION = 1e-9
 RESIDUAL = 1e-6
 """Relative residual to which the system must be solved."""
 
+TINY = 1e-300
+"""Size that keeps quotients of zeros finite."""
 
 NOT_UNIQUE = (
     "the optimum is not unique, so it has no derivatives: add a cost on what is left free, or "
@@ -67,7 +69,7 @@ def cost_derivatives(nlp: StructuredNlp, x: Array, p: Array, lam_g: Array) -> Ar
     lam_g : (m,)
         Multipliers of the rows, as ``nlpsol`` returns them: positive at upper bounds.
     """
-    function = ca.Function("by_p", [nlp.x, nlp.p, nlp.lam], [_by_p(nlp)])
+    function = ca.Function("by_p", [nlp.x, nlp.p, nlp.lam], [_lagrangian_by_p(nlp)])
     return np.asarray(function(x, p, lam_g)).ravel()
 
 
@@ -108,52 +110,51 @@ def optimum_derivatives(
     n = len(x)
     low = np.full(n, -np.inf) if lower is None else np.asarray(lower, dtype=float)
     high = np.full(n, np.inf) if upper is None else np.asarray(upper, dtype=float)
-    H, J, by_p, g, g_p = _matrices(nlp, x, p, lam_g)
-    size = max(float(np.max(np.abs(np.concatenate([lam_x, lam_g])), initial=0.0)), 1e-300)
+    H, J, slope_by_p, g, g_by_p = _evaluate_matrices(nlp, x, p, lam_g)
+    largest = max(float(np.max(np.abs(np.concatenate([lam_x, lam_g])), initial=0.0)), TINY)
     named = names or [f"unknown {k}" for k in range(n)]
-    fixed = _active(x, low, high, lam_x / size, named)
-    texts = ["{} at step {}".format(*nlp.label(k)) for k in range(len(g))]
-    rows = _active(g, nlp.lower, nlp.upper, lam_g / size, texts)
+    fixed = _find_active(x, low, high, lam_x / largest, named)
+    row_names = ["{} at step {}".format(*nlp.label(k)) for k in range(len(g))]
+    rows = _find_active(g, nlp.lower, nlp.upper, lam_g / largest, row_names)
     free = np.flatnonzero(~fixed)
     A = J[np.flatnonzero(rows)][:, free]
-    right = -np.vstack([by_p[free], g_p[rows]])
-    moved = _solve(H[free][:, free], A, right)
+    right = -np.vstack([slope_by_p[free], g_by_p[rows]])
+    solution = _solve(H[free][:, free], A, right)
     dx = np.zeros((n, len(p)))
-    dx[free] = moved[: len(free)]
+    dx[free] = solution[: len(free)]
     return OptimumDerivatives(cost_derivatives(nlp, x, p, lam_g), dx)
 
 
-def _by_p(nlp: StructuredNlp) -> ca.MX:
-    """Return the gradient of the Lagrangian by parameters."""
+def _lagrangian_by_p(nlp: StructuredNlp) -> ca.MX:
+    """Return the gradient of the Lagrangian by parameters, (np,)."""
     return ca.densify(ca.gradient(nlp.f + ca.dot(nlp.lam, nlp.g), nlp.p))
 
 
-def _matrices(
+def _evaluate_matrices(
     nlp: StructuredNlp, x: Array, p: Array, lam: Array
 ) -> tuple[scipy.sparse.csc_matrix, scipy.sparse.csc_matrix, Array, Array, Array]:
     """Return Hessian, Jacobian, d2L/dx dp (n, np), rows (m,), dg/dp (m, np)."""
-    made = nlp.derivatives()
-    upper = _sparse(made.hess_lag(x, p, 1.0, lam))
-    g, J = made.jac_g(x, p)
-    H = _full(upper)
-    cross = ca.jacobian(_by_p(nlp), nlp.x)
+    derivatives = nlp.derivatives()
+    g, J = derivatives.jac_g(x, p)
+    H = _mirror(_to_scipy(derivatives.hess_lag(x, p, 1.0, lam)))
+    cross = ca.jacobian(_lagrangian_by_p(nlp), nlp.x)
     function = ca.Function("cross", [nlp.x, nlp.p, nlp.lam], [cross, ca.jacobian(nlp.g, nlp.p)])
-    mixed, g_p = (np.asarray(ca.densify(out)) for out in function(x, p, lam))
-    return H, _sparse(J), mixed.T, np.asarray(g).ravel(), g_p
+    mixed, g_by_p = (np.asarray(ca.densify(out)) for out in function(x, p, lam))
+    return H, _to_scipy(J), mixed.T, np.asarray(g).ravel(), g_by_p
 
 
-def _sparse(matrix: ca.DM) -> scipy.sparse.csc_matrix:
+def _to_scipy(matrix: ca.DM) -> scipy.sparse.csc_matrix:
     return scipy.sparse.csc_matrix(matrix.sparse())
 
 
-def _full(upper: scipy.sparse.csc_matrix) -> scipy.sparse.csc_matrix:
+def _mirror(upper: scipy.sparse.csc_matrix) -> scipy.sparse.csc_matrix:
     """Return the symmetric matrix with a given upper triangle."""
     strict = upper.copy()
     strict.setdiag(0)
     return scipy.sparse.csc_matrix(upper + strict.T)
 
 
-def _active(
+def _find_active(
     value: Array, lower: Array, upper: Array, multiplier: Array, names: Sequence[str]
 ) -> NDArray[np.bool_]:
     """Return which entries are active; equal bounds always are.
@@ -189,7 +190,7 @@ def _solve(H: scipy.sparse.csc_matrix, A: scipy.sparse.csc_matrix, right: Array)
     y = np.zeros_like(right)
     for _ in range(4):
         y += factors.solve(right - K @ y)
-    size = np.max(np.abs(right), initial=1e-300)
+    size = np.max(np.abs(right), initial=TINY)
     if not np.max(np.abs(right - K @ y), initial=0.0) <= RESIDUAL * size:
         raise OptimumError(NOT_UNIQUE)
     return y

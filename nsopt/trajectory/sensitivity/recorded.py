@@ -26,7 +26,7 @@ from nsopt.simulation import (
 Array = NDArray[np.float64]
 
 CHUNK = 100
-"""Attempts in one call."""
+"""Attempts at steps in one call of the compiled chain."""
 
 
 class SensitivityError(RuntimeError):
@@ -84,7 +84,7 @@ class Steps:
 
 
 class Recorder:
-    """The chain of `simulate`, which also tells the unknowns of its steps.
+    """The chain of steps of `simulate`, with the unknowns of each step on record.
 
     Parameters
     ----------
@@ -105,9 +105,10 @@ class Recorder:
         self.program = StepProgram(dynamics, scheme, acceptance)
         control = LargestStep(contacts=None)
         self._kernel = StepKernel(self.program, control, newton, states=True)
-        t, trial, run = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 4)
-        h = self._kernel.size(t, trial, run)
-        self._size = ca.Function("size", [t, trial, run], [h, ca.jacobian(h, t)])
+        # The step that is given at t, where `trial` is wanted, within h_min, h_max, stop and part.
+        t, trial, bounds = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("bounds", 4)
+        h = self._kernel.size(t, trial, bounds)
+        self._size = ca.Function("size", [t, trial, bounds], [h, ca.jacobian(h, t)])
 
     def run(self, start: Start, p: Array, steps: StepBounds, times: Sequence[float]) -> Steps:
         """Return the steps from ``start`` through ``times``; one ends exactly at each of them.
@@ -132,7 +133,7 @@ class Recorder:
                 z, made = self._kernel(z, ChainParameters(p, bounds, scales).vector, CHUNK)
                 rows.append(made)
                 ends.append(np.full(len(made), stop))
-                count += int(np.sum(self._good(made)))
+                count += int(np.sum(self._find_good(made)))
             if layout.state(z).status == ChainStatus.STUCK:
                 refusal = self._kernel.refusal(rows[-1][-1]).text
                 raise SensitivityError(
@@ -141,15 +142,16 @@ class Recorder:
                     "values of the parameters, with which a linkage gets further",
                 )
             stops.append(count)
-        return self._steps(
+        return self._collect(
             first, np.vstack(rows), np.concatenate(ends), steps, scales, stops, begin
         )
 
-    def _good(self, rows: Array) -> NDArray[np.bool_]:
+    def _find_good(self, rows: Array) -> NDArray[np.bool_]:
+        """Return which of the attempts on record were accepted."""
         good: NDArray[np.bool_] = self._kernel.fields(rows)["good"][:, 0] > 0
         return good
 
-    def _steps(
+    def _collect(
         self,
         first: Array,
         rows: Array,
@@ -159,13 +161,14 @@ class Recorder:
         stops: list[int],
         begin: float,
     ) -> Steps:
-        good, layout, fields = self._good(rows), self._kernel.layout, self._kernel.fields(rows)
+        """Return the accepted steps among attempts on record, each with the stop ahead of it."""
+        good, layout, fields = self._find_good(rows), self._kernel.layout, self._kernel.fields(rows)
         states = np.vstack([first, fields["state"]])
         after, before = states[1:][good], layout.state(states[:-1][good])
         reached = layout.state(np.vstack([states[:1], after]))
-        bounds = np.full((len(after), 2), [steps.h_min, steps.h_max])
-        run = np.column_stack([bounds, ends[good], np.ones(len(after))])
-        h, slope = self._size.map(len(after))(before.t.T, before.h.T, run.T)
+        sizes = np.full((len(after), 2), [steps.h_min, steps.h_max])
+        bounds = np.column_stack([sizes, ends[good], np.ones(len(after))])
+        h, slope = self._size.map(len(after))(before.t.T, before.h.T, bounds.T)
         return Steps(
             reached.t[:, 0],
             reached.q,

@@ -26,7 +26,7 @@ Output = Callable[[ca.SX, ca.SX, ca.SX, ca.SX], ca.SX]
 
 
 OPENED = 1e-6
-"""Opening of a joint over the change of a parameter, from which a start does not stay closed."""
+"""Opening of a joint over the change of a parameter, above which a start does not stay closed."""
 
 NUDGE = 1e-6
 """Relative change of a parameter that tests whether the stated start depends on it."""
@@ -56,7 +56,7 @@ class Sensitivities:
         Outputs at the times.
     steps : Steps
         The whole motion.
-    simulated, linearised : float [s]
+    simulation_seconds, linearisation_seconds : float
         Wall time of the simulation, and of the linearisation of its steps.
     """
 
@@ -64,11 +64,11 @@ class Sensitivities:
     times: Array
     value: Array
     steps: Steps
-    simulated: float
-    linearised: float
+    simulation_seconds: float
+    linearisation_seconds: float
     _transitions: Transitions
-    _by_state: Array  # (n, m, 1 + nq + nv)
-    _direct: Array  # (n, m, len(by))
+    _by_state: Array  # (n, m, nz) outputs by z = (t, q, v) at their time
+    _direct: Array  # (n, m, len(by)) outputs by parameters, at a fixed z
     _nq: int
     _by_start: bool
 
@@ -78,9 +78,9 @@ class Sensitivities:
         Its effort grows with the number of parameters. Derivatives by Euler parameters at the start
         are those by each entry alone, without regard to their norm.
         """
-        along = np.matmul(self._by_state, self._states[self.steps.stops])
-        n = along.shape[2] - len(self.by)
-        start, parameters = along[:, :, :n], along[:, :, n:] + self._direct
+        through_state = np.matmul(self._by_state, self._state_derivatives[self.steps.stops])
+        n = through_state.shape[2] - len(self.by)
+        start, parameters = through_state[:, :, :n], through_state[:, :, n:] + self._direct
         if not self._by_start:
             start = np.zeros((*start.shape[:2], 0))
         nq = self._nq if self._by_start else 0
@@ -100,9 +100,9 @@ class Sensitivities:
             raise ValueError(
                 f"weights must have the shape of value, {self.value.shape}, got {weights.shape}"
             )
-        states = np.zeros((len(self.steps) + 1, self._by_state.shape[2]))
-        states[self.steps.stops] = np.einsum("nm,nmz->nz", weights, self._by_state)
-        start, parameters = self._transitions.adjoint(states)
+        by_states = np.zeros((len(self.steps) + 1, self._by_state.shape[2]))
+        by_states[self.steps.stops] = np.einsum("nm,nmz->nz", weights, self._by_state)
+        start, parameters = self._transitions.adjoint(by_states)
         direct = np.einsum("nm,nmp->p", weights, self._direct)
         q0, v0 = start[1 : 1 + self._nq], start[1 + self._nq :]
         if not self._by_start:
@@ -110,7 +110,8 @@ class Sensitivities:
         return Derivatives(parameters + direct, q0, v0)
 
     @cached_property
-    def _states(self) -> Array:
+    def _state_derivatives(self) -> Array:
+        """Of all states by the initial one, but for t, and by parameters; see `Transitions`."""
         nz = self._by_state.shape[2]
         return self._transitions.forward(np.eye(nz)[:, 1:] if self._by_start else np.zeros((nz, 0)))
 
@@ -124,7 +125,7 @@ class Sensitivities:
         """
         if not self._transitions.ties:
             return
-        broken = self._transitions.find_broken(self._states)
+        broken = self._transitions.find_broken(self._state_derivatives)
         if broken:
             tie = broken[0]
             also = ", ".join(sorted({x.label for x in broken if x.step == tie.step}))
@@ -138,14 +139,14 @@ class Sensitivities:
 
 
 @lru_cache(maxsize=8)
-def _recorder(
+def _make_recorder(
     dynamics: Dynamics, scheme: Scheme, acceptance: Acceptance, newton: Newton
 ) -> Recorder:
     return Recorder(dynamics, scheme, acceptance, newton)
 
 
 @lru_cache(maxsize=8)
-def _rule(recorder: Recorder, by: tuple[int, ...]) -> ChainRule:
+def _make_rule(recorder: Recorder, by: tuple[int, ...]) -> ChainRule:
     return ChainRule(recorder.program, by)
 
 
@@ -208,9 +209,10 @@ def sensitivities(
         If a parameter opens a joint of the start, which is held, and drives leave a freedom.
     """
     scheme = scheme or Variational()
-    p, which, times = dynamics.values(parameters), _choose(dynamics, by), _ascending(times)
+    p, times = dynamics.values(parameters), _check_times(times)
+    which = _find_indices(dynamics, by)
     if start is None:
-        _check_held(dynamics, which, p)
+        _check_stated_start(dynamics, which, p)
         start = Start.stated(dynamics, parameters)
     if times[0] <= start.t:
         raise ValueError(f"times must be after the start at {start.t:g} s, got {times[0]:g}")
@@ -218,19 +220,20 @@ def sensitivities(
     check_start(dynamics, start, p)
     _warn_of_opening(dynamics, start, which, p)
     check_differentiable(dynamics, scheme, p)
-    recorder = _recorder(dynamics, scheme, acceptance or Acceptance(), newton or Newton())
+    recorder = _make_recorder(dynamics, scheme, acceptance or Acceptance(), newton or Newton())
     accepted = recorder.run(start, p, steps, times.tolist())
     begin = perf_counter()
-    transitions = _rule(recorder, which).transitions(accepted, p)
-    linearised = perf_counter() - begin
-    value, by_state, direct = _at_stops(_output(dynamics, outputs, which), accepted, p)
+    transitions = _make_rule(recorder, which).transitions(accepted, p)
+    linearisation_seconds = perf_counter() - begin
+    function = _make_output(dynamics, outputs, which)
+    value, by_state, direct = _evaluate_at_stops(function, accepted, p)
     prepared = Sensitivities(
         tuple(dynamics.parameters[k].name for k in which),
         times,
         value,
         accepted,
         accepted.seconds,
-        linearised,
+        linearisation_seconds,
         transitions,
         by_state,
         direct,
@@ -260,14 +263,14 @@ def check_differentiable(dynamics: Dynamics, scheme: Scheme, p: Array) -> None:
     scheme.check_joint_friction(dynamics)
 
 
-def _check_held(dynamics: Dynamics, by: Sequence[int], p: Array) -> None:
+def _check_stated_start(dynamics: Dynamics, by: Sequence[int], p: Array) -> None:
     """Refuse a stated start that depends on a parameter: its derivative would be neglected."""
     names = [parameter.name for parameter in dynamics.parameters]
     numbers = dict(zip(names, p.tolist(), strict=True))
     here = np.concatenate(dynamics.stated_start(numbers, False))
     for k in by:
-        moved = numbers | {names[k]: p[k] * (1 + NUDGE) if p[k] else NUDGE}
-        if np.any(np.concatenate(dynamics.stated_start(moved, False)) != here):
+        nudged = numbers | {names[k]: p[k] * (1 + NUDGE) if p[k] else NUDGE}
+        if np.any(np.concatenate(dynamics.stated_start(nudged, False)) != here):
             raise ValueError(
                 f"the stated start moves with parameter {names[k]!r}: give start=... to hold it "
                 "there, for instance Start.stated(dynamics)"
@@ -276,17 +279,17 @@ def _check_held(dynamics: Dynamics, by: Sequence[int], p: Array) -> None:
 
 def _warn_of_opening(dynamics: Dynamics, start: Start, by: Sequence[int], p: Array) -> None:
     """Warn where a parameter opens a joint of a held start, which may close in many ways."""
-    at, n = (start.t, np.asarray(start.q, dtype=float)), dynamics.nv
     if not dynamics.closure_names:
         return
-    if np.linalg.matrix_rank(np.asarray(dynamics.closure_matrix(*at, p))) == n:
+    at = (start.t, np.asarray(start.q, dtype=float))
+    if np.linalg.matrix_rank(np.asarray(dynamics.closure_matrix(*at, p))) == dynamics.nv:
         return  # one posture is left, which the first step finds
     here = np.asarray(dynamics.closure(*at, p)).ravel()
     for k in by:
-        moved = p.copy()
-        moved[k] = p[k] * (1 + NUDGE) if p[k] else NUDGE
-        opened = np.abs(np.asarray(dynamics.closure(*at, moved)).ravel() - here)
-        if opened.max(initial=0.0) > OPENED * abs(moved[k] - p[k]):
+        nudged = p.copy()
+        nudged[k] = p[k] * (1 + NUDGE) if p[k] else NUDGE
+        opened = np.abs(np.asarray(dynamics.closure(*at, nudged)).ravel() - here)
+        if opened.max(initial=0.0) > OPENED * abs(nudged[k] - p[k]):
             joint = dynamics.closure_names[int(opened.argmax())]
             warnings.warn(
                 f"the start is held, but opens joint {joint!r} as parameter "
@@ -297,7 +300,8 @@ def _warn_of_opening(dynamics: Dynamics, start: Start, by: Sequence[int], p: Arr
             )
 
 
-def _choose(dynamics: Dynamics, by: Sequence[str] | None) -> tuple[int, ...]:
+def _find_indices(dynamics: Dynamics, by: Sequence[str] | None) -> tuple[int, ...]:
+    """Return the indices of named parameters, of all by default; refuse unknown names."""
     known = [parameter.name for parameter in dynamics.parameters]
     if isinstance(by, str):
         raise TypeError(f"by must be a sequence of names, got {by!r}: write by=({by!r},)")
@@ -308,15 +312,16 @@ def _choose(dynamics: Dynamics, by: Sequence[str] | None) -> tuple[int, ...]:
     return tuple(known.index(name) for name in (known if by is None else by))
 
 
-def _ascending(times: float | Sequence[float] | Array) -> Array:
-    ascending = np.atleast_1d(np.asarray(times, dtype=float))
-    if ascending.ndim != 1 or not ascending.size or np.any(np.diff(ascending) <= 0):
+def _check_times(times: float | Sequence[float] | Array) -> Array:
+    """Return times as an array (n,); refuse those that do not ascend."""
+    row = np.atleast_1d(np.asarray(times, dtype=float))
+    if row.ndim != 1 or not row.size or np.any(np.diff(row) <= 0):
         raise ValueError(f"times must be a number of seconds or several ascending, got {times!r}")
-    return ascending
+    return row
 
 
 @lru_cache(maxsize=8)
-def _output(dynamics: Dynamics, outputs: Output | None, by: tuple[int, ...]) -> ca.Function:
+def _make_output(dynamics: Dynamics, outputs: Output | None, by: tuple[int, ...]) -> ca.Function:
     """Return (z, p) -> outputs, their partial derivatives by z = (t, q, v) and by parameters."""
     t, q, v = ca.SX.sym("t"), ca.SX.sym("q", dynamics.nq), ca.SX.sym("v", dynamics.nv)
     p, z = ca.SX.sym("p", len(dynamics.parameters)), ca.vertcat(t, q, v)
@@ -326,7 +331,7 @@ def _output(dynamics: Dynamics, outputs: Output | None, by: tuple[int, ...]) -> 
     return ca.Function("outputs", [z, p], [y, *slopes], {"cse": True})
 
 
-def _at_stops(function: ca.Function, steps: Steps, p: Array) -> tuple[Array, Array, Array]:
+def _evaluate_at_stops(function: ca.Function, steps: Steps, p: Array) -> tuple[Array, Array, Array]:
     """Return outputs (n, m) and derivatives (n, m, nz), (n, m, np) at the requested times."""
     states = np.column_stack([steps.t, steps.q, steps.v])[steps.stops]
     n, m = len(states), function.numel_out(0)

@@ -18,20 +18,22 @@ from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.transcription.collocation import Collocation
 
 FINE = 64
-"""Intervals of a step at whose ends limits are looked at."""
+"""Intervals of a step at whose ends rows are compared with their limits."""
 
 EVEN: Array = np.linspace(0, 1, FINE + 1)
 """These ends, as shares of the step."""
 
 BESIDE = 1e-3
-"""Part of such an interval before and after a joint turns round, where they are looked at too."""
+"""How long before and after a joint turns round they are too, over the length of an interval."""
 
 KEPT = 1e-6
-"""Part of a limit by which a motion may go beyond it and is still said to keep it."""
-
+"""Excess over the size of a limit up to which a motion is said to keep it."""
 
 LEAST = 0.02
-"""Size that limits have at least: solvers keep rows to 1e-8, also those of a tolerance of 1 mm."""
+"""Least size of a limit: solvers keep rows to 1e-8, also those of a tolerance of 1 mm."""
+
+NO_TURN = 0.5
+"""Share of a step in place of a turn where others have more of them: it is looked at anyway."""
 
 
 class BeyondLimits(NamedTuple):
@@ -39,12 +41,13 @@ class BeyondLimits(NamedTuple):
 
     Attributes
     ----------
+    rows : tuple of Row
     beyond : (2, steps, rows)
-        The lower and the upper limit; zero where it is kept.
+        By how much below the lower and above the upper limit; zero where it is kept.
     when : (steps, rows) [s]
-        Where in the step most.
+        The time in the step at which it is beyond by most.
     scale : (rows,)
-        Size of the limits: half of the range, or the larger one if that is less.
+        Size of the limits: half of the range between them, or the larger of them if that is less.
     """
 
     rows: tuple[Row, ...]
@@ -54,13 +57,13 @@ class BeyondLimits(NamedTuple):
 
     @property
     def largest(self) -> float:
-        """Over the size of its limit."""
+        """The largest excess over the size of its limit."""
         return float(np.max(self.beyond / self.scale, initial=0.0))
 
     def worst(self) -> str:
         """Return in words which limit is broken most."""
-        beyond = self.beyond / self.scale
-        over, k, i = np.unravel_index(int(np.argmax(beyond)), beyond.shape)
+        relative = self.beyond / self.scale
+        over, k, i = np.unravel_index(int(np.argmax(relative)), relative.shape)
         row, most = self.rows[i], self.beyond[over, k, i]
         limit = row.upper if over else row.lower
         value = limit + most if over else limit - most
@@ -90,7 +93,7 @@ class LimitsBetweenNodes:
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        """Rows of conditions that are limits at more than one node; equations are none."""
+        """Rows of conditions that are limits at more than one node, without equations."""
         return tuple(stated.row for _, stated in self._limits)
 
     @cached_property
@@ -110,24 +113,27 @@ class LimitsBetweenNodes:
 
     @cached_property
     def rates_at_ends(self) -> NDArray[np.bool_]:
-        """Which rows depend on accelerations or inputs that no posture gives, (2, rows)."""
-        symbols = self._late
+        """Which rows depend on accelerations or inputs that no posture gives, (2, rows).
+
+        At the first and at the last node, both alike.
+        """
+        symbols = self._free_symbols
         found = [bool(ca.depends_on(x.value, symbols)) for x in self.rows]
         return np.array([found, found], dtype=bool).reshape(2, -1)
 
     @cached_property
     def free_at_ends(self) -> NDArray[np.bool_]:
-        """Which rows no posture that is given decides at the first and the last node, (2, rows)."""
+        """Which rows the given posture at the first and the last node leaves open, (2, rows)."""
         by_state, found = ca.vertcat(*self.statement.symbols[:3]), []
         for q, v in (self._posture(START), self._posture(END)):
             free = np.flatnonzero(np.concatenate([[False], np.isnan(q), np.isnan(v)]))
-            symbols = ca.vertcat(self._late, *(by_state[int(k)] for k in free))
+            symbols = ca.vertcat(self._free_symbols, *(by_state[int(k)] for k in free))
             found.append([bool(ca.depends_on(x.value, symbols)) for x in self.rows])
         return np.array(found, dtype=bool).reshape(2, -1)
 
     @property
-    def _late(self) -> ca.SX:
-        """Accelerations, unless a posture gives them, and inputs."""
+    def _free_symbols(self) -> ca.SX:
+        """Symbols of accelerations, unless a posture gives them, and of inputs."""
         _, _, _, a, u = self.statement.symbols
         conditions = self.statement.conditions
         given = any(getattr(x, "accelerations", None) is not None for x in conditions)
@@ -147,13 +153,12 @@ class LimitsBetweenNodes:
         """Return how far a motion, given at nodes and midpoints, is beyond its limits."""
         steps = self.transcription.horizon.steps
         lower, upper = np.array([(x.lower, x.upper) for x in self.rows]).reshape(-1, 2).T
-
-        if any(self.transcription.creep):
-            shares = self._with_turns(fine)
+        if any(self.transcription.creep):  # dry friction with its exact sign
+            shares = self._add_turns(fine)
             values = self._values(fine, shares)
             peaks, over = _peaks(values, lower, upper)
             at_peaks = np.diagonal(self._values(fine, peaks), axis1=1, axis2=2)
-        else:
+        else:  # rows are smooth: polynomials through few of their values
             shares = np.tile(EVEN, (steps, 1))
             at_parts = self._values(fine, np.tile(PARTS, (steps, 1)))
             values = at_parts @ lagrange(EVEN).T
@@ -182,30 +187,28 @@ class LimitsBetweenNodes:
         wanted = rows[:, [k for k, _ in self._limits]].reshape(steps, n, -1)
         return np.ascontiguousarray(wanted.transpose(0, 2, 1))
 
-    def _with_turns(self, fine: Trajectory) -> Array:
+    def _add_turns(self, fine: Trajectory) -> Array:
         """Return shares of each step, (steps, n), with those just before and after turns.
 
         Where a joint turns round dry friction jumps, and there are no polynomials through it.
         """
-        steps, even = self.transcription.horizon.steps, EVEN
+        steps = self.transcription.horizon.steps
         k = np.repeat(np.arange(steps), FINE + 1)
-        v = self.transcription.interpolate(fine, k, np.tile(even, steps))[2].reshape(
-            steps, FINE + 1, -1
-        )
+        v = self.transcription.at(fine, k, np.tile(EVEN, steps))[2].reshape(steps, FINE + 1, -1)
         before, after = v[:, :-1], v[:, 1:]
         turns = before * after < 0
-        part = before / np.where(turns, before - after, 1.0)
-        n = int(turns.sum(axis=(1, 2)).max())
-        shares = np.tile(even, (steps, 1))
-        found = np.full((steps, n), 0.5)
+        part = before / np.where(turns, before - after, 1.0)  # of the interval, by a straight line
+        most = int(turns.sum(axis=(1, 2)).max())
+        shares = np.tile(EVEN, (steps, 1))
+        found = np.full((steps, most), NO_TURN)
         for step, i, joint in np.argwhere(turns):
-            column = int(np.argmax(found[step] == 0.5))
+            column = int(np.argmax(found[step] == NO_TURN))
             found[step, column] = (i + part[step, i, joint]) / FINE
         return np.hstack([shares, found - BESIDE / FINE, found + BESIDE / FINE])
 
 
 def _peaks(values: Array, lower: Array, upper: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Return where parabolas through the worst of even values and its neighbours peak.
+    """Return where rows are worst between even shares: the peak of a parabola through three.
 
     Parameters
     ----------
@@ -218,7 +221,7 @@ def _peaks(values: Array, lower: Array, upper: Array) -> tuple[Array, NDArray[np
     peaks : (steps, rows)
         As shares of the step.
     over : (steps, rows)
-        Whether it is the upper limit that the row is beyond by most, or nearer to.
+        Whether the row exceeds its upper limit by more, or is nearer to it, than its lower limit.
     """
     over = values.max(axis=2) - upper >= lower - values.min(axis=2)
     even = np.where(over[:, :, None], values[:, :, : FINE + 1], -values[:, :, : FINE + 1])

@@ -1,4 +1,4 @@
-"""Which contacts of an optimum are closed, and which press by what a solver leaves alone."""
+"""Which contacts of an optimum are closed: those that press by more than a solver's remainder."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from nsopt.trajectory.transcription.kinds import as_steps
 Array = NDArray[np.float64]
 
 ROUND_OFF = 1e-8
-"""Of the typical impulse of a program, what its solver leaves of one that is zero."""
+"""Impulse, over the typical one of a program, that solvers leave of one that is zero."""
 
 CLOSED = 1e-2
-"""Of a typical opening, the gap beyond which no contact is closed."""
+"""Gap, over a typical opening, beyond which no contact is closed."""
 
 LIGHT = 1e-12
-"""Mobility [1/kg] of what nothing with a mass takes part in."""
+"""Least mobility, the inverse of the mass that a contact moves [1/kg]."""
 
 
 def find_closed_modes(x: Transcription, result: Result, p: Array) -> Array:
     """Return the modes of contacts over steps, those free whose gap is open.
 
-    Of a gap and its impulse, whose product a relaxation lets be a little above zero, the smaller
-    one is meant to be zero: the gap over a typical opening, the impulse over that of the weight of
-    what the contact moves, so that a light contact is not judged by heavy ones beside it.
+    A relaxation lets the product of a gap and its impulse be a little above zero: the smaller one
+    is meant to be zero. They are compared as the gap over a typical opening and the impulse over
+    that of the weight of what the contact moves, so that a light contact is not judged by heavy
+    ones.
 
     Parameters
     ----------
@@ -44,10 +45,10 @@ def find_closed_modes(x: Transcription, result: Result, p: Array) -> Array:
         return mode
     scales, impulse = steps.model.scales, result["impulse"].values[:, :rigid]
     gap = result["gap"].values[:, :rigid] / np.asarray(scales.gap)
-    weight = float(scales.force) / float(scales.mass) * float(scales.time)
-    own = weight * _masses(x.dynamics, result, p)
-    left = (impulse <= ROUND_OFF * float(scales.impulse)) | (gap > CLOSED) | (impulse <= own * gap)
-    mode[:, :rigid][left] = FREE
+    acceleration = float(scales.force) / float(scales.mass)
+    typical = acceleration * float(scales.time) * _masses(x.dynamics, result, p)  # [N s]
+    is_zero = impulse <= ROUND_OFF * float(scales.impulse)
+    mode[:, :rigid][is_zero | (gap > CLOSED) | (impulse <= typical * gap)] = FREE
     return mode
 
 

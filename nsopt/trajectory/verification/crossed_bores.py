@@ -10,8 +10,8 @@ from nsopt.trajectory.transcription.base import Array, TranscribedMotion
 from nsopt.trajectory.transcription.stepped import Stepped
 
 CROSSED = -0.5
-"""Cosine of the angle between two places at the wall of a bore, below which a pin that goes from
-one to the other crosses it: the mean of their normals is shorter than a half."""
+"""Cosine of the angle between the directions of a pin from the axis of its bore at both ends of a
+step, below which it crosses the bore: the mean of both normals is shorter than a half."""
 
 
 def count_crossed_bores(x: Stepped, unknowns: Array, motion: TranscribedMotion) -> dict[str, Any]:
@@ -25,19 +25,21 @@ def count_crossed_bores(x: Stepped, unknowns: Array, motion: TranscribedMotion) 
     ----------
     x : Stepped
     unknowns : (size,)
-        Of the program.
+        The solution of its program.
     motion : TranscribedMotion
-        Read from them.
+        The motion that the unknowns are.
 
     Returns
     -------
     dict
-        Name of the contact, time [s] and number of such steps; {} if there are none.
+        Name of the first such contact, its time [s] and the number of such steps; {} if none.
     """
     d = x.dynamics
     if not d.bores or not 0 < x.scheme.normal_implicitness < 1:
         return {}
-    u = x.eccentricities(unknowns).reshape(len(motion.t), len(d.bores), 3)
+    u = x.eccentricities(unknowns).reshape(
+        len(motion.t), len(d.bores), 3
+    )  # unit vectors at the wall
     cosine = np.sum(u[:-1] * u[1:], axis=2)
     step, bore = np.nonzero((cosine < CROSSED) & (motion.accepted.impulse[:, list(d.bores)] > 0))
     if not step.size:

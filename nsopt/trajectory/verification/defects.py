@@ -16,10 +16,10 @@ SHARE = 1e-3
 """Distance that a step may end from its node, over the size of the motion."""
 
 SMALLEST = 0.1
-"""Size of motions that turn by less [rad]: what is at rest is moved a little by what is not."""
+"""Least size of angles [rad]: joints at rest are moved a little by those that move."""
 
 LEAST = 1e-7
-"""Distance from which steps may be unresolved [m, rad]: integrators are accurate to a tenth."""
+"""Least limit of a distance [m, rad]: ten times the tolerance of integrators."""
 
 REMEDY = "give it more steps, or a cost on its inputs or accelerations"
 
@@ -34,7 +34,7 @@ class Defects:
         The largest of each coordinate; infinite where a step is not integrated to its end, NaN
         where a signal ended the integration.
     limit : (nq,) [m, rad]
-        From which steps are not resolved.
+        Distance above which steps are not resolved.
     names : sequence of str
         Of the coordinates.
     """

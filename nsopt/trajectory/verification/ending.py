@@ -13,17 +13,17 @@ from nsopt.trajectory.transcription.base import TranscribedMotion
 Array = NDArray[np.float64]
 
 CLOSED = 1e-6
-"""Of its typical opening, the gap at which a contact counts as closed."""
+"""Gap, over its typical opening, up to which a contact counts as closed."""
 
 STILL = 1e-6
-"""Of the largest velocity, the speed into a wall that is none."""
+"""Speed into a wall, over 1 plus the largest velocity, up to which it counts as none."""
 
 
-def closing_at_end(d: Dynamics, motion: TranscribedMotion, p: Array) -> dict[str, Any]:
+def find_closing_at_end(d: Dynamics, motion: TranscribedMotion, p: Array) -> dict[str, Any]:
     """Return the closed contact that moves into its wall fastest, as attributes; {} if none does.
 
-    Between the last two nodes forces count half, and a contact on which nothing presses there need
-    not keep its bodies apart after the end.
+    At the last node a step ends and none begins: nothing there keeps bodies from moving into each
+    other after the end.
 
     Parameters
     ----------

@@ -25,21 +25,22 @@ from nsopt.trajectory.transcription.base import Array, with_inputs
 from nsopt.trajectory.verification.defects import Defects, limits_of_defects
 
 EXACT = 1e-8
-"""Tolerance of the integrators by default [m, rad, m/s, rad/s]."""
+"""Smallest tolerance of the integrators [m, rad, m/s, rad/s]."""
 
 COARSEST = 0.1
-"""The largest [m, rad, m/s, rad/s]."""
+"""Largest tolerance of the integrators [m, rad, m/s, rad/s]."""
 
 FINEST = 1e-13
 """Relative tolerance below which round-off is all that an integrator sees."""
 
-MOST = 1000
-"""Evaluations of all steps at once, from which an implicit integrator takes them one by one."""
+MOST_AT_ONCE = 1000
+"""Evaluations of all steps at once, above which an implicit integrator takes them one by one."""
 
 MOST_OF_ONE = 5000
-"""Evaluations of one step, from which it is not resolved: stiff ones take some hundreds."""
+"""Evaluations of one step, above which it is not resolved: stiff ones take some hundreds."""
 
 Rate = Callable[[float, Array], Array]
+"""(s, y) -> dy/ds, of the state y at a share s of the step."""
 
 
 class _TooManyError(Exception):
@@ -47,7 +48,7 @@ class _TooManyError(Exception):
 
 
 class _ByPolynomials(Protocol):
-    """What is used of a `Collocation`."""
+    """What is used of a `Collocation`, which itself uses this module."""
 
     @property
     def dynamics(self) -> Dynamics: ...
@@ -82,8 +83,8 @@ class Reintegration:
     def driving_forces(self, fine: Trajectory, p: Array) -> tuple[Array, Array]:
         """Return actuator forces (n, nv) at the times of a motion, and the external power (n,) [W].
 
-        The power is that of actuators, inputs and applied loads. Dry friction has its exact sign,
-        and is zero at rest.
+        ``fine`` is the motion at nodes and middles of steps. The power is that of actuators, inputs
+        and applied loads. Dry friction has its exact sign, and is zero at rest.
         """
         forces, power, _ = self._forces_at(self._points(fine), p, SHARP)
         return forces, power.ravel()
@@ -95,8 +96,8 @@ class Reintegration:
     def over_steps(self, fine: Trajectory, p: Array) -> tuple[Array, Array | None]:
         """Return actuator forces without dry friction at the `PARTS` of steps, and that friction.
 
-        (n, parts, nv) each; None where friction is smoothed as its laws say, and part of the
-        forces.
+        (steps, parts, nv) each. Where friction is smoothed as its laws say it is in the forces, and
+        None is returned for it.
         """
         at, shape = self.transcription.interpolate_at_parts(fine), (-1, len(PARTS), fine.v.shape[1])
         smooth = self._forces_at(at, p, SMOOTH)[0].reshape(shape)
@@ -111,9 +112,10 @@ class Reintegration:
     def _forces_at(
         self, points: tuple[Array, ...], p: Array, creep: float
     ) -> tuple[Array, Array, Array]:
+        """Return drives, external power and net forces, friction smoothed up to a speed."""
         x, n = self.transcription, len(points[0])
-        given = (*points, np.tile(np.append(p, x.fill_creep(creep)), (n, 1)))
-        function = _forces(x.dynamics, tuple(x.inputs))
+        given = (*points, np.tile(np.append(p, x.everywhere(creep)), (n, 1)))
+        function = _make_forces(x.dynamics, tuple(x.inputs))
         forces, powers, net = evaluate_at_times(function, *given)
         return forces, powers, net
 
@@ -130,7 +132,7 @@ class Reintegration:
         fine : Trajectory
             At the nodes and the middles of the steps.
         share : float
-            Tolerance of the integrator over the least limit; `EXACT` at least.
+            Tolerance of the integrator over the least limit of defects; `EXACT` at least.
         """
         d = self.transcription.dynamics
         limit = limits_of_defects(d, fine.q, p, self.transcription.horizon.defect)
@@ -144,20 +146,22 @@ class Reintegration:
         return Defects(distance, limit, d.q_names)
 
     def _distances(self, fine: Trajectory, p: Array, accuracy: float) -> Array:
+        """Return the largest distance of each coordinate at the ends of steps, (nq,)."""
         n, steps = fine.q.shape[1], self.transcription.horizon.steps
         h, known = fine.duration / steps, np.hstack([self.net_forces(fine, p), fine.inputs])
         along = (known[:-2:2], known[1::2], known[2::2])  # start, middle, end of each step
         begin = np.hstack([fine.q[:-2:2], fine.v[:-2:2]])
         try:
-            ends = self._at_once(begin, along, h, p, accuracy)
+            ends = self._integrate_at_once(begin, along, h, p, accuracy)
         except _TooManyError:
-            ends = self._one_by_one(begin, along, h, p, accuracy)
+            ends = self._integrate_one_by_one(begin, along, h, p, accuracy)
         distance: Array = np.abs(ends[:, :n] - fine.q[2::2]).max(axis=0)
         return distance
 
-    def _at_once(
+    def _integrate_at_once(
         self, begin: Array, along: tuple[Array, ...], h: float, p: Array, accuracy: float
     ) -> Array:
+        """Return the ends (q, v) of all steps, as one system of equations."""
         steps = len(begin)
         firsts, count = h * np.arange(float(steps)), 0
         change = self._change
@@ -165,31 +169,31 @@ class Reintegration:
         def rate(s: float, y: Array) -> Array:
             nonlocal count
             count += 1
-            if count > MOST:
+            if count > MOST_AT_ONCE:
                 raise _TooManyError
             forces = quadratic(along, s)
             (value,) = change([firsts + s * h, y.reshape(steps, -1), forces], [p])
             return h * value.ravel()
 
         # Its error is the mean over all steps, of which one may have it all.
-        end = _end(rate, begin.ravel(), "DOP853", accuracy / np.sqrt(steps))
+        end = _integrate(rate, begin.ravel(), "DOP853", accuracy / np.sqrt(steps))
         if not np.isfinite(end).all():
             raise _TooManyError
         return end.reshape(begin.shape)
 
     @property
     def _change(self) -> MappedLeaf:
-        return _motion(self.transcription.dynamics, tuple(self.transcription.inputs))
+        return _make_motion(self.transcription.dynamics, tuple(self.transcription.inputs))
 
-    def _one_by_one(
+    def _integrate_one_by_one(
         self, begin: Array, along: tuple[Array, ...], h: float, p: Array, accuracy: float
     ) -> Array:
         """Return the ends of the steps, all infinite from the first one that has none."""
         change, ends = Evaluator(self._change.function), np.full_like(begin, np.inf)
         for k, state in enumerate(begin):
-            rate = _count(change, k, tuple(x[k] for x in along), h, p)
+            rate = _make_rate(change, k, tuple(x[k] for x in along), h, p)
             try:
-                ends[k] = _end(rate, state, "LSODA", accuracy)
+                ends[k] = _integrate(rate, state, "LSODA", accuracy)
             except _TooManyError:
                 break
             if not np.isfinite(ends[k]).all():
@@ -197,8 +201,8 @@ class Reintegration:
         return ends
 
 
-def _count(change: Evaluator, k: int, of_step: tuple[Array, ...], h: float, p: Array) -> Rate:
-    """Return the rate of a step over its length, which is evaluated so often and no more."""
+def _make_rate(change: Evaluator, k: int, of_step: tuple[Array, ...], h: float, p: Array) -> Rate:
+    """Return the rate of step k, which raises after `MOST_OF_ONE` evaluations."""
     count = 0
 
     def rate(s: float, y: Array) -> Array:
@@ -213,23 +217,24 @@ def _count(change: Evaluator, k: int, of_step: tuple[Array, ...], h: float, p: A
 
 
 @lru_cache(maxsize=32)
-def _forces(d: Dynamics, inputs: tuple[str, ...]) -> ca.Function:
-    """(t, q, v, a, inputs, p with creep) -> (drives, external power, net forces)."""
+def _make_forces(d: Dynamics, inputs: tuple[str, ...]) -> ca.Function:
+    """Return (t, q, v, a, inputs, p with creep) -> (drives, external power, net forces)."""
     t, q, v, a, u, p = _symbols(d, inputs)
     creep = ca.SX.sym("creep", len(d.friction_joints))
     m = NodeSample(d, t, q, v, a, with_inputs(d, inputs, p, u), creep=creep)
-    outputs = [m.drive, ca.dot(m.drive + d.external(t, q, v, m.p), v), _net(m)]
+    outputs = [m.drive, ca.dot(m.drive + d.external(t, q, v, m.p), v), _net_forces(m)]
     return ca.Function("drive", [t, q, v, a, u, ca.vertcat(p, creep)], outputs, {"cse": True})
 
 
 @lru_cache(maxsize=32)
-def _motion(d: Dynamics, inputs: tuple[str, ...]) -> MappedLeaf:
-    """(t, (q, v), (forces, inputs)) of each step and p -> (qdot, acceleration)."""
+def _make_motion(d: Dynamics, inputs: tuple[str, ...]) -> MappedLeaf:
+    """Return (t, (q, v), (forces, inputs)) of each step and p -> (qdot, acceleration)."""
     t, q, v, tau, u, p = _symbols(d, inputs)
     given = with_inputs(d, inputs, p, u)
     R = ca.chol(d.mass(q, given))
+    # Without accelerations drives are what forces but for inertia take.
     still = NodeSample(d, t, q, v, ca.SX.zeros(d.nv), given)
-    acceleration = ca.solve(R, ca.solve(R.T, tau - _net(still)))
+    acceleration = ca.solve(R, ca.solve(R.T, tau - _net_forces(still)))
     known = [t, ca.vertcat(q, v), ca.vertcat(tau, u), p]
     change = ca.vertcat(d.rate_matrix(q) @ v, acceleration)
     return MappedLeaf(ca.Function("motion", known, [ca.densify(change)], {"cse": True}), own=3)
@@ -240,17 +245,19 @@ def _symbols(d: Dynamics, inputs: Sequence[str]) -> tuple[ca.SX, ...]:
     return tuple(ca.SX.sym(name, n) for name, n in sizes.items())
 
 
-def _net(m: NodeSample) -> ca.SX:
+def _net_forces(m: NodeSample) -> ca.SX:
     """Return forces of the drives of a sample less the friction in their own joints, (nv,)."""
     driven = {x.joint for x in m.dynamics.mechanism.actuators}
     owners = enumerate(m.dynamics.v_owners)
     return ca.vertcat(*((m.required_forces if x in driven else m.drive)[k] for k, x in owners))
 
 
-def _end(rate: Rate, begin: Array, method: Literal["DOP853", "LSODA"], accuracy: float) -> Array:
+def _integrate(
+    rate: Rate, begin: Array, method: Literal["DOP853", "LSODA"], accuracy: float
+) -> Array:
     """Return the state at s = 1, infinite where it is not reached."""
     rtol = max(accuracy / max(1.0, float(np.abs(begin).max())), FINEST)
-    first = 1.0 if method == "DOP853" else None  # of its order one is mostly enough
+    first = 1.0 if method == "DOP853" else None  # by its order one step of it is mostly enough
     with np.errstate(all="ignore"), catch_warnings(action="ignore"):  # of steps that diverge
         solution = scipy.integrate.solve_ivp(
             rate, (0, 1), begin, method=method, first_step=first, rtol=rtol, atol=accuracy

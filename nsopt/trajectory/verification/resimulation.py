@@ -35,10 +35,10 @@ from nsopt.simulation import (
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion
 
 ATTEMPTS = 20
-"""Attempts in one call."""
+"""Attempts at steps in one call of the compiled chain."""
 
 SMALLEST = 2.0**-12
-"""Part of a step that retries may come down to."""
+"""Step size that retries may come down to, over the largest."""
 
 
 class Resimulation(NamedTuple):
@@ -53,7 +53,7 @@ class Resimulation(NamedTuple):
     until : float [s]
         Time that the simulation reached.
     compile_seconds, seconds : float
-        To make or find the code of its steps, and to simulate.
+        Wall time to make or find the code of its steps, and to simulate.
     """
 
     q: Array
@@ -65,7 +65,7 @@ class Resimulation(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class HeldDrive(Force):
-    """A drive whose force is a Parameter, constant over each step."""
+    """A drive of a freedom of a joint by a force that is a Parameter, constant over each step."""
 
     name: str
     freedom: DrivenFreedom
@@ -108,10 +108,11 @@ def resimulate(
         Number of steps simulated for each step of the motion.
     """
     begin = perf_counter()
-    drives = list(_drives(dynamics))
+    drives = list(_make_drives(dynamics))
     elements = (*dynamics.elements, *(drive for drive, _ in drives))
     full = assemble(dynamics.mechanism, elements, dynamics.gravity)
     names = [x.name for x in full.parameters]
+    # `TranscribedMotion.controls` has forces of drives by velocity, then inputs.
     index = {drive.force.name: k for drive, k in drives}
     index |= {name: dynamics.nv + k for k, name in enumerate(inputs)}
     values = dict(zip((x.name for x in dynamics.parameters), p, strict=True))
@@ -127,7 +128,7 @@ def resimulate(
     simulated = np.full_like(motion.nodes.q, np.nan)
     simulated[0] = motion.nodes.q[0]
     until = float(motion.t[0])
-    for k, q in _steps(full, kernel, motion, numbers, finer):
+    for k, q in _simulate_nodes(full, kernel, motion, numbers, finer):
         simulated[k], until = q, float(motion.t[k])
     off = np.abs(simulated - motion.nodes.q)
     return Resimulation(
@@ -135,14 +136,17 @@ def resimulate(
     )
 
 
-def _steps(
+def _simulate_nodes(
     d: Dynamics,
     kernel: StepKernel,
     motion: TranscribedMotion,
     numbers: Callable[[float], Array],
     finer: int,
 ) -> Iterator[tuple[int, Array]]:
-    """Yield the index and the coordinates of each node, until a step fails."""
+    """Yield the index and the coordinates of each node, until a step fails.
+
+    ``numbers(t)`` are the parameters at a time, taken in the middle of each step.
+    """
     t, nodes = motion.t, motion.nodes
     start = Start(nodes.q[0], nodes.v[0], float(t[0]))
     h = float(np.diff(t).max()) / finer
@@ -161,7 +165,7 @@ def _steps(
         yield k, layout.state(z).q
 
 
-def _drives(d: Dynamics) -> Iterator[tuple[HeldDrive, int]]:
+def _make_drives(d: Dynamics) -> Iterator[tuple[HeldDrive, int]]:
     """Yield a drive for each actuated coordinate, with its index in v."""
     driven = {x.joint for x in d.mechanism.actuators}
     owners = d.v_owners

@@ -10,11 +10,11 @@ from nsopt.mechanics import Dynamics
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion
 
 TURNED = -0.5
-"""Product of the directions of two impulses, as parts of what friction can hold, from which it has
-turned round between them."""
+"""Scalar product of the frictions of two steps, over their limits, below which friction has turned
+round between them."""
 
 PRESSED = 1e-6
-"""Of the largest impulse of a contact, what counts as pressing."""
+"""Limit of friction, over the largest one, above which a contact counts as pressing."""
 
 
 class Reversals(NamedTuple):
@@ -25,30 +25,30 @@ class Reversals(NamedTuple):
     the discontinuity, whatever the step size [Stewart, Anitescu 2010, Numer. Math. 114].
     """
 
-    times: int
+    times: int  # how often, of all contacts
     contact: str
     time: float  # [s] of the largest
     change: float  # [m/s] of the slip over a step there, the largest
 
 
-def reversals(d: Dynamics, motion: TranscribedMotion, p: Array) -> Reversals | None:
+def find_reversals(d: Dynamics, motion: TranscribedMotion, p: Array) -> Reversals | None:
     """Return where dry friction turns round within a step or two; None if nowhere."""
     owners = np.array(d.slip_contacts, dtype=int)
     if not owners.size:
         return None
-    (held, _), slips = parts_of_limits(d, motion, p), _slips(d, motion, p)
+    (parts, _), slips = parts_of_limits(d, motion, p), _find_node_slips(d, motion, p)
     found = []
     for contact in np.unique(owners):
         mine = owners == contact
-        r, u = held[:, mine], slips[:, mine]
-        before = -1
-        for k in range(len(r) - 1):
-            later = min(k + 2, len(r) - 1)
-            turned = min(r[k] @ r[k + 1], r[k] @ r[later]) < TURNED
-            if turned and k > before + 1:
-                change = np.linalg.norm(np.diff(u[k : later + 1], axis=0), axis=1).max()
+        friction, slip = parts[:, mine], slips[:, mine]
+        last_turn = -1
+        for k in range(len(friction) - 1):
+            later = min(k + 2, len(friction) - 1)
+            turned = min(friction[k] @ friction[k + 1], friction[k] @ friction[later]) < TURNED
+            if turned and k > last_turn + 1:  # successive steps see the same turn
+                change = np.linalg.norm(np.diff(slip[k : later + 1], axis=0), axis=1).max()
                 found.append((float(change), int(contact), float(motion.t[k + 1])))
-            before = k if turned else before
+            last_turn = k if turned else last_turn
     if not found:
         return None
     change, contact, t = max(found)
@@ -56,22 +56,22 @@ def reversals(d: Dynamics, motion: TranscribedMotion, p: Array) -> Reversals | N
 
 
 def parts_of_limits(d: Dynamics, motion: TranscribedMotion, p: Array) -> tuple[Array, Array]:
-    """Return tangential impulses of steps over what dry friction can hold, and that, (n, ns) each.
+    """Return tangential impulses of steps over the limits of dry friction, and these, (n, ns) each.
 
-    Both are zero where next to nothing presses.
+    Limits are in N s; both are zero where next to nothing presses.
     """
     steps, q, owners = motion.accepted, motion.nodes.q, np.array(d.slip_contacts, dtype=int)
     slopes = np.array(
         [np.asarray(d.slope(t, x, p)).ravel() for t, x in zip(motion.t[:-1], q[:-1], strict=True)]
     )
-    holds = np.asarray(d.friction(p)).ravel() * slopes * steps.impulse
-    least = PRESSED * np.max(holds, initial=0.0)
-    limits = np.where(holds > least, holds, 0.0)[:, owners]
+    by_contact = np.asarray(d.friction(p)).ravel() * slopes * steps.impulse
+    least = PRESSED * np.max(by_contact, initial=0.0)
+    limits = np.where(by_contact > least, by_contact, 0.0)[:, owners]
     parts = np.divide(steps.slip_impulse, limits, out=np.zeros_like(limits), where=limits > 0)
     return parts, limits
 
 
-def _slips(d: Dynamics, motion: TranscribedMotion, p: Array) -> Array:
+def _find_node_slips(d: Dynamics, motion: TranscribedMotion, p: Array) -> Array:
     """Return the slip at the nodes, (n + 1, ns) [m/s]."""
     rows = [
         np.asarray(d.slip_matrix(t, q, p).T @ v + d.slip_drift(t, q, p)).ravel()
