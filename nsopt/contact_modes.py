@@ -19,22 +19,23 @@ FREE, LASTING, IMPACT = 0, 1, 2
 """Modes of a contact in a step, the values of ``contact_mode`` [flags]."""
 
 RESTS = 1.5
-"""Steps of the lasting force, from which the impulse of a contact that begins may be an impact."""
+"""Impulse of a contact that begins, over that of its lasting force in a step, above which it may be
+an impact."""
 
 OPEN = 1e-3
-"""Of its largest gap in a run, the gap from which a contact counts as open."""
+"""Gap over the largest of its contact in the run, above which the contact counts as open, ..."""
 
 SHUT = 1e-6
-"""Of its typical opening, likewise: less is what solvers leave of a contact that stays closed."""
+"""... if it is also above this part of a typical opening: solvers leave less of closed contacts."""
 
 SETTLES = 0.02
-"""Of the duration, the time at the start in which what is stated comes into motion."""
+"""Part of the duration at the start in which the stated state comes into motion."""
 
 ROUNDING = 1e-12
-"""Of the largest impulse, what rounding leaves of forces that are zero."""
+"""Impulse, over the largest one, that rounding leaves of zero."""
 
 ROWS = 100_000
-"""Times that are looked at at once."""
+"""Times whose data are in memory at once."""
 
 
 class ModeStatistics(NamedTuple):
@@ -44,13 +45,11 @@ class ModeStatistics(NamedTuple):
     meets its wall, otherwise in lasting contact.
     """
 
-    free: float  # part of the time
+    free: float  # part of the time, likewise lasting and impact
     lasting: float
-    impact: (
-        float  # that of whole steps in which there is an impact, so of rigid ones it falls with h
-    )
-    impacts: int  # of all its contacts; steps in a row with an impact of a contact are one
-    flights: int
+    impact: float  # of steps with an impact: for rigid contacts it falls with h
+    impacts: int  # number of all its contacts; steps in a row with an impact of a contact are one
+    flights: int  # number
     longest_flight: float  # [s]
     impulse: float  # [N s] of all impacts
 
@@ -128,10 +127,9 @@ def statistics_of_modes(data: xr.Dataset) -> Mapping[str, ModeStatistics]:
 
 
 def count_unresolved(data: xr.Dataset) -> int:
-    """Return how many rigid contacts begin so that steps of this size do not tell impact or rest.
+    """Return how many rigid contacts begin without that steps of this size tell impact from rest.
 
-    Their impulses are worth more than `RESTS` steps of the lasting force after them, less than an
-    impact is.
+    Their first impulse is more than `RESTS` steps of the lasting force, and counts as no impact.
     """
     needed = {"gap", "impulse", "contact_mode", "lasting_force", "h"}
     rigid = data.sizes["contact"] - int(data.attrs["pressed"])
@@ -156,15 +154,15 @@ def _count_unresolved(data: xr.Dataset, least: Array) -> int:
 
 
 def least_force(data: xr.Dataset) -> float:
-    """Return what a force that lasts is at least [N]: less is the rounding of impulses."""
+    """Return the least force that counts as lasting [N]: less is the rounding of impulses."""
     largest = [np.nanmax(x, initial=0.0) for _, x in blocks(data["impulse"])]
     return ROUNDING * max(largest) / float(np.nanmean(data["h"].values)) if max(largest) else 0.0
 
 
 def largest_of(block: tuple[int, Array]) -> tuple[float, int, int]:
-    """Return the largest force of a block, its row less than zero, and its contact.
+    """Return the largest force of a block [N], minus the index of its time, and its contact.
 
-    So that of equal forces the first is the largest.
+    With a minus, so that of equal forces `max` takes the first.
     """
     begin, x = block
     squared = np.nan_to_num(np.einsum("kji,kji->kj", x, x))
@@ -175,15 +173,15 @@ def largest_of(block: tuple[int, Array]) -> tuple[float, int, int]:
 def rise_above_steps_beside(data: xr.Dataset, k: int, contacts: list[int]) -> float:
     """Return by what part of itself a force that lasts is above that of the steps beside it.
 
-    Of the sum of contacts at the time k, over those where they press; zero where none does, and
-    where steps were left out or are those of an optimum.
+    It is the sum over contacts at time k. Zero where they do not press beside it, of thinned runs
+    and of optima.
     """
     if "objective" in data.attrs or data.attrs["store_every"] > 1 or data.attrs["output_times"]:
         return 0.0
     rows = slice(max(k - 1, 0), k + 2)
     summed = np.nansum(data["lasting_force"][rows, contacts].values, axis=1)
     force = np.linalg.norm(summed, axis=-1)
-    t, own = data["time"].values[rows], min(k, 1)
+    t, own = data["time"].values[rows], min(k, 1)  # the place of k among the rows
     beside = force > 0
     beside[own] = False
     if not beside.any():
@@ -192,6 +190,6 @@ def rise_above_steps_beside(data: xr.Dataset, k: int, contacts: list[int]) -> fl
 
 
 def spans(on: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Return begin and end of each stretch of what is true, (n,)."""
+    """Return the first index of each stretch of true values, and the first one after it."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(int)))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

@@ -61,14 +61,16 @@ __all__ = [
 ]
 
 TELLING = (optima, steps, motion, contacts, compliant)
+"""Modules whose ``CHECKS`` tell what errors do not tell."""
+
 GUESSING = (steps, motion, closing, contacts, impacts, closing_speed, forces, energy)
-"""Modules that tell what no error is, and those with rules of thumb for errors."""
+"""Modules whose ``RULES`` of thumb stand for errors that were not measured."""
 
 
 def caveats(data: xr.Dataset) -> tuple[str, ...]:
     """Return the caveats of the dataset of a Result, each with a remedy; none if all is well.
 
-    Rules of thumb guess errors where none were measured, or not up to the end.
+    Rules of thumb are applied where errors were not measured up to the end.
     """
     if data.sizes["time"] < 2:
         return ()

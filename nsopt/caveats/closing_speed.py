@@ -27,14 +27,14 @@ LATENESS = 1.5
 a contact closes places what closes just after that at the end of the next."""
 
 BEFORE = 4
-"""Steps before a contact closes from which its speed and acceleration then follow."""
+"""Steps before a contact closes, from whose gaps its speed and acceleration follow."""
 
 SLOW = 0.01
 """Largest speed at which contacts of a joint close, over that of all joints, from which its impacts
 matter."""
 
 EVEN = 1e-6
-"""Difference of steps at a bound of h from that bound at most, over it."""
+"""Difference of a step from a bound of h, over the bound, up to which it is at the bound."""
 
 
 class FlightEnd(NamedTuple):
@@ -42,9 +42,9 @@ class FlightEnd(NamedTuple):
 
     contact: int
     steps: int  # of the flight, with the one in which it closes
-    speed: float  # [m/s]
-    acceleration: float  # [m/s^2] its size
-    error: float  # [m/s] of the speed, as the impact is placed in its step
+    speed: float  # [m/s] at which it closes
+    acceleration: float  # [m/s^2] of the gap, its size
+    error: float  # [m/s] of the speed, as the impact is late by part of its step
 
 
 class UnresolvedClosing(NamedTuple):
@@ -80,11 +80,11 @@ def find_unresolved_closing(data: xr.Dataset) -> UnresolvedClosing | None:
     for each in closings:
         fastest = max((x.speed for x in each), default=0.0)
         if fastest > least:
-            one = max(each, key=lambda x: min(x.error, x.speed))
-            error = min(one.error, one.speed) / fastest
+            worst = max(each, key=lambda x: min(x.error, x.speed))
+            error = min(worst.error, worst.speed) / fastest
             if error > TOLERATED:
-                h = TOLERATED / LATENESS * fastest / one.acceleration
-                unresolved.append(UnresolvedClosing(one, error, h))
+                h = TOLERATED / LATENESS * fastest / worst.acceleration
+                unresolved.append(UnresolvedClosing(worst, error, h))
     return max(unresolved, key=lambda x: x.error, default=None)
 
 
@@ -100,9 +100,9 @@ def tell_unresolved_closing(data: xr.Dataset, found: UnresolvedClosing) -> str:
 
 
 def _truncate(h: float) -> float:
-    """Return the first digit of a number: rounded up, the h that is told might not resolve it."""
+    """Return a number cut to its first digit: rounded up, the h that is told might not do."""
     digit: float = 10.0 ** np.floor(np.log10(h))
-    # By rounding a whole number of digits may be just below it.
+    # By round-off the quotient may be just below a whole number.
     return float(np.floor(h / digit * (1 + 1e-9)) * digit)
 
 
@@ -127,15 +127,15 @@ def _find_closing_of_flight(data: xr.Dataset, j: int, begin: int, end: int) -> I
     """Yield how the flight of a contact over some times ends, unless it is opening by then."""
     gap, h = data["gap"][:, j].values, data["h"].values
     first = max(end - BEFORE - 1, begin)
-    lasts = h[first + 1 : end]
-    rates = -np.diff(gap[first:end]) / lasts
-    acceleration = 2 * rates[-1] / lasts[-1]  # from rest
+    sizes = h[first + 1 : end]
+    rates = -np.diff(gap[first:end]) / sizes
+    acceleration = 2 * rates[-1] / sizes[-1]  # from rest
     if len(rates) > 1:  # the least of several: impacts of others change the speed at once
-        several = 2 * np.diff(rates) / (lasts[1:] + lasts[:-1])
+        several = 2 * np.diff(rates) / (sizes[1:] + sizes[:-1])
         acceleration = several[np.argmin(np.abs(several))]
     elif begin == 0:
-        acceleration = min(acceleration, _largest_acceleration_at_first(data, j))
-    speed = rates[-1] + acceleration * lasts[-1] / 2
+        acceleration = min(acceleration, _find_first_acceleration(data, j))
+    speed = rates[-1] + acceleration * sizes[-1] / 2
     if speed <= 0:
         return
     if data.attrs["scheme_name"] == "PaperStep":  # its positions follow from speeds at the end
@@ -143,16 +143,16 @@ def _find_closing_of_flight(data: xr.Dataset, j: int, begin: int, end: int) -> I
     else:
         # The wall is met within the step at whose end the impact is.
         left = gap[end - 1]
-        met = 2 * left / (speed + np.sqrt(max(speed**2 + 2 * acceleration * left, 0.0)))
-        late = abs(h[end] - met)
+        meets_after = 2 * left / (speed + np.sqrt(max(speed**2 + 2 * acceleration * left, 0.0)))
+        late = abs(h[end] - meets_after)
     size = float(abs(acceleration))
     yield FlightEnd(j, end - begin, float(speed), size, size * float(late))
 
 
-def _largest_acceleration_at_first(data: xr.Dataset, j: int) -> float:
-    """Return the acceleration towards a flat wall in the first step at most [m/s^2].
+def _find_first_acceleration(data: xr.Dataset, j: int) -> float:
+    """Return the largest possible acceleration towards a flat wall in the first step [m/s^2].
 
-    It is that of the two bodies with the largest, where none turns; else it is not known: infinity.
+    The sum of the two largest of bodies, where none turns; else it is not known: infinity.
     """
     v, w = "body_velocity", "body_angular_velocity"
     curved = np.isfinite(np.atleast_1d(data.attrs["clearances"])[j])  # a bore has a clearance
@@ -163,7 +163,7 @@ def _largest_acceleration_at_first(data: xr.Dataset, j: int) -> float:
 
 
 def _ends_at_impact(data: xr.Dataset, h: float) -> bool:
-    """Return whether step control chose a step within its bounds, which ends it at an impact."""
+    """Return whether step control chose a step within its bounds, so that it ends at an impact."""
     a = data.attrs
     within = float(a["h_min"]) * (1 + EVEN) < h < float(a["h_max"]) * (1 - EVEN)
     return bool(within and a["scheme_name"] != "PaperStep")

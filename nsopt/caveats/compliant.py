@@ -8,44 +8,44 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.caveats.sizes import ROUND_OFF, measure_exchange, whole_steps
+from nsopt.caveats.sizes import ROUND_OFF, has_all_steps, measure_exchange
 from nsopt.contact_modes import spans
 
 if TYPE_CHECKING:
     import xarray as xr
 
 RESOLVED = 10
-"""Steps that a compliant contact should last, and ..."""
+"""Steps that a compliant contact should last."""
 
 TAKING = 11
-"""... one that takes energy: what it takes depends on where in a step it begins."""
+"""Steps that one should last which takes energy: this depends on where in a step it begins."""
 
 PEAK = 6
 """Steps from which the largest force is within 5 %, also where it is between their ends."""
 
 SHARE = 0.01
-"""Of the energy that a motion exchanges, that of a compliant contact that matters."""
+"""Energy of a compliant contact, over what the motion exchanges, from which it matters."""
 
 KEPT = 0.025
-"""Over the same, the energy that contacts that take none may be off by: then bodies are off by
-twice this part of their height at the end of the flight that follows."""
+"""Energy by which contacts that take none may be off, over what the motion exchanges: in the flight
+that follows bodies are off by twice this part of their height."""
 
 
 class _Pushes(NamedTuple):
-    """The times that a compliant contact presses and lets go again, within the run, (n,) each."""
+    """When a compliant contact presses and lets go again, within the run, (n,) each."""
 
-    begin: NDArray[np.int_]  # the first row with a force
-    steps: NDArray[np.int_]  # that they take
+    begin: NDArray[np.int_]  # the first time, an index, with a force
+    steps: NDArray[np.int_]  # the number of steps that they take
 
 
 def _find_pushes(data: xr.Dataset, k: int) -> _Pushes:
-    """Return those pushes of contact k that matter, by the energy that they store or take.
+    """Return the pushes of contact k that matter, by the energy that they store or take.
 
     A force that is zero in between, with the surfaces still inside each other, parts two pushes.
     """
     force = np.linalg.norm(np.nan_to_num(data["contact_force"].values[:, k]), axis=1)
-    inside = np.maximum(-data["gap"].values[:, k], 0)
-    work, found = force * inside / 2, []
+    depth = np.maximum(-data["gap"].values[:, k], 0)
+    work, found = force * depth / 2, []
     if "contact_loss" in data:  # of what is over within one step, too
         work = np.maximum(work, np.abs(np.nan_to_num(data["contact_loss"].values[:, k])))
     least = SHARE * measure_exchange(data)
@@ -65,7 +65,7 @@ def _find_pushes(data: xr.Dataset, k: int) -> _Pushes:
 def _tell_short_contacts(data: xr.Dataset) -> Iterator[str]:
     """Compliant contacts that are over within a few steps, and matter."""
     count = int(data.attrs["pressed"])
-    if not count or not whole_steps(data) or not {"contact_force", "gap"} <= {*data.data_vars}:
+    if not count or not has_all_steps(data) or not {"contact_force", "gap"} <= {*data.data_vars}:
         return
     first = data.sizes["contact"] - count
     pushes = {k: _find_pushes(data, k) for k in range(first, first + count)}
@@ -96,9 +96,9 @@ def _take_energy(data: xr.Dataset, pushes: dict[int, _Pushes]) -> bool:
 
 
 def _keeps_energy(data: xr.Dataset, pushes: dict[int, _Pushes]) -> bool:
-    """Return whether contacts that may take no energy give all of it back.
+    """Return whether contacts whose laws take no energy give all of it back.
 
-    What else takes some counts as lost by them.
+    What the steps lose or gain counts as theirs.
     """
     if "contact_loss" not in data or _take_energy(data, pushes):
         return False

@@ -16,11 +16,11 @@ from nsopt.caveats.sizes import (
     FEW,
     STILL,
     TINY,
+    has_all_steps,
     is_optimum,
-    smaller,
+    measure_travel,
     suggest_following,
-    travel,
-    whole_steps,
+    suggest_shorter,
 )
 from nsopt.contact_modes import LASTING, joint_of
 
@@ -33,26 +33,26 @@ DEEP = 0.1
 """Depth inside a wall, over the opening of the gap, from which there is a caveat."""
 
 HELD_SLIP = 0.01
-"""Of the way of the body that moves farthest, what contacts may slide without a word where dry
-friction should hold them."""
+"""Slip of contacts that dry friction should hold, over the way of the body that moves farthest, up
+to which nothing is said."""
 
 STRUCK = 0.1
-"""Of the largest impulse of a contact, that of an impact of it that matters, and ..."""
+"""Impulse of an impact, over the largest of its contact, from which it matters, ..."""
 
 SLIGHT = 0.01
-"""... of the largest of all: a light body gets less, and goes as far."""
+"""... if it is also above this part of the largest of all contacts: light bodies get less."""
 
 REBOUND = 0.01
-"""Of the speed at which surfaces met, that at which they part if they rebound."""
+"""Speed at which surfaces part, over that at which they met, above which they rebound."""
 
 ROLLED = 0.1
-"""Angle [rad] that a pin may roll in its bore in a step, by its mean square."""
+"""Angle [rad] that a pin may roll in its bore in a step, as a root mean square."""
 
 TELLS = 1e-6
 """Way [m] that contacts may creep without a word, however little bodies move."""
 
 CREEPS = 2e-3
-"""The same over the way of the body that moves farthest."""
+"""Way that they may, over the way of the body that moves farthest."""
 
 STICKS = 1e-6
 """Slip over the speed of the wall, up to which a contact sticks."""
@@ -61,17 +61,17 @@ CREEPING = ("MoreauJean",)
 """Schemes by which what sticks on what turns creeps."""
 
 CREEP = 1.5
-"""Slip over what the wall turns its velocity by in a step, up to which a contact creeps, by that,
-and does not slide."""
+"""Slip over the change of the wall's velocity in a step by its rotation, up to which a contact
+creeps and does not slide."""
 
 
 def _tell_held_slip(data: xr.Dataset) -> Iterator[str]:
     way = data.attrs.get("held_slip", 0.0)
-    if not (whole := travel(data)):
+    if not (whole := measure_travel(data)):
         return
     if way > max(STILL, HELD_SLIP * whole):
         part = f", {100 * way / whole:.2g} % of the way of its bodies" if whole > way else ""
-        remedy = smaller(data)
+        remedy = suggest_shorter(data)
         if "slip_creep" in data.attrs:
             remedy = "give a smaller slip_creep, with more steps, or leave it out"
         yield f"{tell_slip(data)}{part}, where dry friction should hold it: {remedy}"
@@ -94,7 +94,7 @@ def _tell_long_steps(data: xr.Dataset) -> Iterator[str]:
         yield (
             f"{count} of {steps} steps were longer than contacts in bores can follow (clearance c, "
             f"h > sqrt(c / a) at a relative acceleration a): {suggest_following(data)}, so that "
-            f"steps shrink there, or {smaller(data)}"
+            f"steps shrink there, or {suggest_shorter(data)}"
         )
 
 
@@ -119,7 +119,7 @@ def _tell_impacts_together(data: xr.Dataset) -> Iterator[str]:
     rigid = data.sizes["contact"] - int(data.attrs["pressed"])
     if rigid < 2 or not {"gap", "impact_impulse"} <= {*data.data_vars}:
         return
-    pairs = _bodies_of_contacts(data)[:rigid]
+    pairs = _find_bodies_of_contacts(data)[:rigid]
     meet = [
         (i, j)
         for i, j in combinations(range(rigid), 2)
@@ -130,10 +130,10 @@ def _tell_impacts_together(data: xr.Dataset) -> Iterator[str]:
     impulse = np.nan_to_num(data["impact_impulse"].values[:, :rigid])
     least = np.maximum(STRUCK * impulse.max(axis=0), SLIGHT * impulse.max())
     counted = np.zeros(len(impulse), dtype=bool)
-    parts = _rebounds(data, rigid)
+    rebounds = _find_rebounds(data, rigid)
     for i, j in meet:
         both = (impulse[:, i] > least[i]) & (impulse[:, j] > least[j])
-        counted |= both & (parts[:, i] | parts[:, j])
+        counted |= both & (rebounds[:, i] | rebounds[:, j])
     if counted.any():
         k = int(np.argmax(counted))
         names = ", ".join(
@@ -146,8 +146,11 @@ def _tell_impacts_together(data: xr.Dataset) -> Iterator[str]:
         )
 
 
-def _rebounds(data: xr.Dataset, rigid: int) -> NDArray[np.bool_]:
-    """Return where surfaces part after a step, beside how fast any met before, (time, rigid)."""
+def _find_rebounds(data: xr.Dataset, rigid: int) -> NDArray[np.bool_]:
+    """Return in which steps surfaces rebound, (time, rigid); true where it is not known.
+
+    They part after the step, not slowly beside how fast any met before.
+    """
     rate = np.diff(data["gap"].values[:, :rigid], axis=0) / data["h"].values[1:, None]
     rebounds = np.ones((len(rate) + 1, rigid), dtype=bool)
     rebounds[2:-1] = rate[2:] > REBOUND * np.abs(rate[:-2]).max(axis=1)[:, None]
@@ -157,10 +160,10 @@ def _rebounds(data: xr.Dataset, rigid: int) -> NDArray[np.bool_]:
 def _tell_rolling_pins(data: xr.Dataset) -> Iterator[str]:
     """Pins that roll in their bores by too much a step for their forces to be followed."""
     needed = {"contact_offset", "contact_mode", "body_quaternion"}
-    if is_optimum(data) or not whole_steps(data) or not needed <= {*data.data_vars}:
+    if is_optimum(data) or not has_all_steps(data) or not needed <= {*data.data_vars}:
         return
     rigid = data.sizes["contact"] - int(data.attrs["pressed"])
-    walls = _walls(data)
+    walls = _find_walls(data)
     for k in np.flatnonzero(np.isfinite(np.atleast_1d(data.attrs["clearances"])[:rigid])):
         name = str(data["contact"].values[k])
         lasts = data["contact_mode"].values[:, k] == LASTING
@@ -168,10 +171,10 @@ def _tell_rolling_pins(data: xr.Dataset) -> Iterator[str]:
         if not lasts.any() or (wall := walls.get(joint_of(name))) is None:
             continue
         offset = data["contact_offset"].values[:, k]
-        turn = _turns_of(offset)
-        if (b := wall["body"]) >= 0:  # one that turns with its bore is as good as at rest
+        turn = _measure_turns_between(offset)
+        if (b := wall["body"]) >= 0:  # a pin that turns with its bore does not roll
             bore = data["body_quaternion"].values[:, b] * [1, -1, -1, -1]
-            turn = np.minimum(turn, _turns_of(rotate(bore, offset)))
+            turn = np.minimum(turn, _measure_turns_between(rotate(bore, offset)))
         mean = float(np.sqrt(np.mean(turn[lasts] ** 2)))
         if mean > ROLLED:
             h = data["h"].values[1:][lasts].max()
@@ -181,8 +184,8 @@ def _tell_rolling_pins(data: xr.Dataset) -> Iterator[str]:
             )
 
 
-def _turns_of(x: Array) -> Array:
-    """Return the angles between vectors and the next ones, (n - 1,)."""
+def _measure_turns_between(x: Array) -> Array:
+    """Return the angles between vectors (n, 3) and the next ones, (n - 1,) [rad]."""
     across = np.linalg.norm(np.cross(x[1:], x[:-1]), axis=1)
     angles: Array = np.arctan2(across, np.sum(x[1:] * x[:-1], axis=1))
     return angles
@@ -197,7 +200,7 @@ def _tell_creep(data: xr.Dataset) -> Iterator[str]:
         return
     rigid = data.sizes["contact"] - int(data.attrs["pressed"])
     bores, h = np.isfinite(np.atleast_1d(data.attrs["clearances"])), np.nan_to_num(data["h"].values)
-    walls, worst = _walls(data), (0.0, "", 0.0)
+    walls, worst = _find_walls(data), (0.0, "", 0.0)
     for k, name in enumerate(data["contact"].values[:rigid]):
         wall = walls.get(joint_of(str(name)))
         if wall is None or wall["body"] < 0 or bores[k]:
@@ -207,42 +210,43 @@ def _tell_creep(data: xr.Dataset) -> Iterator[str]:
         arm = data["contact_point"].values[:, k] - data["body_position"].values[:, b]
         speed = data["body_velocity"].values[:, b] + np.cross(w, arm)
         normal = rotate(data["body_quaternion"].values[:, b], np.asarray(wall["z"]))
-        turned = np.cross(w, speed)
-        along = turned - np.sum(turned * normal, axis=1)[:, None] * normal
+        acceleration = np.cross(w, speed)  # of the wall, by its rotation
+        along = acceleration - np.sum(acceleration * normal, axis=1)[:, None] * normal
         slip = np.linalg.norm(data["contact_slip"].values[:, k], axis=1)
         sticks = data["contact_mode"].values[:, k] == LASTING
-        turn = np.linalg.norm(along, axis=1)
-        creep = CREEP * turn * h
+        size = np.linalg.norm(along, axis=1)
+        creep = CREEP * size * h
         sticks &= slip <= np.maximum(STICKS * np.linalg.norm(speed, axis=1), creep)
-        way = float(np.sum(np.where(sticks, turn * h**2, 0)))
+        way = float(np.sum(np.where(sticks, size * h**2, 0)))
         if way > worst[0]:
             worst = way, str(name), float(np.linalg.norm(w[sticks], axis=1).max())
-    way, name, w_most = worst
-    if way > max(TELLS, CREEPS * travel(data)):
+    way, name, fastest = worst
+    if way > max(TELLS, CREEPS * measure_travel(data)):
         yield (
-            f"contact {name!r} sticks on what turns at up to {w_most:.2g} rad/s, and creeps there "
-            f"by some {way:.2g} m in all, in proportion to h (R w^2 h): {smaller(data)}, or "
-            "join the bodies while they stick"
+            f"contact {name!r} sticks on what turns at up to {fastest:.2g} rad/s, and creeps there "
+            f"by some {way:.2g} m in all, in proportion to h (R w^2 h): {suggest_shorter(data)}, "
+            "or join the bodies while they stick"
         )
 
 
 def _tell_passing_through(data: xr.Dataset) -> Iterator[str]:
     """Balls that are on the other side of each other after a step, without an impact."""
     needed = {"gap", "body_position", "body_quaternion"}
-    if is_optimum(data) or not whole_steps(data) or not needed <= {*data.data_vars}:
+    if is_optimum(data) or not has_all_steps(data) or not needed <= {*data.data_vars}:
         return
     balls: dict[str, list[Array]] = {}
     for frame in json.loads(data.attrs["frames"]):
         if frame["kind"] == "SphereContact":
-            balls.setdefault(frame["element"], []).append(_points_of(frame, data))
+            balls.setdefault(frame["element"], []).append(_find_points(frame, data))
     for j, name in enumerate(map(str, data["contact"].values)):
         if len(balls.get(name, ())) != 2:
             continue
         away = balls[name][1] - balls[name][0]
         distance = np.linalg.norm(away, axis=1)
         radii, way = distance - data["gap"].values[:, j], np.diff(away, axis=0)
-        part = -np.sum(way * away[:-1], axis=1) / np.maximum(np.sum(way**2, axis=1), TINY)
-        nearest = np.linalg.norm(away[:-1] + np.clip(part, 0, 1)[:, None] * way, axis=1)
+        # On the straight way from each time to the next, the share at which they are nearest.
+        share = -np.sum(way * away[:-1], axis=1) / np.maximum(np.sum(way**2, axis=1), TINY)
+        nearest = np.linalg.norm(away[:-1] + np.clip(share, 0, 1)[:, None] * way, axis=1)
         through = np.flatnonzero(nearest < (1 - DEEP) * radii[1:])
         if through.size:
             k = int(through[0]) + 1
@@ -253,7 +257,7 @@ def _tell_passing_through(data: xr.Dataset) -> Iterator[str]:
             )
 
 
-def _points_of(frame: Any, data: xr.Dataset) -> Array:
+def _find_points(frame: Any, data: xr.Dataset) -> Array:
     """Return where the origin of a frame is, (time, 3) or (3,) [m]."""
     origin, b = np.asarray(frame["origin"]), frame["body"]
     if b < 0:
@@ -262,15 +266,15 @@ def _points_of(frame: Any, data: xr.Dataset) -> Array:
     return at + rotate(data["body_quaternion"].values[:, b], origin)
 
 
-def _walls(data: xr.Dataset) -> dict[str, Any]:
-    """Return frame a of each contact, by name."""
+def _find_walls(data: xr.Dataset) -> dict[str, Any]:
+    """Return frame a of each contact, that of its wall, by name."""
     walls: dict[str, Any] = {}
     for frame in json.loads(data.attrs["frames"]):
         walls.setdefault(frame["element"], frame)
     return walls
 
 
-def _bodies_of_contacts(data: xr.Dataset) -> list[frozenset[int]]:
+def _find_bodies_of_contacts(data: xr.Dataset) -> list[frozenset[int]]:
     """Return the bodies of each contact, the ground as -1."""
     bodies: dict[str, set[int]] = {}
     for name in ("frames", "pressed_frames"):

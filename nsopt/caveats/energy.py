@@ -13,8 +13,8 @@ from nsopt.caveats.sizes import (
     BLIND,
     is_optimum,
     measure_exchange,
-    smaller,
     suggest_following,
+    suggest_shorter,
 )
 from nsopt.contact_modes import find_changes
 
@@ -23,30 +23,30 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-OF = "the energy that the motion exchanges"
+EXCHANGED = "the energy that the motion exchanges"
+"""What energies are compared with, in words; `measure_exchange` has its size."""
 
 NOTABLE = 0.02
-"""Energy that steps gain or lose for good, over what a motion exchanges, from which there is a
-caveat."""
+"""Energy that steps gain or lose for good, over that exchanged, from which there is a caveat."""
 
 SWING = 0.1
-"""The same of energy that they give and take back."""
+"""Energy that they give and take back, over that exchanged, from which there is a caveat."""
 
 LATE = 0.8
-"""Of the steps, those after which a change of the energy is for good."""
+"""Part of the steps, after which a change of the energy is for good."""
 
 UNPLACED = 3e-3
-"""Over the same, the part that impacts may be off by without a word."""
+"""Energy by which impacts may be off without a word, over that exchanged."""
 
 GIVEN = 5e-3
-"""Energy that a contact gave, over the same, from which there is a caveat."""
+"""Energy that a contact gave, over that exchanged, from which there is a caveat."""
 
 ROOM = 0.1
-"""Of h_max, the h_min below which steps can end at impacts."""
+"""Ratio of h_min to h_max, below which steps can end at impacts."""
 
 
 def _tell_energy_of_steps(data: xr.Dataset) -> Iterator[str]:
-    loss, whole = _loss_between_impacts(data), measure_exchange(data)
+    loss, whole = _sum_losses_between_impacts(data), measure_exchange(data)
     whole_loss = data["dissipated_energy"].values
     gained = float(np.max(np.maximum.accumulate(whole_loss) - whole_loss))
     lost = float(np.max(loss - np.minimum.accumulate(loss)))
@@ -57,43 +57,48 @@ def _tell_energy_of_steps(data: xr.Dataset) -> Iterator[str]:
     if gained > SWING * whole or -stays > NOTABLE * whole:
         yield (
             f"{gained:.2g} J were added by the discretisation, {100 * gained / whole:.2g} % of "
-            f"{OF}: {smaller(data)}"
+            f"{EXCHANGED}: {suggest_shorter(data)}"
         )
     elif lost > SWING * whole or stays > NOTABLE * whole:
-        remedy = smaller(data)
+        remedy = suggest_shorter(data)
         if data.attrs["scheme_name"] == "MoreauJean":
             remedy += ", or take Variational"
-        where = "beside what contacts take" if _touch(data) else "where nothing dissipates"
+        where = (
+            "beside what contacts take" if _has_contact_losses(data) else "where nothing dissipates"
+        )
         yield (
-            f"{lost:.2g} J were lost in the discretisation, {100 * lost / whole:.2g} % of {OF}, "
-            f"{where}: {remedy}"
+            f"{lost:.2g} J were lost in the discretisation, {100 * lost / whole:.2g} % of "
+            f"{EXCHANGED}, {where}: {remedy}"
         )
 
 
-def _touch(data: xr.Dataset) -> bool:
-    """Return whether any contact took or gave energy: one that is far away changes nothing."""
-    return bool(data.sizes["contact"] and ("contact_loss" not in data or np.any(_losses(data))))
+def _has_contact_losses(data: xr.Dataset) -> bool:
+    """Return whether any contact took or gave energy, or may have where that is not on record."""
+    return bool(
+        data.sizes["contact"] and ("contact_loss" not in data or np.any(_read_contact_losses(data)))
+    )
 
 
-def steps_loss(data: xr.Dataset) -> Array:
-    """Return what the steps took since the start [J], (time,); with forces that dissipate, theirs.
+def sum_step_losses(data: xr.Dataset) -> Array:
+    """Return what the steps took since the start [J], (time,).
 
-    What contacts took is left out where it is on record and nothing else dissipates.
+    With what forces that dissipate took, if any; without what contacts took, where nothing else
+    dissipates and that is on record.
     """
     loss: Array = data["dissipated_energy"].values
     if forces_dissipate(data) or not data.sizes["contact"]:
         return loss
-    own: Array = loss - _losses(data).sum(axis=1).cumsum()
+    own: Array = loss - _read_contact_losses(data).sum(axis=1).cumsum()
     return own
 
 
-def _loss_between_impacts(data: xr.Dataset) -> Array:
-    """Return `steps_loss` without steps in which rigid contacts change.
+def _sum_losses_between_impacts(data: xr.Dataset) -> Array:
+    """Return `sum_step_losses` without steps in which rigid contacts change.
 
     What one takes in such a step is known up to the work of forces within it, which the motion
     neither loses nor gains.
     """
-    loss = steps_loss(data)
+    loss = sum_step_losses(data)
     if forces_dissipate(data) or not (rigid := data.sizes["contact"] - int(data.attrs["pressed"])):
         return loss
     changes = find_changes(data.isel(contact=slice(rigid)))
@@ -101,13 +106,13 @@ def _loss_between_impacts(data: xr.Dataset) -> Array:
     return kept
 
 
-def _losses(data: xr.Dataset) -> Array:
+def _read_contact_losses(data: xr.Dataset) -> Array:
     """Return what each contact took in each step [J], (time, contact)."""
     return np.concatenate([np.nan_to_num(x) for _, x in blocks(data["contact_loss"])])
 
 
 def dissipates(data: xr.Dataset) -> bool:
-    """Return whether something in a simulation may; results of earlier versions do not tell."""
+    """Return whether something in a run may dissipate; earlier versions do not tell, so it may."""
     return is_optimum(data) or bool(data.attrs.get("dissipates", True))
 
 
@@ -121,18 +126,18 @@ def forces_dissipate(data: xr.Dataset) -> bool:
 def _tell_energy_by_contacts(data: xr.Dataset) -> Iterator[str]:
     if not data.sizes["contact"] or "contact_loss" not in data:
         return
-    taken = most = given = np.zeros(data.sizes["contact"])
+    taken = most_taken = given = np.zeros(data.sizes["contact"])  # (contact,) [J] so far
     for _, loss in blocks(data["contact_loss"]):
-        sums = taken + np.nancumsum(loss, axis=0)  # none at the start
-        highest = np.maximum(most, np.maximum.accumulate(sums))
+        sums = taken + np.nancumsum(loss, axis=0)  # NaN, at the start, counts as none
+        highest = np.maximum(most_taken, np.maximum.accumulate(sums))
         given = np.maximum(given, np.max(highest - sums, axis=0))
-        taken, most = sums[-1], highest[-1]
+        taken, most_taken = sums[-1], highest[-1]
     whole, k = measure_exchange(data), int(np.argmax(given))
     if given[k] > GIVEN * whole:
         yield (
             f"contact {str(data['contact'].values[k])!r} gave {given[k]:.2g} J, "
-            f"{100 * given[k] / whole:.2g} % of {OF}, where it should take energy only: "
-            f"{smaller(data)}"
+            f"{100 * given[k] / whole:.2g} % of {EXCHANGED}, where it should take energy only: "
+            f"{suggest_shorter(data)}"
         )
 
 
@@ -146,7 +151,10 @@ def _tell_late_energy(data: xr.Dataset) -> Iterator[str]:
         if turns_directions(data):
             remedy = "take Variational, with h_min well below h_max"
             what = "contacts have the directions at the start of their steps: energy is off by some"
-        yield f"{what} {off:.2g} J, {100 * off / whole:.2g} % of {OF}: {remedy}, or {smaller(data)}"
+        yield (
+            f"{what} {off:.2g} J, {100 * off / whole:.2g} % of {EXCHANGED}: {remedy}, or "
+            f"{suggest_shorter(data)}"
+        )
 
 
 def turns_directions(data: xr.Dataset) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.algebra import find_quantile
-from nsopt.caveats.sizes import ROUND_OFF, TINY, measure_exchange, smaller
+from nsopt.caveats.sizes import ROUND_OFF, TINY, measure_exchange, suggest_shorter
 from nsopt.contact_modes import SETTLES
 from nsopt.stored import ERROR
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     import xarray as xr
 
 ACCURATE = 0.05
-"""Error, over the size of what it is of, up to which there is no caveat."""
+"""Relative error up to which there is no caveat."""
 
 SURE = 0.95
-"""Of an error, what its estimate may tell of it: some 5 % less than there is."""
+"""Estimate of an error over the error itself: it may be some 5 % too small."""
 
 LASTS = 0.1
-"""Part of the time in lasting contact, below which its force is no figure of the motion."""
+"""Part of the time in lasting contact, below which its force does not count."""
 
 FORCES = ("largest_force", "peak_force", "rms_force")
 """Figures of forces that last."""
@@ -35,32 +35,32 @@ IMPACTS = {
 """Figures of impacts, in words."""
 
 MATTERS = 0.05
-"""Of all that a joint transfers, impulses of impacts from which on their errors matter; of what a
-motion exchanges, losses."""
+"""Impulses of impacts over all that their joint transfers, and losses over what a motion exchanges,
+from which their errors matter."""
 
 SMALL = 0.01
-"""Of the largest force of a joint, one that does not matter."""
+"""Figure of a joint, over the largest of all joints, up to which it does not matter."""
 
 MOSTLY = 0.95
 """Part of the time in which the error of a force is below what is told."""
 
 AIM = 0.5
-"""Of that error, the one that a tolerance aims at: it sets h by an estimate of its own."""
+"""Error that suggested tolerances aim at, over `ACCURATE`: they set h by another estimate."""
 
 BELOW = 0.99
-"""Of h_max, the usual step up to which it is something else that sets h."""
+"""Usual step, over h_max, up to which something else than h_max sets h."""
 
 PREDICTABLE = 0.05
-"""Of the size of a motion, the error up to which it is known."""
+"""Error of a motion, over its size, up to which it is predictable."""
 
 
 class LargestError(NamedTuple):
-    """The largest error of one kind, and its part of the size of what it is of."""
+    """The largest error of one kind."""
 
-    value: float
-    part: float
-    order: float = np.nan
-    where: str = ""
+    value: float  # in the unit of what it is of
+    part: float  # over the size of that
+    order: float = np.nan  # in h, as it was seen
+    where: str = ""  # the joint, if it is of one
 
     @property
     def matters(self) -> bool:
@@ -97,9 +97,8 @@ def find_error_of_figure(
 ) -> LargestError | None:
     """Return the largest error of a figure of contacts over its size, None where none is known.
 
-    Of all joints, or of those ``among`` (contact_joint,).
-
-    That of forces which do not follow from the motion is not, nor that of what there is nothing of.
+    Of all joints, or of those ``among`` (contact_joint,). None is known of forces that do not
+    follow from the motion uniquely, nor where no joint has any of the figure.
     """
     if ERROR + name not in data.variables or not data.sizes["contact_joint"]:
         return None
@@ -128,8 +127,8 @@ def find_error_of_figure(
 def find_error_of_force(data: xr.Dataset) -> LargestError | None:
     """Return by how much forces of contacts are off over time [N], over the largest of them.
 
-    Of errors over time, after the start, that which they are below in 95 % of it, of the joint
-    where it is largest; None where none is known.
+    The error that is not exceeded in 95 % of the time after the start, in the joint where that is
+    largest; None where none is known.
     """
     largest = find_error_of_figure(data, "largest_force")
     if largest is None:
@@ -216,7 +215,7 @@ def _tell_error_of_impacts(data: xr.Dataset) -> Iterator[str]:
 
 
 def _matter(data: xr.Dataset, name: str) -> NDArray[np.bool_]:
-    """Return in which joints impulses or losses are a part of the motion that matters."""
+    """Return in which joints impulses or losses are large enough to matter, (contact_joint,)."""
     value = np.abs(data[name].values) + data[ERROR + name].values
     whole = measure_exchange(data)
     if name == "impact_impulse_sum":
@@ -226,13 +225,13 @@ def _matter(data: xr.Dataset, name: str) -> NDArray[np.bool_]:
 
 
 def _suggest(data: xr.Dataset, found: LargestError) -> str:
-    """Return the h that resolves it by the order that was seen, or the tolerance that sets h."""
+    """Return the h that makes an error small enough by its order, or the tolerance that sets h."""
     h, tolerance = data["h"].values[1:], data.attrs.get("error_tolerance", np.nan)
-    usual = find_quantile(h, h, 0.5)
+    usual = find_quantile(h, h, 0.5)  # the median over time
     if by_tolerance := bool(np.isfinite(tolerance)) and usual < BELOW * data.attrs["h_max"]:
         remedy = "lower the tolerance and compare"
     else:
-        remedy = smaller(data)
+        remedy = suggest_shorter(data)
     if not np.isfinite(found.order):
         return f"steps of other sizes do not agree on it, {remedy}"
     factor = (ACCURATE / found.part) ** (1 / found.order)
@@ -260,6 +259,8 @@ def _tell_missed_accuracy(data: xr.Dataset) -> Iterator[str]:
 
 CHECKS = (_tell_missed_accuracy,)
 ERRORS = (
-    *(_tell_error_of_motion, _tell_error_of_energy, _tell_error_of_forces),
+    _tell_error_of_motion,
+    _tell_error_of_energy,
+    _tell_error_of_forces,
     _tell_error_of_impacts,
 )

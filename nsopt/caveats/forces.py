@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.caveats.sizes import is_optimum, smaller, whole_steps
+from nsopt.caveats.sizes import has_all_steps, is_optimum, suggest_shorter
 from nsopt.contact_modes import LASTING, find_open, least_force
 
 if TYPE_CHECKING:
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 APART = 1.2
-"""Root mean square of forces over that of their means, from which there is a caveat. Where forces
-vary as the motion does it is 1, and up to 1.15 in steps as long as users take."""
+"""Root mean square of forces over that of their means over steps, from which there is a caveat.
+Where forces vary as the motion does it is 1, and up to 1.15 in steps as long as users take."""
 
 PART = 0.1
 """Part of a run that a contact must last for its largest force to matter."""
 
 HIGH = 0.95
-"""Part of the time of a contact in which the force is below the one that counts as its largest:
+"""Part of the time of a contact in which its force is below the one that counts as its largest:
 what is above belongs to the transient of its beginning."""
 
 MATTERS = 0.2
@@ -38,25 +38,25 @@ force while it stays closed."""
 def _tell_alternating_forces(data: xr.Dataset) -> Iterator[str]:
     """Forces that alternate from step to step, of which mean squares have no use."""
     needed = {"contact_force", "lasting_force", "contact_mode", "impulse"}
-    if is_optimum(data) or not whole_steps(data) or not needed <= {*data.data_vars}:
+    if is_optimum(data) or not has_all_steps(data) or not needed <= {*data.data_vars}:
         return
     rigid = data.sizes["contact"] - int(data.attrs["pressed"])
     lasting = data["contact_mode"].values[:, :rigid] == LASTING
-    lasting &= ~_closes(data, rigid)
+    lasting &= ~_find_closing_steps(data, rigid)
     h = data["h"].values[:, None] * lasting
-    each, lasts = (
+    of_steps, of_means = (
         np.nansum(h * np.nansum(data[name].values[:, :rigid] ** 2, axis=2))
         for name in ("contact_force", "lasting_force")
     )
     duration = np.nansum(h)
-    if duration and each > APART**2 * lasts > 0:
-        remedy = smaller(data)
+    if duration and of_steps > APART**2 * of_means > 0:
+        remedy = suggest_shorter(data)
         if data.attrs["scheme_name"] == "MoreauJean":
             remedy = f"take Variational, or {remedy}"
-        each, lasts = np.sqrt([each / duration, lasts / duration])
+        of_steps, of_means = np.sqrt([of_steps / duration, of_means / duration])
         yield (
             f"forces of contacts alternate from step to step: while contact lasts their root mean "
-            f"square is {each:.3g} N, that of their means {lasts:.3g} N; {remedy}"
+            f"square is {of_steps:.3g} N, that of their means {of_means:.3g} N; {remedy}"
         )
 
 
@@ -67,7 +67,7 @@ def _tell_forces_of_flights(data: xr.Dataset) -> Iterator[str]:
     closed; only shorter steps tell whether it lasts there.
     """
     needed = {"gap", "lasting_force", "contact_mode"}
-    if is_optimum(data) or not whole_steps(data) or not needed <= {*data.data_vars}:
+    if is_optimum(data) or not has_all_steps(data) or not needed <= {*data.data_vars}:
         return
     rigid = data.sizes["contact"] - int(data.attrs["pressed"])
     force = np.linalg.norm(np.nan_to_num(data["lasting_force"].values[:, :rigid]), axis=2)
@@ -85,7 +85,7 @@ def _tell_forces_of_flights(data: xr.Dataset) -> Iterator[str]:
             yield (
                 f"contact {name!r} has forces of up to {whole:.3g} N in steps in which it opens or "
                 f"closes, {closed:.3g} N while it stays closed: only a smaller h tells whether it "
-                f"lasts there; {smaller(data)}"
+                f"lasts there; {suggest_shorter(data)}"
             )
 
 
@@ -94,8 +94,9 @@ def _find_upper_force(force: Array, weight: Array) -> float:
 
     Parameters
     ----------
-    force, weight : (time,), (time,)
-        The force [N], and for how long [s] it counts.
+    force : (time,) [N]
+    weight : (time,) [s]
+        How long it counts.
     """
     order = np.argsort(force)
     summed = np.cumsum(weight[order])
@@ -104,8 +105,11 @@ def _find_upper_force(force: Array, weight: Array) -> float:
     return float(force[order[np.searchsorted(summed, HIGH * summed[-1])]])
 
 
-def _closes(data: xr.Dataset, rigid: int) -> NDArray[np.bool_]:
-    """Return where contacts close after a flight, be it short, and take its speed, too."""
+def _find_closing_steps(data: xr.Dataset, rigid: int) -> NDArray[np.bool_]:
+    """Return in which steps contacts close after a flight, however short, (time, rigid).
+
+    Their force then also stops the bodies.
+    """
     force = np.nan_to_num(data["contact_force"].values[:, :rigid])
     idle: NDArray[np.bool_] = np.linalg.norm(force, axis=2) <= least_force(data)
     closes = np.zeros_like(idle)

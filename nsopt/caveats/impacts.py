@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.caveats.energy import UNPLACED
-from nsopt.caveats.sizes import TINY, is_optimum, measure_exchange, smaller, whole_steps
+from nsopt.caveats.sizes import TINY, has_all_steps, is_optimum, measure_exchange, suggest_shorter
 from nsopt.contact_modes import FREE
 
 if TYPE_CHECKING:
@@ -18,17 +18,16 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 SHIFTED = 0.01
-"""Of what contacts take, the change by impacts at the end of their steps that there may be without
-a word."""
+"""Energy by which late impacts may change what contacts take, over that, without a word."""
 
 
 class LateImpacts(NamedTuple):
     """Impacts of a contact that was open before, (n,) each."""
 
-    step: NDArray[np.int_]  # the row of the step that ends with it
-    met: Array  # [s] how long after its start surfaces met
-    late: Array  # [s] how long before its end
-    speed: Array  # [m/s] of approach
+    step: NDArray[np.int_]  # the index of the time at which the step ends, and the impact is placed
+    met: Array  # [s] how long after the start of the step surfaces met
+    late: Array  # [s] how long before its end they met
+    speed: Array  # [m/s] of approach as they met
     growth: Array  # [m/s^2] of that speed
     rebound: Array  # [m/s] at which surfaces part
 
@@ -46,6 +45,7 @@ def find_late_impacts(data: xr.Dataset) -> Iterator[tuple[int, LateImpacts]]:
         gap, mode = data["gap"].values[:, j], data["contact_mode"].values[:, j]
         k = np.flatnonzero(mode[3:] != FREE) + 3
         k = k[(mode[k - 1] == FREE) & (mode[k - 2] == FREE)]
+        # Mean speeds of approach in the two steps before, in the middles of these.
         before, speed = (-(gap[k - i] - gap[k - i - 1]) / h[k - i] for i in (2, 1))
         growth = 2 * (speed - before) / (h[k - 1] + h[k - 2])
         speed = speed + growth * h[k - 1] / 2  # at the start of the step
@@ -55,14 +55,14 @@ def find_late_impacts(data: xr.Dataset) -> Iterator[tuple[int, LateImpacts]]:
         late = np.clip(h[k] - met, 0, h[k]) * (speed > 0)
         after = np.minimum(k + 1, len(h) - 1)
         rebound = np.maximum((gap[after] - gap[k]) / h[after] + growth * h[after] / 2, 0)
-        met_at, rebound = np.maximum(speed + growth * met, 0), rebound * (gap[after] > gap[k])
-        yield int(j), LateImpacts(k, h[k] - late, late, met_at, growth, rebound)
+        approach, rebound = np.maximum(speed + growth * met, 0), rebound * (gap[after] > gap[k])
+        yield int(j), LateImpacts(k, h[k] - late, late, approach, growth, rebound)
 
 
 def _tell_late_impacts(data: xr.Dataset) -> Iterator[str]:
     """Impacts of driven bodies, late by part of a step in which what drives them goes on."""
     needed = {"impact_impulse", "contact_loss"}
-    if not whole_steps(data) or is_optimum(data) or not needed <= {*data.data_vars}:
+    if not has_all_steps(data) or is_optimum(data) or not needed <= {*data.data_vars}:
         return
     if not np.any(data["external_work"].values):
         return  # nothing else goes on meanwhile: the rebound is as it was, and later
@@ -78,17 +78,17 @@ def _tell_late_impacts(data: xr.Dataset) -> Iterator[str]:
             f"impacts of contact {worst!r} are placed at the end of their steps, late by up to a "
             f"step in which forces change its speed: what it takes is off by some "
             f"{100 * abs(shifted) / taken:.2g} %; take ContactAligned, whose steps end at impacts, "
-            f"or {smaller(data)}"
+            f"or {suggest_shorter(data)}"
         )
 
 
 def _late_losses(data: xr.Dataset, j: int, x: LateImpacts) -> tuple[Array, Array]:
     """Return what impacts of a contact took, and by how much that is off for being late [J].
 
-    With an impulse I that turns an approach v into a rebound w a contact takes I (v - w) / 2, from
-    which v follows: what is taken goes with v^2, and more where I holds the body for what is left
-    of the step, too. Surfaces met at the speed of the gaps before, and would have at that of an
-    earlier time, by what impacts before delayed the motion.
+    An impulse I that turns an approach v into a rebound w takes I (v - w) / 2, from which the v of
+    the step follows. The right one is that at which surfaces met, less what the motion gained while
+    impacts before delayed it. What is taken goes with v^2, and is larger where I also holds the
+    body for what is left of the step.
     """
     impulse = np.nan_to_num(data["impact_impulse"].values[x.step, j])
     loss = np.nan_to_num(data["contact_loss"].values[x.step, j])
@@ -100,15 +100,20 @@ def _late_losses(data: xr.Dataset, j: int, x: LateImpacts) -> tuple[Array, Array
     return loss, loss * np.where(known, (right / approach) ** 2 / held - 1, 0.0)
 
 
-def carry_delays(late: Array, left: Array) -> Array:
+def carry_delays(late: Array, kept: Array) -> Array:
     """Return by how much a driven motion is late before each impact, (n,) [s].
 
-    An impact leaves of what was off before it the part with which surfaces rebound.
+    Parameters
+    ----------
+    late : (n,) [s]
+        By how much each impact is.
+    kept : (n,)
+        Part of an earlier delay that each impact keeps: the speed of rebound over that of approach.
     """
-    before = np.zeros(len(late))
+    delay = np.zeros(len(late))
     for k in range(1, len(late)):
-        before[k] = min(left[k - 1], 1.0) * before[k - 1] + late[k - 1]
-    return before
+        delay[k] = min(kept[k - 1], 1.0) * delay[k - 1] + late[k - 1]
+    return delay
 
 
 RULES = (_tell_late_impacts,)

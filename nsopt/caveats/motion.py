@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.blocks import blocks
-from nsopt.caveats.energy import forces_dissipate, steps_loss
+from nsopt.caveats.energy import forces_dissipate, sum_step_losses
 from nsopt.caveats.impacts import carry_delays, find_late_impacts
 from nsopt.caveats.one_way import carry_errors
-from nsopt.caveats.sizes import TINY, is_optimum, smaller, whole_steps
-from nsopt.caveats.steps import EXACT, ahead_by_phase, by_phase
+from nsopt.caveats.sizes import TINY, has_all_steps, is_optimum, suggest_shorter
+from nsopt.caveats.steps import EXACT, measure_phase_errors, tell_phase_error
 from nsopt.contact_modes import FREE, IMPACT, find_changes
 
 if TYPE_CHECKING:
@@ -22,39 +22,40 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 OFF = 0.05
-"""Of the way of the body that moves farthest, how far bodies may be off without a word."""
+"""Distance that bodies may be off without a word, over the way of the one that moves farthest."""
 
 RESTS = 0.01
-"""Of what is squared of velocities and accelerations on average, below which a body rests."""
+"""Square of velocities or accelerations, over its mean, below which bodies rest."""
 
 LEAST = 1e-9
 """Distance [m] that does not count."""
 
 ROWS = 25_000
-"""Times that are looked at at once."""
+"""Times whose data are in memory at once."""
 
 NEEDED = {"body_position", "body_velocity", "body_acceleration"}
+"""Variables without which a motion is not judged."""
 
 STRUCK = 0.1
-"""Part of the largest change of a speed in a step with an impact from which the impact counts as
-changing a speed."""
+"""Change of a velocity in a step with an impact, over the largest one in it, from which the impact
+counts as changing it."""
 
 JUMP = 5.0
-"""Of the changes of a torque in the steps beside it, a change in one step that is a jump."""
+"""Change of a torque in a step, over those in the steps beside it, from which it is a jump."""
 
 ROUNDING = 1e-6
-"""Of the largest change of a torque, what is no change."""
+"""Change of a torque, over the largest one, that counts as none."""
 
 
 class _Defects(NamedTuple):
-    """What steps add to their equations of motion, bodies in one row; zero where contacts change.
+    """What steps add to their equations of motion; zero where contacts change.
 
-    Positions and velocities at the end of a step are compared with integrals of the velocities and
-    accelerations on record, of fourth order.
+    Positions and velocities at the end of a step less integrals of the velocities and accelerations
+    on record, of fourth order. All are (time - 1, 3 bodies).
     """
 
-    v: Array  # [m/s] on average of a step, (time - 1, n)
-    a: Array  # [m/s^2]
+    v: Array  # [m/s] mean of the step
+    a: Array  # [m/s^2] mean of the step
     dx: Array  # [m]
     dv: Array  # [m/s]
 
@@ -62,10 +63,10 @@ class _Defects(NamedTuple):
 def _yield_defects(data: xr.Dataset) -> Iterator[_Defects]:
     """Yield the defects of all steps, `ROWS` at a time."""
     for begin in range(0, data.sizes["time"] - 1, ROWS):
-        yield _defects_of(data.isel(time=slice(begin, begin + ROWS + 1)))
+        yield _find_defects(data.isel(time=slice(begin, begin + ROWS + 1)))
 
 
-def _defects_of(data: xr.Dataset) -> _Defects:
+def _find_defects(data: xr.Dataset) -> _Defects:
     t, h = data["time"].values, np.diff(data["time"].values)[:, None]
     x, v, a = (
         data[f"body_{name}"].values.reshape(len(t), -1)
@@ -79,7 +80,7 @@ def _defects_of(data: xr.Dataset) -> _Defects:
     return _Defects((v[1:] + v[:-1]) / 2, (a[1:] + a[:-1]) / 2, dx * counts, dv * counts)
 
 
-def shifts(data: xr.Dataset) -> Array:
+def measure_shifts(data: xr.Dataset) -> Array:
     """Return by how much steps are ahead of the equations of motion, (time - 1,) [s].
 
     The part of their defects along the motion is a shift in time, which adds up, while the rest
@@ -87,12 +88,16 @@ def shifts(data: xr.Dataset) -> Array:
     bodies turn at a steady rate within 2 %.
     """
     slowest = 1 / float(np.ptp(data["time"].values))  # what is slower is no frequency of the motion
-    return np.concatenate([_along_motion(x, slowest) for x in _yield_defects(data)])
+    return np.concatenate([_project_on_motion(x, slowest) for x in _yield_defects(data)])
 
 
-def _along_motion(x: _Defects, slowest: float) -> Array:
-    """Return the part of defects along the motion, whose slowest frequency is given, as a time."""
-    square = float(np.sum(x.a**2)) / max(float(np.sum(x.v**2)), TINY)  # of its mean frequency
+def _project_on_motion(x: _Defects, slowest: float) -> Array:
+    """Return the time shift [s] that explains most of the defects, (time - 1,).
+
+    By least squares over places and velocities, the latter over a frequency of the motion [1/s],
+    which is at least the slowest one.
+    """
+    square = float(np.sum(x.a**2)) / max(float(np.sum(x.v**2)), TINY)  # of the mean frequency
     square = max(square, slowest**2)
     size = square * np.sum(x.v**2, axis=1) + np.sum(x.a**2, axis=1)
     size = np.maximum(size, RESTS * size.mean())
@@ -101,28 +106,30 @@ def _along_motion(x: _Defects, slowest: float) -> Array:
     return shift
 
 
-def shifts_on_path(data: xr.Dataset) -> Array:
+def measure_shifts_on_path(data: xr.Dataset) -> Array:
     """Return by how much steps are ahead that stay on their path, (time - 1,) [s].
 
     With one degree of freedom the energy tells how much too fast the motion is at each place; the
     sum agrees with the error within some 5 %. With several it leaves out errors across the path.
     """
-    by_place = np.concatenate([_along_path(x) for x in _yield_defects(data)])
-    gain, kinetic = -steps_loss(data), data["kinetic_energy"].values
+    by_place = np.concatenate([_project_on_path(x) for x in _yield_defects(data)])
+    gain, kinetic = -sum_step_losses(data), data["kinetic_energy"].values
     gain, kinetic = (gain[1:] + gain[:-1]) / 2, (kinetic[1:] + kinetic[:-1]) / 2
     kinetic = np.maximum(kinetic, max(RESTS * float(kinetic.mean()), TINY))
+    # Too fast by dv / v = dE / (2 E), the motion is ahead by that part of the step.
     shift: Array = by_place + np.diff(data["time"].values) * gain / (2 * kinetic)
     return shift
 
 
-def _along_path(x: _Defects) -> Array:
-    speed = np.sum(x.v**2, axis=1)
-    shift: Array = np.sum(x.dx * x.v, axis=1) / np.maximum(speed, RESTS * speed.mean() + TINY)
+def _project_on_path(x: _Defects) -> Array:
+    """Return the time shift [s] that explains most of the defects of places, (time - 1,)."""
+    square = np.sum(x.v**2, axis=1)
+    shift: Array = np.sum(x.dx * x.v, axis=1) / np.maximum(square, RESTS * square.mean() + TINY)
     return shift
 
 
 def _find_changes_beside(data: xr.Dataset, unknown: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the steps at or beside which contacts change, (time - 1,)."""
+    """Return the steps at or beside which contacts change or something is unknown, (time - 1,)."""
     changes = unknown[1:] | unknown[:-1] | find_changes(data)[1:]
     beside = changes.copy()
     beside[1:] |= changes[:-1]
@@ -133,10 +140,10 @@ def _find_changes_beside(data: xr.Dataset, unknown: NDArray[np.bool_]) -> NDArra
 def _tell_shift(data: xr.Dataset) -> Iterator[str]:
     if is_optimum(data) or data.attrs["scheme_name"] in EXACT or not data.sizes["body"]:
         return
-    phase = ahead_by_phase(data)
-    if not whole_steps(data) or not {*data.data_vars} >= NEEDED:
+    phase = measure_phase_errors(data)
+    if not has_all_steps(data) or not {*data.data_vars} >= NEEDED:
         if phase and max(phase.values()) > OFF:
-            yield by_phase(data, phase)
+            yield tell_phase_error(data, phase)
         return
     way = measure_way(data)
     ahead, off = _estimate_distances(data)
@@ -144,50 +151,50 @@ def _tell_shift(data: xr.Dataset) -> Iterator[str]:
     if off[k] <= max(OFF * way, LEAST):
         return
     if phase:
-        yield by_phase(data, phase)
+        yield tell_phase_error(data, phase)
         return
     where = "ahead" if ahead[k] > 0 else "behind"
     yield (
         f"at t = {data['time'].values[k + 1]:.4g} s the motion is {where} by some "
         f"{abs(ahead[k]):.2g} s, bodies by {off[k]:.2g} m, {100 * off[k] / way:.2g} % of their "
-        f"way, for steps are long beside what moves fast: {smaller(data)}"
+        f"way, for steps are long beside what moves fast: {suggest_shorter(data)}"
     )
 
 
 def _estimate_distances(data: xr.Dataset) -> tuple[Array, Array]:
-    """Return by how much the motion is ahead [s], and bodies along an axis [m], (time - 1,)."""
-    ahead = np.cumsum(shifts(data))
+    """Return by how much the motion is ahead [s], and bodies off along an axis [m], (time - 1,)."""
+    ahead = np.cumsum(measure_shifts(data))
     if _touches(data):
         return _estimate_with_delays(data, ahead)
     speeds = (np.abs(v).max(axis=(1, 2)) for _, v in blocks(data["body_velocity"]))
     speed = np.concatenate([*speeds])[1:]
-    find = _estimate_on_one_way if _on_one_way(data) else _estimate_on_several_ways
+    find = _estimate_on_one_way if _has_one_way(data) else _estimate_on_several_ways
     off = find(data, np.abs(ahead) * speed, speed)
     return np.sign(ahead) * off / np.maximum(speed, TINY), off
 
 
 def _estimate_on_one_way(data: xr.Dataset, by_shift: Array, speed: Array) -> Array:
-    """Return by how much bodies with one way to move are off, from estimates that err apart.
+    """Return by how much bodies with one degree of freedom are off [m], (time - 1,).
 
-    Each may be far too large or too small where the motion lingers: the median of three, and where
-    forces dissipate, of which the energy tells nothing, the geometric mean of two.
+    Each estimate may be far too large or too small where the motion lingers: it is the median of
+    three, and where forces dissipate, so that the energy tells nothing, the geometric mean of two.
     """
     if forces_dissipate(data):
         ratio = float(_carry_defects(data, None).max()) / max(float(by_shift.max()), TINY)
         return np.asarray(by_shift * np.sqrt(ratio))
-    by_path = np.abs(np.cumsum(shifts_on_path(data))) * speed
-    carried = _carry_defects(data, -np.diff(steps_loss(data)))
+    by_path = np.abs(np.cumsum(measure_shifts_on_path(data))) * speed
+    carried = _carry_defects(data, -np.diff(sum_step_losses(data)))
     return sorted((by_shift, by_path, carried), key=lambda x: float(x.max()))[1]
 
 
 def _estimate_on_several_ways(data: xr.Dataset, by_shift: Array, speed: Array) -> Array:
-    """Return by how much bodies are off: by shifts, less where the path says less.
+    """Return by how much bodies are off: by shifts in time, less where the path says less.
 
     The path leaves out errors across it, so that the mean of both is taken.
     """
     if forces_dissipate(data):
         return by_shift
-    by_path = np.abs(np.cumsum(shifts_on_path(data))) * speed
+    by_path = np.abs(np.cumsum(measure_shifts_on_path(data))) * speed
     ratio = float(by_path.max()) / max(float(by_shift.max()), TINY)
     return by_shift * (1 + min(ratio, 1.0)) / 2
 
@@ -217,8 +224,8 @@ def _touches(data: xr.Dataset) -> bool:
     return any(np.any(np.nan_to_num(mode) != FREE) for _, mode in blocks(data["contact_mode"]))
 
 
-def _on_one_way(data: xr.Dataset) -> bool:
-    """Return whether there is one way to move, and nothing outside goes on at its own times."""
+def _has_one_way(data: xr.Dataset) -> bool:
+    """Return whether there is one degree of freedom, and nothing from outside depends on time."""
     return data.attrs.get("degrees_of_freedom") == 1 and not np.any(data["external_work"].values)
 
 
@@ -244,6 +251,7 @@ def _measure_delays(data: xr.Dataset) -> Array:
     Delays add up. Where something outside goes on at its own times, the next impact takes off what
     `carry_delays` tells.
     """
+    # `left` is what an impact leaves of delays before it.
     delay, left = np.zeros(data.sizes["time"]), np.ones(data.sizes["time"])
     for j, x in find_late_impacts(data):
         rebounds = data["contact_mode"].values[x.step, j] == IMPACT
@@ -264,8 +272,8 @@ def _tell_angles_of_one_turn(data: xr.Dataset) -> Iterator[str]:
         if not angle or torque not in data:
             continue
         change = np.abs(np.diff(data[torque].values))
-        beside = np.pad(change, 1)  # of a law of the sine the torque goes on as before and after
-        usual = np.maximum(beside[:-2], beside[2:])
+        beside = np.pad(change, 1)
+        usual = np.maximum(beside[:-2], beside[2:])  # a law of the sine goes on like this
         turned = np.abs(np.diff(data[name].values)) > np.pi
         struck = np.flatnonzero(turned & (change > JUMP * usual + ROUNDING * change.max(initial=0)))
         if struck.size:

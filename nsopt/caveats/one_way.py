@@ -1,4 +1,4 @@
-"""How errors of steps grow in a motion with one degree of freedom, from what is on record."""
+"""How errors of steps grow in a motion with one degree of freedom, from its record."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 SLOW = 0.3
-"""Speed, over its root mean square, from which on the change of a force along the path follows from
-its change in time."""
+"""Speed, over its root mean square, above which the slope of an acceleration along the path is its
+rate over the speed; below it is interpolated."""
 
 
 class Path(NamedTuple):
@@ -28,27 +28,27 @@ class Path(NamedTuple):
 
 
 def find_path(data: xr.Dataset) -> Path:
-    """Return the path from positions, velocities and accelerations on record."""
+    """Return the path of the body that moves farthest."""
     t, x, v = (data[name].values for name in ("time", "body_position", "body_velocity"))
     body = int(np.argmax(np.linalg.norm(np.ptp(x, axis=0), axis=-1)))
     v, a = v[:, body], np.nan_to_num(data["body_acceleration"].values[:, body])
     along = v / np.maximum(np.linalg.norm(v, axis=1), np.finfo(float).tiny)[:, None]
     back = np.sum(along[1:] * along[:-1], axis=1) < 0
     along[1:] *= np.cumprod(np.where(back, -1.0, 1.0))[:, None]
-    speed, grows = np.sum(v * along, axis=1), np.gradient(np.sum(a * along, axis=1), t)
+    speed, rate = np.sum(v * along, axis=1), np.gradient(np.sum(a * along, axis=1), t)
     fast = np.abs(speed) > SLOW * np.sqrt(np.mean(speed**2))
     if not fast.any():
         return Path(body, along, speed, 0 * speed, 0 * speed)
-    growth = np.interp(t, t[fast], grows[fast] / speed[fast])
-    energy = 2 * data["kinetic_energy"].values[fast]
-    return Path(body, along, speed, growth, np.interp(t, t[fast], energy / speed[fast] ** 2))
+    growth = np.interp(t, t[fast], rate[fast] / speed[fast])
+    mass = 2 * data["kinetic_energy"].values[fast] / speed[fast] ** 2
+    return Path(body, along, speed, growth, np.interp(t, t[fast], mass))
 
 
 def carry_errors(data: xr.Dataset, dx: Array, dv: Array, gain: Array | None, way: float) -> Array:
     """Return by how much a body is off along its path [m], (time - 1,).
 
-    What steps add to its place and speed follows its equation of motion, linearised, with a force
-    that depends on the place: so it grows where the body lingers on a summit. Once the body is off
+    What steps add to its place s and speed u follows its linearised equation of motion, s'' = g s
+    with the slope g of its acceleration: it grows where g > 0, as on a summit. Once the body is off
     by as far as it moves, nothing more is known.
 
     Parameters
@@ -57,8 +57,8 @@ def carry_errors(data: xr.Dataset, dx: Array, dv: Array, gain: Array | None, way
         What steps add to their equations [m, m/s].
     gain : (time - 1,), optional
         Energy that each step adds [J], which tells the speed better than `dv` where it is known.
-    way : float
-        How far it moves [m].
+    way : float [m]
+        How far the body moves.
     """
     path = find_path(data)
     h = np.diff(data["time"].values)
@@ -69,15 +69,16 @@ def carry_errors(data: xr.Dataset, dx: Array, dv: Array, gain: Array | None, way
         a = np.sum(np.nan_to_num(data["body_acceleration"].values[:, path.body]) * path.along, 1)
         u, a, mass = ((x[1:] + x[:-1]) / 2 for x in (path.speed, a, path.mass))
         fast = (np.abs(u) > SLOW * np.sqrt(np.mean(path.speed**2))) & (mass > 0)
-        kicks = gain / np.where(fast, mass, 1.0) + a * ds
-        du = np.where(fast, kicks / np.where(fast, u, 1.0), du)
+        u_du = gain / np.where(fast, mass, 1.0) + a * ds  # mass u du = gain + mass a ds
+        du = np.where(fast, u_du / np.where(fast, u, 1.0), du)
+    # The solution of s'' = g s over a step: cosh and sinh of root h, cos and sin where g < 0.
     root = np.sqrt(((path.growth[1:] + path.growth[:-1]) / 2).astype(complex))
-    keeps = np.cosh(root * h).real
-    moves = (h * np.sinc(1j * root * h / np.pi)).real
-    turns = (root**2).real * moves
+    cosh = np.cosh(root * h).real
+    s_by_u = (h * np.sinc(1j * root * h / np.pi)).real
+    u_by_s = (root**2).real * s_by_u
     s, u, off = 0.0, 0.0, np.zeros(len(h))
     for k in range(len(h)):
-        s, u = keeps[k] * s + moves[k] * u + ds[k], turns[k] * s + keeps[k] * u + du[k]
+        s, u = cosh[k] * s + s_by_u[k] * u + ds[k], u_by_s[k] * s + cosh[k] * u + du[k]
         off[k] = s
         if abs(s) > way:
             off[k:] = way

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nsopt.caveats.sizes import STILL, TINY, smaller
+from nsopt.caveats.sizes import STILL, TINY, suggest_shorter
 from nsopt.contact_modes import FREE
 
 if TYPE_CHECKING:
     import xarray as xr
 
 CREPT = 0.3
-"""Of a cost by the exact sign of dry friction, what an objective may leave out without a word."""
+"""Part of the cost with exact dry friction that an objective may leave out without a word."""
 
 DEPARTED = 0.05
-"""Of the largest change of a coordinate, the distance from an optimum at which its simulation has
-departed from it."""
+"""Distance of a simulation from its optimum, over the largest range of a coordinate, from which it
+has departed."""
 
 
 def _tell_reversals(data: xr.Dataset) -> Iterator[str]:
@@ -29,10 +29,9 @@ def _tell_reversals(data: xr.Dataset) -> Iterator[str]:
         yield (
             f"dry friction of {where}: the optimum may be none, for derivatives leave out that the "
             "time of this moves; plan=EXACT_CONTACTS solves it in phases, or smooth the friction "
-            "by "
-            f"{a['scheme_name']}(slip_creep={_round_up(a['reversal_change']):g}) or more; shorter "
-            "steps need less. Contacts that friction should hold then slide at up to about this "
-            "speed [m/s]; a WARNING tells where they get far"
+            f"by {a['scheme_name']}(slip_creep={_round_up(a['reversal_change']):g}) or more; "
+            "shorter steps need less. Contacts that friction should hold then slide at up to about "
+            "this speed [m/s]; a WARNING tells where they get far"
         )
 
 
@@ -120,7 +119,8 @@ def _tell_departure(data: xr.Dataset) -> Iterator[str]:
         yield (
             "simulated under its inputs and drives alone, the motion departs at "
             f"t = {t:.4g} s, by {a['resimulated_defect']:.2g} (m, rad) until "
-            f"{a['resimulated_until']:.4g} s: as it is, it needs a controller; {smaller(data)}"
+            f"{a['resimulated_until']:.4g} s: as it is, it needs a controller; "
+            f"{suggest_shorter(data)}"
         )
 
 

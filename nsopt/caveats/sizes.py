@@ -16,29 +16,29 @@ FEW = 0.01
 """Part of the steps, or of the time, that may be taken otherwise than asked for, without a word."""
 
 TINY = 1e-300
-"""Of a size of which nothing is known to be above zero."""
+"""Size that keeps quotients of zeros finite."""
 
 STILL = 1e-3
 """Distance [m, rad] that a motion may be off without a word, however little it moves."""
 
 MOVED = 1e-6
-"""Way [m] of the largest force, the work on which is no energy of a motion."""
+"""Way [m] on which the work of the largest force is within tolerances."""
 
 ROUND_OFF = 1e-9
-"""Of the largest energy, what rounding may make of it."""
+"""Energy, over the largest one, that rounding may make."""
 
 LEAST = 1e-15
 """Energy [J] that does not count."""
 
 BLIND = "contacts=None"
-"""In the step control, that it leaves steps alone where contacts need shorter ones."""
+"""In the repr of a step control: it does not shorten steps for contacts."""
 
 
 def measure_exchange(data: xr.Dataset) -> float:
     """Return the size of the energies that a motion exchanges [J].
 
-    The largest of what is kinetic, what becomes of potential energy, and what comes from outside;
-    never less than what a mechanism at rest has by tolerances and rounding.
+    The largest of kinetic energy and of the ranges of potential energy and external work; never
+    less than what a mechanism at rest has by tolerances and rounding.
     """
     kinetic, potential, work = (
         data[name].values for name in ("kinetic_energy", "potential_energy", "external_work")
@@ -57,37 +57,37 @@ def _largest_force(data: xr.Dataset) -> float:
     return float(np.fmax.reduce([0.0, *(largest(x) for x in lasting if x.size)]))
 
 
-def travel(data: xr.Dataset) -> float:
+def measure_travel(data: xr.Dataset) -> float:
     """Return the way of the body that moves farthest [m]; zero where none is on record."""
     if "body_position" not in data or not data.sizes["body"]:
         return 0.0
     return float(np.linalg.norm(np.ptp(data["body_position"].values, axis=0), axis=-1).max())
 
 
-def whole_steps(data: xr.Dataset) -> bool:
-    """Return whether all steps were kept."""
+def has_all_steps(data: xr.Dataset) -> bool:
+    """Return whether the dataset has all steps, none thinned out."""
     return not data.attrs["output_times"] and data.attrs["store_every"] == 1
 
 
 def is_optimum(data: xr.Dataset) -> bool:
-    """Return whether an optimization made it."""
+    """Return whether the dataset is of an optimization."""
     return "objective" in data.attrs
 
 
-def smaller(data: xr.Dataset) -> str:
-    """Return how to get shorter steps."""
+def suggest_shorter(data: xr.Dataset) -> str:
+    """Return how to get shorter steps, for messages."""
     halved = "double the steps" if is_optimum(data) else "halve the bounds of h"
     return f"{halved} and compare"
 
 
 def suggest_following(data: xr.Dataset) -> str:
-    """Return how steps get to follow contacts."""
+    """Return how steps get to follow contacts, for messages."""
     if BLIND in data.attrs["step_control"]:
         return "let the step control have FollowContacts()"
     return "lower h_min"
 
 
-def names_in(data: xr.Dataset, attribute: str) -> list[str]:
+def read_names(data: xr.Dataset, attribute: str) -> list[str]:
     """Return the names in an attribute; none where results of earlier versions have none."""
     try:
         return [str(name) for name in json.loads(data.attrs.get(attribute, "[]"))]

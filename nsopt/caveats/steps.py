@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.blocks import blocks
-from nsopt.caveats.sizes import FEW, is_optimum, names_in, smaller
+from nsopt.caveats.sizes import FEW, is_optimum, read_names, suggest_shorter
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -17,30 +17,32 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 NOTABLE_TURN = 0.1
-"""Angle [rad] that a body on ideal joints, in absolute coordinates, may turn in a step, and ..."""
+"""Angle [rad] that a body on ideal joints, in absolute coordinates, may turn in a step without a
+word, and ..."""
 
 PHASE = 0.01
 """... angle [rad] by which it may be ahead at the end."""
 
 EXACT = ("RungeKutta", "Composition")
-"""Schemes whose error of phase is of a higher order."""
+"""Schemes whose errors are of a higher order than those told here."""
 
 LARGEST_TURN = 1.0
 """Angle [rad] that a body may turn in a step, about an axis that moves."""
 
 STEADY = 1e-6
-"""Angle [rad] that an axis of rotation may move in a step and stay."""
+"""Angle [rad] by which an axis of rotation may move in a step and still counts as fixed."""
 
 
 def _tell_other_schemes(data: xr.Dataset) -> Iterator[str]:
-    if max(parts_by_other_schemes(data)) > FEW:
+    if max(measure_other_schemes(data)) > FEW:
         yield (
             f"{by_other_schemes(data)}, were taken by another scheme than "
-            f"{data.attrs['scheme_name']} (step_reason tells which): lower h_min, {smaller(data)}"
+            f"{data.attrs['scheme_name']} (step_reason tells which): lower h_min, "
+            f"{suggest_shorter(data)}"
         )
 
 
-def parts_by_other_schemes(data: xr.Dataset) -> tuple[float, float]:
+def measure_other_schemes(data: xr.Dataset) -> tuple[float, float]:
     """Return the parts of the steps and of the time that other schemes than the run's took."""
     t, a = data["time"].values, data.attrs
     return a["steps_by_other_schemes"] / a["steps"], a["time_by_other_schemes"] / (t[-1] - t[0])
@@ -48,7 +50,7 @@ def parts_by_other_schemes(data: xr.Dataset) -> tuple[float, float]:
 
 def by_other_schemes(data: xr.Dataset) -> str:
     """Return these parts in words."""
-    _, time = parts_by_other_schemes(data)
+    _, time = measure_other_schemes(data)
     a = data.attrs
     return f"{a['steps_by_other_schemes']} of {a['steps']} steps, {100 * time:.3g} % of the time"
 
@@ -65,19 +67,17 @@ def _tell_other_laws(data: xr.Dataset) -> Iterator[str]:
 def _tell_below_h_min(data: xr.Dataset) -> Iterator[str]:
     count, steps = data.attrs["steps_below_h_min"], data.attrs["steps"]
     if count > FEW * steps:
-        yield f"{count} of {steps} steps had to be below h_min: lower it, {smaller(data)}"
+        yield f"{count} of {steps} steps had to be below h_min: lower it, {suggest_shorter(data)}"
 
 
 def _tell_large_turns(data: xr.Dataset) -> Iterator[str]:
     if not data.sizes["body"] or "body_angular_velocity" not in data:
         return
-    turns = _turns(data) * _axis_moves(data)
+    turns = _measure_turns(data) * _find_moving_axes(data)
     k, body = np.unravel_index(int(np.argmax(turns)), turns.shape)
     if turns[k, body] > LARGEST_TURN:
-        name, (t, h) = (
-            str(data["body"].values[body]),
-            (data[x].values[k + 1] for x in ("time", "h")),
-        )
+        name = str(data["body"].values[body])
+        t, h = (data[x].values[k + 1] for x in ("time", "h"))
         yield (
             f"body {name!r} turns by {turns[k, body]:.3g} rad in a step (t = {t:.6g} s), at "
             f"most {LARGEST_TURN:g} can be followed: h of {h * LARGEST_TURN / turns[k, body]:.1g} "
@@ -85,8 +85,8 @@ def _tell_large_turns(data: xr.Dataset) -> Iterator[str]:
         )
 
 
-def _axis_moves(data: xr.Dataset) -> NDArray[np.bool_]:
-    """Return whose axis of rotation moves: about one that stays a body may turn by any angle."""
+def _find_moving_axes(data: xr.Dataset) -> NDArray[np.bool_]:
+    """Return which bodies turn about an axis that moves, (body,); others may by any angle."""
     w = data["body_angular_velocity"].values
     size = np.linalg.norm(w, axis=-1)
     moved = np.linalg.norm(np.cross(w[1:], w[:-1]), axis=-1) > STEADY * size[1:] * size[:-1]
@@ -95,6 +95,7 @@ def _axis_moves(data: xr.Dataset) -> NDArray[np.bool_]:
 
 
 def _tell_ranges(data: xr.Dataset) -> Iterator[str]:
+    """Tell of variables beyond the largest value for which their law holds, ``attrs["most"]``."""
     for name, variable in data.data_vars.items():
         most = variable.attrs.get("most", np.inf)
         if np.isfinite(most) and np.max(variable.values) > most:
@@ -103,7 +104,7 @@ def _tell_ranges(data: xr.Dataset) -> Iterator[str]:
             yield f"{name} is beyond the {shown:.3g} {unit} of its law"
 
 
-def _turns(data: xr.Dataset) -> Array:
+def _measure_turns(data: xr.Dataset) -> Array:
     """Return the angles by which bodies turn in each step, (time - 1, body) [rad]."""
     w = np.concatenate(
         [np.linalg.norm(x, axis=-1) for _, x in blocks(data["body_angular_velocity"])]
@@ -112,19 +113,19 @@ def _turns(data: xr.Dataset) -> Array:
     return turns
 
 
-def ahead_by_phase(data: xr.Dataset) -> dict[str, float]:
+def measure_phase_errors(data: xr.Dataset) -> dict[str, float]:
     """Return by how much bodies on ideal joints are ahead at the end [rad], where that is notable.
 
     In absolute coordinates they move along chords: too fast by (w h)^2/8.
     """
-    names = names_in(data, "phase_bodies")
+    names = read_names(data, "phase_bodies")
     if not names or is_optimum(data) or "body_angular_velocity" not in data:
         return {}
     if data.attrs["scheme_name"] in EXACT:
         return {}
-    turns, bodies = _turns(data), [str(name) for name in data["body"].values]
-    share = np.diff(data["time"].values) / data["h"].values[1:]  # steps to each that was kept
-    ahead = np.sum(turns**3 / 8 * share[:, None], axis=0)
+    turns, bodies = _measure_turns(data), [str(name) for name in data["body"].values]
+    count = np.diff(data["time"].values) / data["h"].values[1:]  # steps to each that was kept
+    ahead = np.sum(turns**3 / 8 * count[:, None], axis=0)
     most = turns.max(axis=0)
     return {
         name: float(ahead[k])
@@ -133,10 +134,10 @@ def ahead_by_phase(data: xr.Dataset) -> dict[str, float]:
     }
 
 
-def by_phase(data: xr.Dataset, found: dict[str, float]) -> str:
-    """Return in words what `ahead_by_phase` found."""
+def tell_phase_error(data: xr.Dataset, found: dict[str, float]) -> str:
+    """Return in words what `measure_phase_errors` found."""
     name = max(found, key=found.__getitem__)
-    turns = _turns(data)[:, [str(x) for x in data["body"].values].index(name)]
+    turns = _measure_turns(data)[:, [str(x) for x in data["body"].values].index(name)]
     turn, h = float(turns.max()), float(data["h"].values[1 + int(np.argmax(turns))])
     return (
         f"body {name!r} on ideal joints turns by up to {turn:.2g} rad in a step, and too fast by "

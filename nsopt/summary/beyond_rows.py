@@ -21,12 +21,13 @@ TOLD = {
 """Statistics that are told, in words."""
 
 OTHERS = ("beyond_median_force",)
+"""Statistics that are only compared between runs."""
 
 
 def tell_beyond(data: xr.Dataset, short: bool) -> list[Row]:
     """Return how fast errors grow, and statistics beyond the predictable time with their errors.
 
-    In short of the joint that carries most.
+    If ``short``, of the joint that carries most alone.
     """
     if not cover_all(data) or (until := find_predictable_time(data)) >= data["time"].values[-1]:
         return []
@@ -36,8 +37,8 @@ def tell_beyond(data: xr.Dataset, short: bool) -> list[Row]:
     if not names:
         return [(label, f"{grows}; too short for statistics")] if grows else []
     force = np.nan_to_num(data["beyond_mean_force"].values, nan=-1.0)
-    ranks = np.argsort(-force, kind="stable").tolist()
-    texts = [text for k in ranks if (text := _tell_joint(data, k))] or ["nothing is carried"]
+    by_force = np.argsort(-force, kind="stable").tolist()
+    texts = [text for k in by_force if (text := _tell_joint(data, k))] or ["nothing is carried"]
     left = len(texts) - 1 if short else 0
     more = f"; {left} more: nsopt info" if left else ""
     told = [x for x in (grows, f"statistics {_compare(data, names)}") if x]

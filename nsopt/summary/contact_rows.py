@@ -25,26 +25,26 @@ if TYPE_CHECKING:
     import xarray as xr
 
 STANDS_OUT = 1.05
-"""Factor on the largest force afterwards, from which that of the start is told too."""
+"""Largest force as the motion starts, over that afterwards, above which it is told too."""
 
 RESOLVED = 0.05
-"""By what part of itself the largest force is above those of the steps beside it at most."""
+"""Part of the largest force by which it may be above those of the steps beside it."""
 
 MOST_JOINTS = 4
-"""Joints whose modes are told."""
+"""Number of joints whose modes are told."""
 
 _Force = tuple[float, int, int]
-"""Size [N], row less than zero, and contact."""
+"""Size [N], minus the index of its time, and contact: the largest of equal forces is the first."""
 
 
 def tell_thinning(data: xr.Dataset) -> str:
-    """Return the remark that numbers are of the kept steps alone, for a thinned run."""
+    """Return the remark that numbers are of the kept steps alone; empty if all steps were kept."""
     if data.attrs["output_times"]:
         return " (at the times kept)"
     return " (kept steps)" if data.attrs["store_every"] > 1 else ""
 
 
-def contacts(data: xr.Dataset) -> list[Row]:
+def tell_contacts(data: xr.Dataset) -> list[Row]:
     """Return forces that last, impulses of impacts, modes of joints, and what is redundant.
 
     Forces of impacts are left out: they are impulses over h, without a limit as h falls.
@@ -52,9 +52,9 @@ def contacts(data: xr.Dataset) -> list[Row]:
     rows, attrs = [], data.attrs
     if data.sizes["contact"] and {"lasting_force", "impulse"} <= {*data.variables}:
         compliant = int(attrs["pressed"]) == data.sizes["contact"]
-        rows.append((f"largest{'' if compliant else ' lasting'} force", largest_force(data)))
+        rows.append((f"largest{'' if compliant else ' lasting'} force", tell_largest_force(data)))
     if data.sizes["contact"] and {"contact_mode", "impact_impulse"} <= {*data.variables}:
-        rows += impacts(data) + modes(data)
+        rows += tell_impacts(data) + tell_modes(data)
     if count := attrs["redundant_joint_rows"]:
         owners = json.loads(attrs["redundant_rows"]).items()
         names = ", ".join(f"{rows} of {joint!r}" for joint, rows in owners)
@@ -64,7 +64,7 @@ def contacts(data: xr.Dataset) -> list[Row]:
     return rows
 
 
-def largest_force(data: xr.Dataset) -> str:
+def tell_largest_force(data: xr.Dataset) -> str:
     """Return in words the largest force that lasts; that of the start apart where it is larger."""
     t, least = data["time"].values, least_force(data)
     settled = int(np.searchsorted(t, t[0] + SETTLES * (t[-1] - t[0])))
@@ -72,35 +72,36 @@ def largest_force(data: xr.Dataset) -> str:
     if whole[0][0] <= least:
         return "no lasting contact"
     if "objective" in data.attrs or all(-row >= settled for _, row, _ in whole):
-        return _force_in_words(data, *whole)
+        return _tell_force(data, *whole)
     later, start = _largest_forces(data, settled, len(t)), _largest_forces(data, 0, settled)
     if all(x[0] <= STANDS_OUT * y[0] for x, y in zip(start, later, strict=True)):
-        return _force_in_words(data, *later)
+        return _tell_force(data, *later)
     if later[0][0] <= least:
-        return f"{_force_in_words(data, *whole)}, while the start settles"
-    begins = _force_in_words(data, *start)
-    return f"{_force_in_words(data, *later)} (as the motion starts {begins})"
+        return f"{_tell_force(data, *whole)}, while the start settles"
+    begins = _tell_force(data, *start)
+    return f"{_tell_force(data, *later)} (as the motion starts {begins})"
 
 
 def _largest_forces(data: xr.Dataset, begin: int, end: int) -> tuple[_Force, _Force]:
-    """Return the largest force of a contact in some rows, and that of all of its joint."""
+    """Return the largest force of a contact from a time to another, and that of its whole joint."""
     parts = [(begin + row, x) for row, x in blocks(data["lasting_force"][begin:end])]
-    one = max(map(largest_of, parts))
-    ks = contacts_of_joints(data)[joint_of(str(data["contact"].values[one[2]]))]
+    of_contact = max(map(largest_of, parts))
+    j = of_contact[2]
+    ks = contacts_of_joints(data)[joint_of(str(data["contact"].values[j]))]
     sums = ((row, np.nansum(x[:, ks], axis=1, keepdims=True)) for row, x in parts)
-    return one, (*max(map(largest_of, sums))[:2], one[2])
+    return of_contact, (*max(map(largest_of, sums))[:2], j)
 
 
-def _force_in_words(data: xr.Dataset, found: _Force, whole: _Force) -> str:
-    force, k, j = found
-    most, when = whole[0], data["time"].values[-k]
+def _tell_force(data: xr.Dataset, of_contact: _Force, of_joint: _Force) -> str:
+    force, k, j = of_contact
+    most, when = of_joint[0], data["time"].values[-k]
     where = str(data["contact"].values[j])
     text = f"{force:.4g} N at {where}, t = {when:.6g} s{tell_thinning(data)}"
     ks = contacts_of_joints(data)[joint_of(where)]
     above = rise_above_steps_beside(data, -k, [j])
     alone = len(ks) == 1 or abs(most - force) < 1e-3 * most  # within the digits told
     if not alone:
-        above = max(above, rise_above_steps_beside(data, -whole[1], ks))
+        above = max(above, rise_above_steps_beside(data, -of_joint[1], ks))
     if above > RESOLVED:
         text += f", {100 * above:.2g} % above the steps beside it: a smaller h resolves it"
     if alone:
@@ -112,13 +113,14 @@ def _force_in_words(data: xr.Dataset, found: _Force, whole: _Force) -> str:
     return f"{carried}, of it at most {text}"
 
 
-def impacts(data: xr.Dataset) -> list[Row]:
+def tell_impacts(data: xr.Dataset) -> list[Row]:
     """Return the number of impacts and their impulses, those in successive steps as one."""
     count = sum(x.impacts for x in statistics_of_modes(data).values())
     total, most, last = 0.0, (0.0, 0, 0), np.zeros(data.sizes["contact"])
     for begin, x in blocks(data["impact_impulse"]):
         impulse = np.nan_to_num(x)
         sums = last + np.cumsum(impulse, axis=0)
+        # Sums since the last step without an impulse: those in successive steps are one impact.
         of_each = sums - np.maximum.accumulate(np.where(impulse > 0, 0.0, sums), axis=0)
         k, j = np.unravel_index(int(np.argmax(of_each)), of_each.shape)
         most = max(most, (float(of_each[k, j]), -(begin + int(k)), int(j)))
@@ -140,7 +142,7 @@ def impacts(data: xr.Dataset) -> list[Row]:
     return [("impacts", (f"{text}, and {others}" if more else text) + remark)]
 
 
-def modes(data: xr.Dataset) -> list[Row]:
+def tell_modes(data: xr.Dataset) -> list[Row]:
     """Return how the first joints with contacts spent the time."""
     rows, found = [], [*statistics_of_modes(data).items()]
     for joint, x in found[:MOST_JOINTS]:

@@ -16,21 +16,22 @@ Row = tuple[str, str]
 """A line of a summary: what it is about, and its text."""
 
 BALANCE = 1e-3
-"""Of the energy that a motion exchanges, a difference that summaries do not tell."""
+"""Difference of energies, over what a motion exchanges, that summaries do not tell."""
 
 ROUND_OFF = 1e-9
-"""The same of what rounding leaves, which is told as zero."""
+"""Energy, over the same, that is told as zero."""
 
 
-def energy(data: xr.Dataset) -> list[Row]:
-    """Return the energies at both ends, and where the difference went; then details of it."""
+def tell_energy(data: xr.Dataset) -> list[Row]:
+    """Return the energies at both ends, where the difference went, and rows of details."""
     total, work = data["total_energy"].values, float(data["external_work"].values[-1])
     given = f", {work:.4g} J of it from outside" if work else ""
     rows = [("energy", f"{total[0]:.6g} J at the start, {total[-1]:.6g} J at the end{given}")]
     loss, taken = data["dissipated_energy"].values, sum_taken_by_contacts(data)
     if dissipates(data):
-        lost = _tell(loss[-1], data)
-        rows.append(("energy lost", f"{lost:.3g} J at the end{_where_lost(data, lost, taken)}"))
+        lost = _drop_round_off(loss[-1], data)
+        where = _tell_where_lost(data, lost, taken)
+        rows.append(("energy lost", f"{lost:.3g} J at the end{where}"))
         gained = float(np.max(np.maximum.accumulate(loss) - loss))
         if data.attrs["scheme_name"] == "PaperStep" and gained > 0:
             t = data["time"].values
@@ -48,20 +49,20 @@ def energy(data: xr.Dataset) -> list[Row]:
     return rows
 
 
-def _tell(energy: float, data: xr.Dataset) -> float:
-    """Return an energy [J] without what rounding leaves."""
+def _drop_round_off(energy: float, data: xr.Dataset) -> float:
+    """Return an energy [J], zero where it is only round-off."""
     return energy if abs(energy) > ROUND_OFF * measure_exchange(data) else 0.0
 
 
-def _where_lost(data: xr.Dataset, loss: float, taken: float | None) -> str:
-    """Return what took the loss [J]: contacts what is on record of them, all else the rest."""
+def _tell_where_lost(data: xr.Dataset, loss: float, taken: float | None) -> str:
+    """Return in words what took a loss [J]: contacts what is on record of them, others the rest."""
     whole = measure_exchange(data)
     others = "by forces that may dissipate and by the steps"
     if taken is None:
         return f", {others}"
     if taken < -BALANCE * whole:
         return f"; contacts give {-taken:.3g} J: the steps add energy to them"
-    taken = _tell(max(taken, 0.0), data)
+    taken = _drop_round_off(max(taken, 0.0), data)
     if taken > loss and f"{taken:.3g}" != f"{loss:.3g}":
         return f"; contacts take {taken:.3g} J, and the steps add the difference"
     rest = others if forces_dissipate(data) else "by the steps"

@@ -32,7 +32,7 @@ FIGURES = {
 """Figures of contacts whose errors are told, in words."""
 
 LEAST = 1e-4
-"""Error in percent, below which only the bound is told."""
+"""Error in percent, below which "< 0.0001 %" is told."""
 
 
 def tell_errors(data: xr.Dataset) -> list[Row]:
@@ -42,11 +42,11 @@ def tell_errors(data: xr.Dataset) -> list[Row]:
         return [("error unknown", unknown)]
     motion = find_error_of_motion(data)
     parts = [
-        f"motion {_percent(motion.part)} ({motion.value:.2g} m)",
-        f"energy {_percent(find_error_of_energy(data).part)}",
+        f"motion {_tell_percent(motion.part)} ({motion.value:.2g} m)",
+        f"energy {_tell_percent(find_error_of_energy(data).part)}",
         *_tell_figures(data),
     ]
-    *rest, last = map(_name_steps, np.atleast_1d(data.attrs["error_parts"]))
+    *rest, last = map(_name_step_size, np.atleast_1d(data.attrs["error_parts"]))
     others = f"{', '.join(rest)} and {last}"
     how = f"order {motion.order:.2g}" if np.isfinite(motion.order) else "no order seen"
     until = find_predictable_time(data)
@@ -60,32 +60,35 @@ def tell_errors(data: xr.Dataset) -> list[Row]:
 
 
 def _find_last_time(data: xr.Dataset) -> float:
+    """Return the last time at which the error of the motion is known [s]."""
     known = np.isfinite(data["error_motion"].values)
     return float(data["time"].values[known].max())
 
 
 def _tell_figures(data: xr.Dataset) -> Iterator[str]:
+    """Yield the errors of reactions and of figures of contacts."""
     if joints := find_error_of_reactions(data):
         shared = "" if data["error_joint_reaction"].attrs["unique"] else ", of least norm"
-        yield f"reactions {_percent(joints.part)}{shared}"
+        yield f"reactions {_tell_percent(joints.part)}{shared}"
     told = {name: found for name in FIGURES if (found := find_error_of_figure(data, name))}
-    parts = {name: f"{FIGURES[name]} {_size(data, name, x)}" for name, x in told.items()}
+    parts = {name: f"{FIGURES[name]} {_tell_size(data, name, x)}" for name, x in told.items()}
     if force := find_error_of_force(data):
         of_force = ", ".join(parts.pop(x) for x in ("largest_force", "rms_force") if x in parts)
-        yield f"force {_percent(force.part)} ({of_force})"
+        yield f"force {_tell_percent(force.part)} ({of_force})"
     yield from parts.values()
 
 
-def _size(data: xr.Dataset, name: str, found: LargestError) -> str:
+def _tell_size(data: xr.Dataset, name: str, found: LargestError) -> str:
     """Return an error in percent; of what is off by more than itself the error."""
     if found.part < 1:
-        return _percent(found.part)
+        return _tell_percent(found.part)
     return f"{found.value:.2g} {data[name].attrs['units']}"
 
 
-def _percent(part: float) -> str:
+def _tell_percent(part: float) -> str:
     return f"< {LEAST:g} %" if 100 * part < LEAST else f"{100 * part:.2g} %"
 
 
-def _name_steps(part: float) -> str:
+def _name_step_size(part: float) -> str:
+    """Return a step size over that of the run in words, such as h/2."""
     return f"{part:g} h" if part > 1 else f"h/{1 / part:g}"

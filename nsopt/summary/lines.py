@@ -12,8 +12,8 @@ from nsopt.blocks import largest
 from nsopt.caveats import by_other_schemes, caveats, has_errors, tell_slip
 from nsopt.contact_modes import statistics_of_modes
 from nsopt.summary.beyond_rows import tell_beyond
-from nsopt.summary.contact_rows import contacts, tell_thinning
-from nsopt.summary.energy_rows import Row, energy
+from nsopt.summary.contact_rows import tell_contacts, tell_thinning
+from nsopt.summary.energy_rows import Row, tell_energy
 from nsopt.summary.error_rows import tell_errors
 
 if TYPE_CHECKING:
@@ -27,16 +27,16 @@ MOST_WARNINGS = 3
 """Lines of warnings in a short summary."""
 
 NOTABLE = 0.01
-"""Part of the time in steps that go on past a change of contact, from which on it is told."""
+"""Part of the time in steps that go on past a change of contact, from which it is told."""
 
 EVEN = 1e-9
-"""By how much steps of one size differ at most, over their mean."""
+"""Relative difference of numbers that count as equal."""
 
 SOLVED = 1e-7
-"""Of an objective, what solvers leave."""
+"""Error of an objective, over it, that solvers leave."""
 
 KEPT = 1e-6
-"""Largest violation of conditions with which a guess keeps them."""
+"""Largest violation of conditions with which a guess still keeps them."""
 
 RESIDUALS = (
     ("equations of motion", "motion_residual"),
@@ -45,39 +45,39 @@ RESIDUALS = (
     ("joint closure", "constraint_violation"),
     ("Euler-parameter norm", "euler_norm_error"),
 )
+"""Labels and variables of the residuals that are told."""
 
 
 def summary(data: xr.Dataset, full: bool = False) -> str:
     """Return the summary of the dataset of a Result, short or with all there is to tell."""
-    best = "objective" in data.attrs
+    short, is_optimum = not full, "objective" in data.attrs
     told = caveats(data)
+    beyond = [] if is_optimum else tell_beyond(data, short)
     rows = [("WARNING", text) for text in told]
-    if full:
-        rows += [*head(data, "motion"), *optimum(data)] if best else head(data)
-        if data.sizes["time"] > 1:
-            rows += solves(data) if best else tell_errors(data) + tell_beyond(data, False)
-            rows += [] if best else steps(data)
-            rows += energy(data) + residuals(data) + contacts(data) + ranges(data)
-    else:
-        beyond = [] if best else tell_beyond(data, True)
-        most = MOST_WARNINGS - len(beyond)
-        if len(told) > most:
-            rest = len(told) - most + 1
-            rows[most - 1 :] = [("WARNING", f"and {rest} more: result.warnings, nsopt info")]
-        rows += [*head(data, "motion"), *optimum(data, short=True)] if best else head(data)
-        if data.sizes["time"] > 1:
-            if best:
-                rows += solves(data, short=True)
-            else:
-                rows += short_errors(data) + beyond + short_steps(data)
-            rows += energy(data)[:2]
-            rows += short_contacts(data) + short_ranges(data)
+    most = MOST_WARNINGS - len(beyond)
+    if short and len(told) > most:
+        rest = len(told) - most + 1
+        rows[most - 1 :] = [("WARNING", f"and {rest} more: result.warnings, nsopt info")]
+    rows += tell_run(data, "motion") + tell_optimum(data, short) if is_optimum else tell_run(data)
+    if data.sizes["time"] > 1:
+        if is_optimum:
+            rows += tell_solves(data, short)
+        elif short:
+            rows += tell_errors_in_short(data) + beyond + tell_steps_in_short(data)
+        else:
+            rows += tell_errors(data) + beyond + tell_steps(data)
+        if short:
+            rows += tell_energy(data)[:2]
+            rows += tell_contacts_in_short(data) + tell_ranges_in_short(data)
+        else:
+            rows += tell_energy(data) + tell_residuals(data)
+            rows += tell_contacts(data) + tell_ranges(data)
     return "\n".join(f"{label:<21} {text}" for label, text in rows)
 
 
-def short_steps(data: xr.Dataset) -> list[Row]:
+def tell_steps_in_short(data: xr.Dataset) -> list[Row]:
     """Return step sizes, what else there is to them, and the solver's effort, in two lines."""
-    attrs, rows = data.attrs, steps(data)
+    attrs, rows = data.attrs, tell_steps(data)
     size, solver = rows[0], rows[-1]
     more = ""
     if attrs["steps_below_h_min"]:
@@ -91,35 +91,35 @@ def short_steps(data: xr.Dataset) -> list[Row]:
     return [(size[0], size[1] + more), solver]
 
 
-def short_errors(data: xr.Dataset) -> list[Row]:
-    """Return the errors; where they are unknown the largest residuals too, which are none."""
+def tell_errors_in_short(data: xr.Dataset) -> list[Row]:
+    """Return the errors; where they are unknown the largest residuals too, which are no errors."""
     ((label, text),) = tell_errors(data)
     if not has_errors(data):
-        parts = [f"{label} {text.partition(' (')[0]}" for label, text in residuals(data)]
+        parts = [f"{label} {text.partition(' (')[0]}" for label, text in tell_residuals(data)]
         text = f"{text}; residuals at most: {', '.join(parts)}{tell_thinning(data)}"
     return [(label, text)]
 
 
-def short_contacts(data: xr.Dataset) -> list[Row]:
+def tell_contacts_in_short(data: xr.Dataset) -> list[Row]:
     """Return the largest force that lasts, impacts, and modes of the first joint with contacts."""
     known = ("largest", "impacts", "modes")
-    rows = [row for row in contacts(data) if row[0].startswith(known)]
+    rows = [row for row in tell_contacts(data) if row[0].startswith(known)]
     if (count := data.attrs["redundant_contacts"]) and rows:
         label, text = rows[0]
         rows[0] = label, f"{text}; up to {count} redundant contacts: shares are one of many"
     told = [row for row in rows if row[0].startswith("modes")]
-    best = "objective" in data.attrs  # has many lines of its own
-    rows = [row for row in rows if row not in told[0 if best else 1 :]]
-    if len(told) > 1 and not best:
+    is_optimum = "objective" in data.attrs  # has many lines of its own
+    rows = [row for row in rows if row not in told[0 if is_optimum else 1 :]]
+    if len(told) > 1 and not is_optimum:
         count = len(statistics_of_modes(data)) - 1
         label, text = told[0]
         rows[rows.index(told[0])] = (label, f"{text}; {count} more: `contact_modes`")
     return rows
 
 
-def short_ranges(data: xr.Dataset) -> list[Row]:
+def tell_ranges_in_short(data: xr.Dataset) -> list[Row]:
     """Return the largest excess over ranges, that of the first in words."""
-    rows = ranges(data)
+    rows = tell_ranges(data)
     if len(rows) < 2:
         return rows
     beyond = [row for row in rows if row[1] != "never"]
@@ -127,30 +127,30 @@ def short_ranges(data: xr.Dataset) -> list[Row]:
     return [(label, f"{text}; {len(rows) - 1} more ranges, {len(beyond)} of all exceeded")]
 
 
-def optimum(data: xr.Dataset, short: bool = False) -> list[Row]:
+def tell_optimum(data: xr.Dataset, short: bool = False) -> list[Row]:
     """Return the objective, its parts, and by how much conditions are violated."""
     attrs = data.attrs
-    told = f"{attrs['objective']:.10g} ({shares(attrs['detailed_cost'])}){grid_error(attrs)}"
-    rows = [("objective", told)]
-    if guess := shares(attrs["guess_cost"]):
+    costs, off_by_grid = tell_costs(attrs["detailed_cost"]), tell_grid_error(attrs)
+    rows = [("objective", f"{attrs['objective']:.10g} ({costs}){off_by_grid}")]
+    if guess := tell_costs(attrs["guess_cost"]):
         off = attrs["guess_violation"]
         kept = "all conditions kept" if off < KEPT else f"conditions missed by up to {off:.2g}"
         rows.append(("that of the guess", f"{guess}; {kept}"))
     if (exact := attrs.get("exact_cost")) and not short:
-        before = shares(attrs.get("guess_exact_cost", "{}"))
+        before = tell_costs(attrs.get("guess_exact_cost", "{}"))
         guess = f", of the guess {before}" if before else ""
         smoothed = "" if "friction_modes" in attrs else "; smoothed in the objective"
-        rows.append(("exact friction", f"{shares(exact)}{guess}{smoothed}"))
+        rows.append(("exact friction", f"{tell_costs(exact)}{guess}{smoothed}"))
     elsewhere = "; from a guess that swings, for none was found from that given"
     status = f"{attrs['status']}, conditions to {attrs['violation']:.1e}"
     rows.append(("status", status + (elsewhere if "other_start" in attrs else "")))
     if "limits_exceeded" in attrs:
-        rows.append(("between nodes", between_nodes(attrs)))
+        rows.append(("between nodes", tell_limits_between_nodes(attrs)))
     if attrs.get("stationarity"):  # results of earlier versions have none
         rows.append(("kind", attrs["stationarity"]))
     if np.isfinite(attrs["defect"]):
         rows.append(("reintegrated", f"{attrs['defect']:.1e} (m, rad) from a node at most"))
-    rows += describe_given_modes(attrs)[: 1 if short else None]
+    rows += tell_given_modes(attrs)[: 1 if short else None]
     if (slid := tell_slip(data)) and not short:
         rows.append(("though held", slid))
     if "resimulated_defect" in attrs:
@@ -161,7 +161,7 @@ def optimum(data: xr.Dataset, short: bool = False) -> list[Row]:
     return rows
 
 
-def grid_error(attrs: Mapping[str, Any]) -> str:
+def tell_grid_error(attrs: Mapping[str, Any]) -> str:
     """Return by how much an objective is off by its grid, where that was measured."""
     if "objective_error" not in attrs:
         return ""
@@ -172,7 +172,7 @@ def grid_error(attrs: Mapping[str, Any]) -> str:
     return f", off by {attrs['objective_error']:.2g} (by half and twice the steps: {how})"
 
 
-def describe_given_modes(attrs: Mapping[str, Any]) -> list[Row]:
+def tell_given_modes(attrs: Mapping[str, Any]) -> list[Row]:
     """Return the modes of contacts of a phase, what they leave, and impulses at its start."""
     if "contact_sequence" in attrs:
         changes = ", ".join(f"{t:.5g}" for t in np.atleast_1d(attrs["borders"])[1:-1])
@@ -195,7 +195,7 @@ def describe_given_modes(attrs: Mapping[str, Any]) -> list[Row]:
     return rows
 
 
-def between_nodes(attrs: Mapping[str, Any]) -> str:
+def tell_limits_between_nodes(attrs: Mapping[str, Any]) -> str:
     """Return in words how far limits are kept at all times."""
     beyond, times = attrs["limits_exceeded"], attrs["limits_tightened"]
     state = "kept to" if attrs["completed"] else "exceeded by"
@@ -203,12 +203,12 @@ def between_nodes(attrs: Mapping[str, Any]) -> str:
     return f"limits {state} {beyond:.1e} of their size{how}" if beyond else f"limits kept{how}"
 
 
-def shares(costs: str) -> str:
-    """Return the shares of costs, from their JSON."""
+def tell_costs(costs: str) -> str:
+    """Return each cost with its value in words, from JSON of values by name."""
     return ", ".join(f"{name}: {value:.6g}" for name, value in json.loads(costs).items())
 
 
-def solves(data: xr.Dataset, short: bool = False) -> list[Row]:
+def tell_solves(data: xr.Dataset, short: bool = False) -> list[Row]:
     """Return step sizes of an optimum, and the solver's effort."""
     h, seconds = data["h"].values[1:], float(np.nansum(data["solve_time"]))
     each = (
@@ -217,11 +217,11 @@ def solves(data: xr.Dataset, short: bool = False) -> list[Row]:
     count = round(float(np.nansum(data["iterations"])))
     built = data.attrs["compile_time"]
     effort = f"{count} iterations in {seconds:.3g} s; {built:.2g} s to state the problem"
-    return [("step size h", each), ("solver", effort), *strategies(data.attrs, short)]
+    return [("step size h", each), ("solver", effort), *tell_strategies(data.attrs, short)]
 
 
-def strategies(attrs: Mapping[str, Any], short: bool) -> list[Row]:
-    """Return the strategies that led to an optimum, on one line where several did, or each."""
+def tell_strategies(attrs: Mapping[str, Any], short: bool) -> list[Row]:
+    """Return the strategies that led to an optimum, each on a line; in short those that solved."""
     ran = json.loads(attrs.get("search", "[]"))
     if short:
         solved = [f"{x['strategy']} {x['iterations']}" for x in ran if x["iterations"]]
@@ -235,7 +235,7 @@ def strategies(attrs: Mapping[str, Any], short: bool) -> list[Row]:
     ]
 
 
-def head(data: xr.Dataset, label: str = "simulated") -> list[Row]:
+def tell_run(data: xr.Dataset, label: str = "simulated") -> list[Row]:
     """Return scheme, solver, duration and state of the run."""
     attrs, t = data.attrs, data["time"].values
     failed = "NO SOLUTION" if label == "motion" else "STOPPED EARLY"
@@ -258,7 +258,7 @@ def head(data: xr.Dataset, label: str = "simulated") -> list[Row]:
     ]
 
 
-def steps(data: xr.Dataset) -> list[Row]:
+def tell_steps(data: xr.Dataset) -> list[Row]:
     """Return step sizes, retries and the solver's effort."""
     attrs, h = data.attrs, data["h"].values[1:]
     below, retried = attrs["steps_below_h_min"], int(np.sum(data["retries"].values[1:] > 0))
@@ -288,7 +288,7 @@ def steps(data: xr.Dataset) -> list[Row]:
     ]
 
 
-def residuals(data: xr.Dataset) -> list[Row]:
+def tell_residuals(data: xr.Dataset) -> list[Row]:
     """Return the largest residuals; joint closure only where there are ideal joints."""
     ideal = data.isel(joint=slice(data.attrs["ideal_joints"]))
     return [
@@ -301,7 +301,7 @@ def residuals(data: xr.Dataset) -> list[Row]:
     ]
 
 
-def ranges(data: xr.Dataset) -> list[Row]:
+def tell_ranges(data: xr.Dataset) -> list[Row]:
     """Return the largest excess over each range."""
     rows = []
     for name, variable in data.data_vars.items():
