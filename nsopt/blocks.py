@@ -1,4 +1,4 @@
-"""Variables of a result a block of rows at a time, for those larger than memory."""
+"""Variables of a result, a block of times in memory at once, for those larger than memory."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 BLOCK = 1 << 23
-"""Bytes of a variable that are looked at at once."""
+"""Bytes of a variable that are in memory at once."""
 
 
 def blocks(x: xr.DataArray) -> Iterator[tuple[int, Array]]:
-    """Yield the first row and the rows of each block over time: only one of them is in memory."""
+    """Yield the index of the first time of each block, and its values."""
     rows = max(1, BLOCK * len(x) // max(x.nbytes, 1))
     for begin in range(0, len(x), rows):
         yield begin, x[begin : begin + rows].values
 
 
 def largest(x: xr.DataArray) -> float:
-    """Return the largest size of an entry that is a number."""
+    """Return the largest absolute value of the entries that are not NaN; NaN if there is none."""
     most = [np.fmax.reduce(np.abs(block), axis=None, initial=np.nan) for _, block in blocks(x)]
     return float(np.fmax.reduce(most, initial=np.nan))

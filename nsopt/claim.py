@@ -19,9 +19,10 @@ except ImportError:  # on Windows
     fcntl = None  # type: ignore[assignment]
 
 HOLDER = re.compile(r"(process \d+ on .*)?")
-"""What a lock file says."""
+"""The text of a lock file."""
 
 TAKEN = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES}
+"""Errors of a lock that another process has."""
 
 
 class ClaimedError(OSError):
@@ -78,7 +79,7 @@ def _lock(path: Path, place: Path, remedy: str) -> int:
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(lock), place.stat()):
                 break
-        os.close(lock)  # the one who held it has deleted it just now
+        os.close(lock)  # its holder has deleted it just now: try again with a new one
     with suppress(OSError):  # on a full disk it holds without a name
         os.ftruncate(lock, 0)
         os.write(lock, f"process {os.getpid()} on {socket.gethostname()}".encode())
@@ -86,9 +87,9 @@ def _lock(path: Path, place: Path, remedy: str) -> int:
 
 
 def _open(place: Path) -> int:
-    """Return a lock file, open: no link, no other name of a file, no file with another content.
+    """Return a lock file, open; refuse a link, a second name of a file and another content.
 
-    Where others may write, they may put there what leads to a file of the user's.
+    Where others may write to the folder they could have us truncate a file of the user's.
     """
     try:
         lock = os.open(place, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | NO_LINK, 0o666)

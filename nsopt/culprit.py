@@ -13,33 +13,36 @@ from typing import Any
 def naming(*kinds: type) -> Iterator[None]:
     """Raise what CasADi refuses as a ValueError that names the object whose code states it.
 
-    Python's ``if`` on an expression, for one. What arises elsewhere is left as it is.
+    Such as Python's ``if`` on an expression. Errors in which no such object takes part are raised
+    as they are.
 
     Parameters
     ----------
     *kinds : type
-        Of elements, costs or conditions.
+        Base classes of the objects that are named: elements, costs or conditions.
     """
     try:
         yield
     except RuntimeError as error:
-        found = [(x, member) for x, _ in walk_tb(error.__traceback__) if (member := _of(x, kinds))]
+        frames = (frame for frame, _ in walk_tb(error.__traceback__))
+        found = [(frame, owner) for frame in frames if (owner := _find_owner(frame, kinds))]
         if not found:
             raise
         raise ValueError(_tell(*found[-1], error)) from error
 
 
-def _of(frame: FrameType, kinds: tuple[type, ...]) -> Any:
+def _find_owner(frame: FrameType, kinds: tuple[type, ...]) -> Any:
     """Return the object whose method a frame is, or that it is at work on; None without one."""
     own = frame.f_locals.get("self")
     others = (x for x in frame.f_locals.values() if isinstance(x, kinds))
     return own if isinstance(own, kinds) else next(others, None)
 
 
-def _tell(frame: FrameType, member: Any, error: RuntimeError) -> str:
-    name = getattr(member, "name", None)
-    named = f"{type(member).__name__}{f' {name!r}' if isinstance(name, str) else ''}"
-    where = f" in its {frame.f_code.co_name}" if frame.f_locals.get("self") is member else ""
+def _tell(frame: FrameType, owner: Any, error: RuntimeError) -> str:
+    """Return a message with the object, its method, and the last part of what CasADi says."""
+    name = getattr(owner, "name", None)
+    named = f"{type(owner).__name__}{f' {name!r}' if isinstance(name, str) else ''}"
+    where = f" in its {frame.f_code.co_name}" if frame.f_locals.get("self") is owner else ""
     said = (str(error).strip() or "no reason").splitlines()[0].rpartition(": ")[2].rstrip(".")
     return (
         f"{named} states{where} what CasADi refuses ({said}): on expressions write ca.if_else, "

@@ -67,7 +67,7 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
 
 
 def create(path: Path, content: bytes | memoryview | str) -> None:
-    """Write a file that is not there yet, neither as a link.
+    """Write a file where there is none yet, nor a link.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def create(path: Path, content: bytes | memoryview | str) -> None:
 
 
 def check_no_link(path: Path) -> None:
-    """Refuse to write where a link is: neither it nor what it leads to is meant for certain.
+    """Refuse to write where a link is: which file is meant, it or its target, is not certain.
 
     Raises
     ------
@@ -91,8 +91,8 @@ def check_no_link(path: Path) -> None:
         raise OSError(errno.ELOOP, reason)
 
 
-def exposure(folder: Path) -> str:
-    """Return by what others may replace what is written to a folder, empty if by nothing.
+def tell_exposure(folder: Path) -> str:
+    """Return why other users may replace what is written to a folder; empty if they may not.
 
     In a sticky folder, such as /tmp, only its owner may.
     """
@@ -103,8 +103,8 @@ def exposure(folder: Path) -> str:
         return ""
     if not status.st_mode & stat.S_ISVTX:
         return "its permissions let every user write there"
-    theirs = status.st_uid not in (0, os.getuid())
-    return f"it is shared, and belongs to user {status.st_uid}" if theirs else ""
+    is_theirs = status.st_uid not in (0, os.getuid())
+    return f"it is shared, and belongs to user {status.st_uid}" if is_theirs else ""
 
 
 def check_writable(path: str | Path) -> Path:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 SHORT = 0.5
-"""Times the length of an interval, below which a neighbour takes no part of its moment."""
+"""Length of a neighbour, over that of an interval, below which it takes no part of its moment."""
 
 
 class Hold(ABC):
@@ -43,19 +43,19 @@ class Hold(ABC):
 class ZeroOrderHold(Hold):
     """Forces are held from each row to the next, as by a digital controller.
 
-    Each interval has the mean of the force over it, its impulse. What the moment of the impulse
-    about the middle of the interval is off by, the intervals beside it make up for, half each with
-    opposite signs: motions differ by the fourth power of the interval in place of the second. The
-    last row repeats the one before.
+    Each interval has the mean of the force over it, so that its impulse is right. A held force has
+    no moment about the middle of its interval: the two intervals beside it make up for that by
+    opposite impulses. Motions then differ by the fourth power of the interval in place of the
+    second. The last row repeats the one before.
     """
 
     def rows(self, t: Array, at: Array, weights: Array, forces: Array) -> Array:
         h, middle = np.diff(t), (t[1:] + t[:-1]) / 2
-        k = _interval(t, at)
+        k = _find_intervals(t, at)
         impulse, moment = np.zeros((2, len(h), forces.shape[1]))
         np.add.at(impulse, k, weights[:, None] * forces)
         np.add.at(moment, k, (weights * (at - middle[k]))[:, None] * forces)
-        before, after = _neighbours(h)
+        before, after = _find_neighbours(h)
         arm = middle[after] - middle[before]
         couple = np.divide(moment, arm[:, None], where=arm[:, None] > 0, out=np.zeros_like(moment))
         np.add.at(impulse, before, -couple)
@@ -68,20 +68,19 @@ class ZeroOrderHold(Hold):
 class FirstOrderHold(Hold):
     """Forces are linear between rows, as a controller interpolates them.
 
-    Of all such forces those nearest to the motion's in the mean square: what they differ by has no
-    impulse, no moment, and none about any function that is linear between rows. So motions differ
-    by the fourth power of the interval in place of the second.
+    Of all such forces they are the nearest to the motion's in the mean square: what they differ by
+    is orthogonal to all functions that are linear between rows, and so has no impulse and no
+    moment. Motions then differ by the fourth power of the interval in place of the second.
     """
 
     def rows(self, t: Array, at: Array, weights: Array, forces: Array) -> Array:
-        h, k = np.diff(t), _interval(t, at)
+        h, k = np.diff(t), _find_intervals(t, at)
         s = (at - t[k]) / h[k]
+        # Integrals of hat functions, one at each row: times the forces, and times each other.
         right = np.zeros((len(t), forces.shape[1]))
         for row, share in ((k, 1 - s), (k + 1, s)):
             np.add.at(right, row, (weights * share)[:, None] * forces)
-        products = np.zeros(
-            (2, len(t))
-        )  # of the hat functions of neighbours, and of each by itself
+        products = np.zeros((2, len(t)))  # upper diagonal, diagonal
         products[0, 1:] = h / 6
         products[1, :-1] += h / 3
         products[1, 1:] += h / 3
@@ -89,12 +88,12 @@ class FirstOrderHold(Hold):
         return found
 
 
-def _interval(t: Array, at: Array) -> NDArray[np.intp]:
+def _find_intervals(t: Array, at: Array) -> NDArray[np.intp]:
     """Return the intervals between rows in which times are."""
     return np.clip(np.searchsorted(t, at, side="right") - 1, 0, len(t) - 2)
 
 
-def _neighbours(h: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _find_neighbours(h: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the intervals before and after each that are not much shorter, else itself."""
     own = np.arange(len(h))
     before, after = np.maximum(own - 1, 0), np.minimum(own + 1, len(h) - 1)

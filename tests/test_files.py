@@ -8,7 +8,7 @@ from threading import Barrier
 import pytest
 
 import nsopt
-from nsopt.files import NotWrittenError, check_writable, create, exposure, replacing
+from nsopt.files import NotWrittenError, check_writable, create, replacing, tell_exposure
 from nsopt.sweep.store import SOURCES
 
 
@@ -89,5 +89,5 @@ def test_nothing_is_written_through_a_link(tmp_path, there):
 )
 def test_folders_in_which_others_replace_files(tmp_path, mode, told):
     tmp_path.chmod(mode)
-    found = exposure(tmp_path)
+    found = tell_exposure(tmp_path)
     assert (told in found) if told else not found

@@ -1,4 +1,4 @@
-"""What the field looks at: sections, bifurcations, spectra, orbits, exponents, modes of contact."""
+"""Analyses of runs: sections, bifurcations, spectra, orbits, exponents, modes of contact, wear."""
 
 from nsopt.analysis.bifurcation import SectionValues, bifurcation
 from nsopt.analysis.lyapunov import Exponents, lyapunov

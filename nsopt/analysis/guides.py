@@ -16,10 +16,11 @@ from nsopt.result import Result
 
 Array = NDArray[np.float64]
 
-POLYGON, RECTANGLE = PrismaticClearance.__name__, PlanarPrismaticClearance.__name__
-"""Kinds of guides, as results name them."""
+PRISM, RECTANGLE = PrismaticClearance.__name__, PlanarPrismaticClearance.__name__
+"""Kinds of guides, as results name them: for a slider in space, and in the plane."""
 
 ENDS = ("front", "back")
+"""Ends of a prism, in the order of its contacts."""
 
 
 class Corner(NamedTuple):
@@ -30,16 +31,17 @@ class Corner(NamedTuple):
     name, part : str
         ``part`` is what several corners share: the joint with the end of the slider.
     axes : tuple of str
+        Names of the two directions of the offset.
     offset : (time, 2) [m]
         From where it is when the slider is in the middle.
     share : (time,) [m]
-        Of the clearance that is used up.
+        How much of the clearance the offset takes, towards the nearest wall.
     mode : (time,)
-        As ``contact_mode``; of several contacts that of an impact before a lasting one before none.
+        As ``contact_mode``; of several contacts an impact counts most, then lasting contact.
     walls : (m, 2)
-        Corners of what the guide leaves it, over the clearance.
+        Corners of the polygon in which the offset may be, over the clearance.
     contact : int
-        One of its contacts.
+        Index of one of its contacts.
     """
 
     name: str
@@ -56,52 +58,57 @@ def list_guided_joints(result: Result) -> list[str]:
     """Return the joints with a guide."""
     kinds = {frame["element"]: frame["kind"] for frame in _frames(result)}
     contacts = contacts_of_joints(result.data)
-    return [joint for joint in contacts if kinds.get(joint) in (POLYGON, RECTANGLE)]
+    return [joint for joint in contacts if kinds.get(joint) in (PRISM, RECTANGLE)]
 
 
-def corners(result: Result, joint: str) -> list[Corner]:
+def find_corners(result: Result, joint: str) -> list[Corner]:
     """Return the corners of a slider in its guide.
 
-    Of a prism each corner of each end, in the xy plane of frame a. Of a rectangle in the plane its
-    two ends together, the one over the other: how far the middle of an end is across the guide.
+    Of a prism each corner of each end, in the xy plane of frame a. Of a rectangle in the plane one
+    `Corner` for both ends: its two axes are how far the middle of either end is across the guide.
     """
     contacts = contacts_of_joints(result.data)[joint]
     a, b = (x for x in _frames(result) if x["element"] == joint)
-    prism = a["kind"] == POLYGON
+    is_prism = a["kind"] == PRISM
     # A corner of a prism has two contacts, one for each wall that meets there; both at its point.
-    shown = contacts[::2] if prism else contacts
+    shown = contacts[::2] if is_prism else contacts
     points = result["contact_point"].values[:, shown]
     centred = _express_in(result, b, points[:1])[0]  # corners do not move in the slider
     offsets = (_express_in(result, a, points) - centred)[:, :, :2]
     modes = result["contact_mode"].values[:, contacts]
-    if not prism:
-        return [_ends(joint, offsets[:, :, 1], modes, contacts)]
+    if not is_prism:
+        return [_make_ends(joint, offsets[:, :, 1], modes, contacts)]
     modes = np.fmax(modes[:, ::2], modes[:, 1::2])
-    return _of_prism(joint, offsets, modes, centred[:, :2], shown)
+    return _make_corners(joint, offsets, modes, centred[:, :2], shown)
 
 
-def _of_prism(
+def _make_corners(
     joint: str, offsets: Array, modes: Array, centred: Array, contacts: Sequence[int]
 ) -> list[Corner]:
-    """Return the corners of a prism, front end first."""
+    """Return the corners of a prism, front end first.
+
+    ``offsets`` (time, corners, 2) [m], ``modes`` (time, corners), ``centred`` (corners, 2) [m]
+    where corners are in the axes of the slider.
+    """
     count = len(contacts) // 2
     polygon = centred[:count]
     edges = np.roll(polygon, -1, axis=0) - polygon
     outward = np.column_stack([edges[:, 1], -edges[:, 0]])
     outward /= np.linalg.norm(outward, axis=1)[:, None]
-    meet = [np.stack([outward[k - 1], outward[k]]) for k in range(count)]  # the planes of a corner
-    walls = np.array([np.linalg.solve(planes, np.ones(2)) for planes in meet])
+    # At a corner the walls of two edges meet: offsets x with outward @ x <= clearance.
+    normals = [np.stack([outward[k - 1], outward[k]]) for k in range(count)]
+    walls = np.array([np.linalg.solve(both, np.ones(2)) for both in normals])
     found = []
     for i, contact in enumerate(contacts):
         part, k = f"{joint}, {ENDS[i // count]} end", i % count
-        share = np.max(offsets[:, i] @ meet[k].T, axis=1)
+        share = np.max(offsets[:, i] @ normals[k].T, axis=1)
         name = f"{part}, corner {k}"
         axes = ("x", "y")
         found.append(Corner(name, part, axes, offsets[:, i], share, modes[:, i], walls, contact))
     return found
 
 
-def _ends(joint: str, across: Array, modes: Array, contacts: Sequence[int]) -> Corner:
+def _make_ends(joint: str, across: Array, modes: Array, contacts: Sequence[int]) -> Corner:
     """Return both ends of a rectangle, of each the mean of its upper and its lower corner.
 
     ``across`` and ``modes``: of the upper corners at -x and +x, then of the lower ones.

@@ -61,14 +61,14 @@ def lyapunov(
         In coordinates whose rates are the velocities.
     start : Start, optional
     duration : float [s]
-        Over which rates are averaged.
+        Time over which rates are averaged.
     interval : float [s]
-        After which vectors are made orthonormal, such as a period of the drive.
+        Time after which vectors are made orthonormal, such as a period of the drive.
     steps : StepBounds
     count : int
         How many exponents.
     settle : float [s]
-        Before rates count, in which the motion and the vectors settle.
+        Time before that, in which the motion and the vectors settle.
     scheme, parameters
         As for `sensitivities`.
 
@@ -91,7 +91,7 @@ def lyapunov(
         raise ValueError(f"interval must be above 0 and within the duration, got {interval:g} s")
     now = start or Start.stated(dynamics, parameters)
     vectors = np.linalg.qr(np.random.default_rng(0).normal(size=(2 * n, count)))[0]
-    grown, times, running = np.zeros(count), [], []
+    growth, times, running = np.zeros(count), [], []  # sums of logarithms
     settling, counted = round(settle / interval), max(round(duration / interval), 1)
     for k in range(settling + counted):
         found = sensitivities(
@@ -103,12 +103,12 @@ def lyapunov(
             by=(),
             parameters=parameters,
         )
-        along = found.forward()
-        carried = np.hstack([along.q0[0], along.v0[0]]) @ vectors
+        derivatives = found.forward()
+        carried = np.hstack([derivatives.q0[0], derivatives.v0[0]]) @ vectors
         vectors, sizes = np.linalg.qr(carried)
         now = Start(found.value[0, :n], found.value[0, n:], now.t + interval)
         if k >= settling:
-            grown += np.log(np.abs(np.diag(sizes)))
+            growth += np.log(np.abs(np.diag(sizes)))
             times.append(now.t)
-            running.append(grown / ((k - settling + 1) * interval))
+            running.append(growth / ((k - settling + 1) * interval))
     return Exponents(np.sort(running[-1])[::-1], np.array(times), np.array(running), now)

@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.analysis.guides import Corner, corners, list_guided_joints
+from nsopt.analysis.guides import Corner, find_corners, list_guided_joints
 from nsopt.contact_modes import contacts_of_joints
 from nsopt.result import Result
 
 Array = NDArray[np.float64]
 
 FLAT = 1e-9
-"""Of the clearance, the extent along an axis that counts as none."""
+"""Extent of an orbit along an axis, over the clearance, that counts as none."""
 
 
 class Orbit(NamedTuple):
@@ -30,12 +30,13 @@ class Orbit(NamedTuple):
         The two axes of frame a in whose plane the offset lives, or all three of a ball. Of a
         `PlanarPrismaticClearance` the offsets of both ends across the guide.
     offset : (time, 2) or (time, 3)
-        Over the clearance.
+        From the middle, over the clearance.
     eccentricity, angle : (time,)
         The part of the clearance that is used, 1 in contact: of a bore the size of the offset; and
         the direction of the offset in the plane [rad], of a ball about z of frame a.
     mode : (time,)
-        Of the contact, as ``contact_mode``; of a corner that of its contacts that says most.
+        Of the contact, as ``contact_mode``; of the contacts of a corner an impact counts most, then
+        lasting contact.
     walls : (m, 2)
         A closed line that the offset stays within, none of a ball that moves in space.
     clearance : float [m]
@@ -75,8 +76,8 @@ def orbit(result: Result, joint: str | None = None) -> list[Orbit]:
         )
     bores = bores_of_joints(result)
     if joint in bores:
-        return [_of_contact(result, k) for k in bores[joint]]
-    return [_of_corner(result, corner) for corner in corners(result, joint)]
+        return [_make_bore_orbit(result, k) for k in bores[joint]]
+    return [_make_corner_orbit(result, corner) for corner in find_corners(result, joint)]
 
 
 def journals(result: Result) -> list[str]:
@@ -92,8 +93,8 @@ def bores_of_joints(result: Result) -> dict[str, list[int]]:
     return {joint: ks for joint, ks in inner.items() if ks}
 
 
-def _of_contact(result: Result, k: int) -> Orbit:
-    c = _clearance(result, k)
+def _make_bore_orbit(result: Result, k: int) -> Orbit:
+    c = _read_clearance(result, k)
     d = result["contact_offset"].values[:, k] / c
     extent = np.max(np.abs(d), axis=0)
     flat = int(np.argmin(extent))
@@ -115,8 +116,8 @@ def _of_contact(result: Result, k: int) -> Orbit:
     )
 
 
-def _of_corner(result: Result, corner: Corner) -> Orbit:
-    c = _clearance(result, corner.contact)
+def _make_corner_orbit(result: Result, corner: Corner) -> Orbit:
+    c = _read_clearance(result, corner.contact)
     return Orbit(
         corner.name,
         corner.part,
@@ -130,5 +131,5 @@ def _of_corner(result: Result, corner: Corner) -> Orbit:
     )
 
 
-def _clearance(result: Result, k: int) -> float:
+def _read_clearance(result: Result, k: int) -> float:
     return float(np.atleast_1d(result.data.attrs["clearances"])[k])

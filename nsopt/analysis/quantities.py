@@ -14,7 +14,7 @@ Quantity = str | Callable[[Result], Array]
 """A name as `quantity` takes it, or a function of a result that returns (time,)."""
 
 LABELLED = {"q": "q_name", "v": "v_name", "joint_coordinate": "freedom", "joint_rate": "freedom"}
-"""Variables whose labels are names by themselves; of a freedom the coordinate."""
+"""Variables whose labels are names of quantities, and where these are; the first that fits."""
 
 
 def quantity(result: Result, name: Quantity) -> Array:
@@ -46,10 +46,11 @@ def quantity(result: Result, name: Quantity) -> Array:
         return np.asarray(data[name].values, dtype=float)
     for variable, dimension in LABELLED.items():
         if variable in data and name in data[dimension].values:
-            return np.asarray(result.sel(**{_short(dimension): name})[variable].values)
+            label = {dimension.removesuffix("_name"): name}
+            return np.asarray(result.sel(**label)[variable].values)
     variable, _, rest = name.partition("[")
     if rest.endswith("]") and variable in data.data_vars:
-        return _part(result, variable, [x.strip() for x in rest[:-1].split(",")])
+        return _take_part(result, variable, [x.strip() for x in rest[:-1].split(",")])
     raise KeyError(
         f"no quantity {name!r}: a variable over time, a name of a coordinate, velocity or "
         "freedom of a joint, or a part as in body_acceleration[slider, x]"
@@ -73,8 +74,8 @@ def unit(result: Result, name: Quantity) -> str:
         return ""
     variable = name.partition("[")[0]
     if variable in result.data:
-        variants = str(result.data[variable].attrs.get("units", "")).split(", ")
-        return variants[0] if len(variants) == 1 else ""
+        units = str(result.data[variable].attrs.get("units", "")).split(", ")
+        return units[0] if len(units) == 1 else ""  # "m, 1": they differ between entries
     lengths = ("distance", "x", "y", "z")
     if name in result.data["q_name"].values or name in result.data["freedom"].values:
         return "m" if name.rpartition(".")[2] in lengths else "rad"
@@ -109,13 +110,10 @@ def freedom_of(result: Result, joint: str) -> str:
     )
 
 
-def _part(result: Result, variable: str, labels: list[str]) -> Array:
+def _take_part(result: Result, variable: str, labels: list[str]) -> Array:
+    """Return a variable at one label of each of its dimensions, (time,)."""
     dims = [str(d) for d in result.data[variable].dims if d != "time"]
     if len(labels) != len(dims):
         raise KeyError(f"{variable} is over {', '.join(dims)}: give a label for each of them")
     chosen = result.sel(**dict(zip(dims, labels, strict=True)))
     return np.asarray(chosen[variable].values, dtype=float)
-
-
-def _short(dimension: str) -> str:
-    return dimension.removesuffix("_name")

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 class PoincareSection(ABC):
-    """Times of a run at which its state is looked at."""
+    """A rule that gives the times of a run at which its state is of interest."""
 
     @abstractmethod
     def times(self, result: Result) -> Array:
@@ -94,15 +94,15 @@ class Crossing(PoincareSection):
         t, x = result["time"].values, quantity(result, self.of) - self.level
         x = x if self.rising else -x
         if self.every is None:
-            number = np.where(x >= 0, 0.0, -1.0)
-            k = np.flatnonzero(np.diff(number) > 0)
+            above = x >= 0
+            k = np.flatnonzero(above[1:] & ~above[:-1])
             share = -x[k] / (x[k + 1] - x[k])
             times: Array = t[k] + share * np.diff(t)[k]
             return times
-        turn = np.floor(x / self.every)
+        number = np.floor(x / self.every)  # of the last level below
         found = [np.zeros(0)]
-        for i in np.flatnonzero(np.diff(turn) > 0).tolist():
-            passed = np.arange(turn[i] + 1, turn[i + 1] + 1) * self.every
+        for i in np.flatnonzero(np.diff(number) > 0).tolist():
+            passed = np.arange(number[i] + 1, number[i + 1] + 1) * self.every
             found.append(t[i] + (passed - x[i]) / (x[i + 1] - x[i]) * (t[i + 1] - t[i]))
         return np.concatenate(found)
 
@@ -127,8 +127,8 @@ class Impacts(PoincareSection):
         if self.contact is not None and self.contact not in names:
             have = ", ".join(map(str, names)) or "none"
             raise ValueError(f"no contact {self.contact!r}; there are {have}")
-        of = slice(None) if self.contact is None else [names.index(self.contact)]
-        times: Array = result["time"].values[np.any(mode[:, of] == 2, axis=1)]
+        chosen = slice(None) if self.contact is None else [names.index(self.contact)]
+        times: Array = result["time"].values[np.any(mode[:, chosen] == IMPACT, axis=1)]
         return times
 
 

@@ -32,9 +32,10 @@ def spectrum(
     of : str or callable
         As for `quantity`.
     begin : float, optional [s]
-        From when on; the start by default.
+        The first time that counts; the start by default.
     samples : int, optional
-        To which evenly spaced times it is interpolated; as many as the run has by default.
+        Number of evenly spaced times at which it is interpolated; as many as the run has by
+        default.
     window : str
         As `scipy.signal.get_window` takes it: "hann", "boxcar" (none), "flattop", ...
 
@@ -59,7 +60,7 @@ def spectrum(
     x = at_times(result, np.nan_to_num(values), times)
     weights = scipy.signal.get_window(window, count)
     amplitude = 2 * np.abs(scipy.fft.rfft((x - x.mean()) * weights)) / weights.sum()
-    amplitude[0] /= 2
+    amplitude[0] /= 2  # the mean has no negative frequency beside it
     name = of if isinstance(of, str) else "quantity"
     frequency = scipy.fft.rfftfreq(count, step)
     data = xr.DataArray(amplitude, {"frequency": frequency}, ("frequency",), name=name)

@@ -16,10 +16,10 @@ from nsopt.result import Result
 Array = NDArray[np.float64]
 
 PARTS = 72
-"""Of the circumference, where depth is told."""
+"""Number of parts of the circumference, of each of which depth is told."""
 
 LITTLE = 0.1
-"""Of the clearance, the depth worn off that leaves the motion about as it is."""
+"""Depth worn off, over the clearance, that leaves the motion about as it is."""
 
 
 class Wear(NamedTuple):
@@ -35,7 +35,7 @@ class Wear(NamedTuple):
     depth : (n,) [m]
         Of pin and bore together, where the line of contact was, in the axes of frame a.
     clearance, worn : float [m]
-        Before the run; and of a round bore from which as much is worn off evenly.
+        Clearance before the run, and after it of a round bore with the same volume worn off evenly.
     """
 
     joint: str
@@ -69,7 +69,8 @@ def wear(
     coefficient : float [1/Pa]
         k: the dimensionless coefficient over the hardness, 1e-16 (mild) to 1e-12 (severe).
     radius, length : float [m], optional
-        Of the bore, along the axis of each of its gaps; for depth and clearance.
+        Of the bore; the length is that which each of its gaps stands for. Depth and clearance are
+        told if both are given.
     runs : float
         How many times the run is repeated before the clearance is told.
     parts : int
@@ -102,13 +103,13 @@ def wear(
             f"an oil film carries joint {joint!r}: its force is on record with that of asperities, "
             "and does not wear; give a joint with dry contact"
         )
-    normal = _normal_impulses(result)[:, ks]
+    normal = _find_normal_impulses(result)[:, ks]
     slip = np.linalg.norm(result["contact_slip"].values[:, ks], axis=2)
     mean = slip.copy()
     mean[1:] = (slip[1:] + slip[:-1]) / 2
     # Where steps were left out, impulses are of the kept ones: forces over the time between them.
-    gone = np.diff(result["time"].values, prepend=result["time"].values[0]) / h
-    worn = coefficient * runs * np.nan_to_num(normal * mean * gone[:, None])
+    steps = np.diff(result["time"].values, prepend=result["time"].values[0]) / h
+    worn = coefficient * runs * np.nan_to_num(normal * mean * steps[:, None])  # [m^3]
     volume = float(worn.sum())
     bore = bores_of_joints(result).get(joint)
     if bore is None or radius is None or length is None:
@@ -123,9 +124,9 @@ def wear(
     edges = np.linspace(-np.pi, np.pi, parts + 1)
     offset = result["contact_offset"].values[:, bore]
     # The line of contact on the pin is opposite to the offset of the bushing.
-    at = np.arctan2(-offset[..., 1], -offset[..., 0])
+    angle = np.arctan2(-offset[..., 1], -offset[..., 0])
     in_bore = worn[:, [ks.index(k) for k in bore]]
-    removed, _ = np.histogram(at, edges, weights=in_bore)
+    removed, _ = np.histogram(angle, edges, weights=in_bore)
     depth = removed / (radius * 2 * np.pi / parts * length)
     deepest = float(depth.max())
     if deepest > c:
@@ -138,14 +139,17 @@ def wear(
     return Wear(joint, volume, (edges[1:] + edges[:-1]) / 2, depth, c, c + float(depth.mean()))
 
 
-def _rigid(result: Result) -> int:
+def _count_rigid(result: Result) -> int:
     """Return the number of rigid contacts, which come before surfaces that forces press apart."""
     return result.data.sizes["contact"] - int(result.data.attrs["pressed"])
 
 
-def _normal_impulses(result: Result) -> Array:
-    """Return the normal impulses of steps (time, contact); on record those of forces are whole."""
-    impulse, k = result["impulse"].values.copy(), _rigid(result)
+def _find_normal_impulses(result: Result) -> Array:
+    """Return the normal impulses of steps (time, contact) [N s].
+
+    On record impulses of compliant contacts contain friction, which is along the slip.
+    """
+    impulse, k = result["impulse"].values.copy(), _count_rigid(result)
     force, slip = (result[x].values[:, k:] for x in ("contact_force", "contact_slip"))
     sizes = np.linalg.norm(force, axis=2) * np.linalg.norm(slip, axis=2)
     along = np.einsum("kji,kji->kj", force, slip) / np.where(sizes > 0, sizes, 1)
@@ -155,6 +159,6 @@ def _normal_impulses(result: Result) -> Array:
 
 def _is_carried_by_a_film(result: Result, contacts: list[int]) -> bool:
     """Return whether forces press where surfaces are apart."""
-    of_forces = [k for k in contacts if k >= _rigid(result)]
+    of_forces = [k for k in contacts if k >= _count_rigid(result)]
     apart = result["gap"].values[:, of_forces] > 0
     return bool(np.any(apart & np.any(result["contact_force"].values[:, of_forces] != 0, axis=2)))

@@ -23,7 +23,7 @@ from typer.core import TyperGroup
 
 from nsopt import mpcc, schemes
 from nsopt.claim import claim_file
-from nsopt.files import NotWrittenError, check_writable, exposure
+from nsopt.files import NotWrittenError, check_writable, tell_exposure
 from nsopt.interrupt import EXIT_CODE, interruptible
 from nsopt.mpcc import Backend, Solver
 from nsopt.problem import find_problem
@@ -52,10 +52,8 @@ Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace a result that is there already.")
 ]
 
-BAD_INPUT = 2
-STOPPED_EARLY = 3
-NOT_SAVED = 4
-INTERRUPTED = EXIT_CODE
+BAD_INPUT, STOPPED_EARLY, NOT_SAVED, INTERRUPTED = 2, 3, 4, EXIT_CODE
+"""Exit codes, as ``nsopt --help`` explains them."""
 
 
 def command_name(kind: type) -> str:
@@ -64,14 +62,14 @@ def command_name(kind: type) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
-def variants(package: ModuleType, kind: type[T]) -> dict[str, Callable[[], T]]:
+def list_kinds(package: ModuleType, kind: type[T]) -> dict[str, Callable[[], T]]:
     """Return the exported classes of one kind by `command_name`, abstract ones left out."""
     exported = (getattr(package, name) for name in package.__all__)
     classes = [x for x in exported if isinstance(x, type) and issubclass(x, kind)]
     return {command_name(x): x for x in classes if not inspect.isabstract(x)}
 
 
-def _solver(backend: Callable[[], Backend]) -> Solver:
+def _make_solver(backend: Callable[[], Backend]) -> Solver:
     return Solver(backend=backend())
 
 
@@ -86,8 +84,8 @@ PAPER_FORMS: dict[str, Callable[[], Scheme]] = {
 }
 """Forms of `PaperStep`: those printed, one by one and together, and that of a given step size; see
 docs/paper_step.md."""
-SCHEMES = variants(schemes, Scheme) | PAPER_FORMS  # type: ignore[type-abstract]
-IMPACTS = variants(schemes, schemes.Impact)  # type: ignore[type-abstract]
+SCHEMES = list_kinds(schemes, Scheme) | PAPER_FORMS  # type: ignore[type-abstract]
+IMPACTS = list_kinds(schemes, schemes.Impact)  # type: ignore[type-abstract]
 SchemeName = Annotated[
     str | None,
     typer.Option(
@@ -97,9 +95,9 @@ SchemeName = Annotated[
 ImpactName = Annotated[
     str | None, typer.Option(help=f"Law of impact, where the scheme has one: {', '.join(IMPACTS)}.")
 ]
-HORIZON_BACKENDS = variants(mpcc, Backend)  # type: ignore[type-abstract]
+HORIZON_BACKENDS = list_kinds(mpcc, Backend)  # type: ignore[type-abstract]
 SOLVERS: dict[str, Callable[[], Solver | Compiled]] = {
-    **{name: partial(_solver, kind) for name, kind in HORIZON_BACKENDS.items()},
+    **{name: partial(_make_solver, kind) for name, kind in HORIZON_BACKENDS.items()},
     "compiled": Compiled,
 }
 SolverName = Annotated[
@@ -117,7 +115,7 @@ def _tell_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 class Commands(TyperGroup):
-    """The commands, whose own output, such as that of --help, ends as theirs does."""
+    """The group of commands: where --help cannot be written it ends as a command does."""
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Run a command, or tell its help."""
@@ -130,10 +128,10 @@ class Commands(TyperGroup):
 
 @contextmanager
 def command() -> Iterator[None]:
-    """End a command with one line and a code where it cannot go on.
+    """End a command with one line and an exit code where it cannot go on.
 
-    With 130 where Ctrl-C or SIGTERM came, if only at its end; with 4 where what it prints cannot be
-    written. A pipe whose reader has gone ends it without a word.
+    The code is 130 where Ctrl-C or SIGTERM came, if only at its end, and 4 where what it prints
+    cannot be written. A pipe whose reader has gone ends it without a word.
     """
     try:
         with interruptible() as interrupted, warnings.catch_warnings(), _write_output():
@@ -147,7 +145,7 @@ def command() -> Iterator[None]:
         print("error: interrupted", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     except MemoryError as error:
-        print(f"error: {_tell(error)}", file=sys.stderr)
+        print(f"error: {_tell_error(error)}", file=sys.stderr)
         raise typer.Exit(BAD_INPUT) from None
 
 
@@ -156,7 +154,7 @@ def _write_output() -> Iterator[None]:
     """End with 4, and a line, where what is printed cannot be written."""
     for stream in filter(None, (sys.stdout, sys.stderr)):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # where a locale has no such letters
+            stream.reconfigure(errors="replace")  # letters that the locale does not have
     try:
         yield
     except OSError as error:
@@ -164,19 +162,19 @@ def _write_output() -> Iterator[None]:
             raise
         _drop_output()
         if error.errno != errno.EPIPE:
-            print(f"error: cannot write the output: {_tell(error)}", file=sys.stderr)
+            print(f"error: cannot write the output: {_tell_error(error)}", file=sys.stderr)
         raise typer.Exit(NOT_SAVED) from None
 
 
 def _drop_output() -> None:
-    """Have Python not try again to write, at its end, what could not be written."""
+    """Send the rest of the output nowhere: as it ends, Python would try to write it again."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
 
 
-def _tell(error: BaseException) -> str:
+def _tell_error(error: BaseException) -> str:
     """Return an error as one line."""
     if isinstance(error, MemoryError):
         return "not enough memory: take fewer steps, or keep fewer by --store-every"
@@ -191,14 +189,14 @@ def plain_errors(code: int = BAD_INPUT, remedy: str = "") -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
-        print(f"error: {error if str(error) else _tell(error)}", file=sys.stderr)
+        print(f"error: {error if str(error) else _tell_error(error)}", file=sys.stderr)
         if remedy:
             print(remedy, file=sys.stderr)
         raise typer.Exit(NOT_SAVED if isinstance(error, NotWrittenError) else code) from error
 
 
 def choose(table: dict[str, Callable[[], T]], name: str, kind: str) -> T:
-    """Return a new object of the named kind."""
+    """Return a new object by its name in a table; ``kind`` is what it is, for messages."""
     if name not in table:
         raise ValueError(f"unknown {kind} {name!r}: choose one of {', '.join(table)}")
     return table[name]()
@@ -214,11 +212,13 @@ def choose_scheme(
 ) -> Scheme:
     """Return a scheme, with the named law of impact if one is given.
 
-    Without a name it is a problem's own, or else that of the default name. A problem's own keeps
-    what it states, such as the gains of Baumgarte, where it is named too.
+    Without a name it is a problem's ``own``, or else that of the default name. If a problem's own
+    is named it keeps what the problem states of it, such as the gains of Baumgarte.
     """
-    named = own if own and SCHEMES.get(name or "") is type(own) else None
-    scheme = named or (own if own and name is None else choose(SCHEMES, name or default, "scheme"))
+    if own and (name is None or SCHEMES.get(name) is type(own)):
+        scheme = own
+    else:
+        scheme = choose(SCHEMES, name or default, "scheme")
     if impact is None:
         return scheme
     law = choose(IMPACTS, impact, "law of impact")
@@ -229,13 +229,13 @@ def choose_scheme(
 
 
 def load(name: str, how: Callable[[str], T]) -> T:
-    """Load a file; an error in the user's own file is one line that names its place."""
+    """Load a problem by ``how``; an error in the user's file becomes one line with its place."""
     file = find_problem(name)
     try:
         with interruptible():
             return how(name)
     except Exception as error:
-        origin = error.__cause__ if isinstance(error.__cause__, SystemExit) else error
+        origin = error.__cause__ if isinstance(error.__cause__, SystemExit) else error  # sys.exit()
         lines = [
             f.lineno
             for f in traceback.extract_tb(origin.__traceback__)
@@ -248,7 +248,7 @@ def load(name: str, how: Callable[[str], T]) -> T:
         raise ValueError(f"{where}{kind}{error}") from error
 
 
-def settings(assignments: list[str]) -> dict[str, float]:
+def read_settings(assignments: list[str]) -> dict[str, float]:
     """Return the values of --set NAME=VALUE."""
     values = {}
     for text in assignments:
@@ -267,18 +267,18 @@ def name_checkpoint(target: Path) -> Path:
     return target.with_suffix(".checkpoint")
 
 
-def result_path(
+def claim_result(
     context: typer.Context, path: Path, replace: bool, *, resumable: bool = False
 ) -> Path:
-    """Return the path to save a result to, after checking that it can be written, by this run.
+    """Return the path to save a result to, which this run alone can write until it ends.
 
-    A result that is there already is refused unless it may be replaced; ``resumable`` says whether
-    the command could go on from a checkpoint.
+    A result that is there already is refused unless ``replace`` allows it; ``resumable`` says
+    whether the command could go on from a checkpoint.
     """
     if path.suffix != ".nc" and not path.is_dir():
         raise ValueError(f"results are netCDF, so --out must end in .nc, got {str(path)!r}")
     claim(context, path)
-    if path.exists() and not replace:  # once it is claimed: nobody else makes one any more
+    if path.exists() and not replace:  # after the claim: no other run makes one in between
         left = resumable and Checkpoint(name_checkpoint(path)).exists
         raise FileExistsError(
             f"{str(path)!r} is there already: name another place by --out, or replace it by "
@@ -291,7 +291,7 @@ def claim(context: typer.Context, path: Path) -> Path:
     """Return a path that can be written, held against other runs to the end of the command."""
     remedy = "wait until it is done, or name another place by --out"
     check_writable(path)
-    if why := exposure(path.parent):
+    if why := tell_exposure(path.parent):
         told = "others can replace or delete the result; --out names another place"
         print(f"note: folder {str(path.parent)!r}: {why}: {told}", file=sys.stderr)
     context.with_resource(claim_file(path, remedy))

@@ -49,7 +49,7 @@ SWEEP_PICTURES = ("measures", "bifurcation_diagram")
 """Names of `nsopt.plots.SWEEP_FIGURES`."""
 
 SHOWN = 20
-"""Retried steps that ``nsopt info`` prints."""
+"""Number of retried steps that ``nsopt info`` prints."""
 
 
 def list_problems() -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nsopt.cli.common import Settings, load, plain_errors, settings
+from nsopt.cli.common import Settings, load, plain_errors, read_settings
 from nsopt.files import check_writable
 from nsopt.problem import load_mechanism
 
@@ -32,17 +32,17 @@ def mobility(
     ] = None,
 ) -> None:
     """Print what freedom a mechanism has at its start, by which joints it is held, and draw it."""
-    from nsopt.mobility import mobility as mobility_of  # here, as other commands have no use for it
+    from nsopt.mobility import mobility as find_mobility  # slow to import
 
     with plain_errors():
         name = Path(problem).stem
         target = check_writable(out or Path("results") / f"{name}_mobility.png")
         mechanism = load(problem, load_mechanism)
-        found = mobility_of(mechanism, order=order, parameters=settings(set_ or []))
+        found = find_mobility(mechanism, order=order, parameters=read_settings(set_ or []))
     print(found)
-    from nsopt.plots import mobility as picture  # takes longer than all else
+    from nsopt.plots import mobility as draw_mobility  # slower still: once the text is printed
     from nsopt.plots import save
 
     with plain_errors():
-        save(picture(found), target)
+        save(draw_mobility(found), target)
     print(f"{'picture':<24}{target}")

@@ -15,10 +15,10 @@ from nsopt.cli.common import (
     Overwrite,
     Settings,
     choose,
+    claim_result,
     load,
     plain_errors,
-    result_path,
-    settings,
+    read_settings,
 )
 from nsopt.cli.run import report
 from nsopt.files import check_writable
@@ -26,7 +26,7 @@ from nsopt.interrupt import suspend_interrupts
 from nsopt.problem import load_optimization
 
 MOST_STEPS = 100_000
-"""Of a horizon, which has all its steps in memory, some kilobytes each."""
+"""Steps of a horizon, at most: all are in memory, some kilobytes each."""
 
 
 def optimize(
@@ -58,19 +58,17 @@ def optimize(
     with plain_errors():
         name = Path(problem).stem
         optimization = load(problem, load_optimization)
-        target = result_path(context, out or Path("results") / f"{name}.nc", overwrite)
+        target = claim_result(context, out or Path("results") / f"{name}.nc", overwrite)
         check_writable(target.with_suffix(".png"))
-        solver_ = optimization.solver
         if solver is not None:
-            backend = choose(HORIZON_BACKENDS, solver, "solver")
+            stated, backend = optimization.solver, choose(HORIZON_BACKENDS, solver, "solver")
             # The options of a backend that the problem itself states are kept.
-            if type(solver_.backend) is not type(backend):
-                solver_ = replace(solver_, backend=backend)
-        optimization = replace(optimization, solver=solver_)
+            if type(stated.backend) is not type(backend):
+                optimization = replace(optimization, solver=replace(stated, backend=backend))
     # The motion so far is saved, however often Ctrl-C is pressed.
     with suspend_interrupts():
         with plain_errors():
-            result = optimization.solve(settings(set_ or []), steps, name, verify)
+            result = optimization.solve(read_settings(set_ or []), steps, name, verify)
         with plain_errors(NOT_SAVED):
             result.save(target)
     report(result, target)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SWEEP_ATTRIBUTES = ("title", "parameters", "made_with", "point_keys")
 """Texts that every sweep has."""
 
-ALONE = ("animation", "coordinates")
+OF_ONE = ("animation", "coordinates")
 """Pictures of a single result."""
 
 
@@ -118,8 +118,8 @@ def plot(
         }
         options |= {"x": x, "y": y, "of": of, "speed": speed, "fps": fps, "magnify": magnify}
         given = {name: value for name, value in options.items() if value is not None}
-        _check_taken(what, given, figures)
-        if what in ALONE and len(results) > 1:
+        _check_options(what, given, figures)
+        if what in OF_ONE and len(results) > 1:
             raise ValueError(f"{what} is of one result, got {len(results)}: draw each by itself")
         loaded: list[Any]
         if of_sweeps:
@@ -127,7 +127,7 @@ def plot(
                 raise ValueError("--from and --to are of results, not of sweeps")
             loaded = [_open_sweep(path) for path in results]
         else:
-            loaded = [_cut(result, begin, end) for result in _tell_apart(results)]
+            loaded = [_cut(result, begin, end) for result in _open_results(results)]
         check_writable(target)
         if what == "animation":
             animate(loaded[0], target, **given)
@@ -136,7 +136,7 @@ def plot(
         print(target)
 
 
-def _tell_apart(paths: Sequence[Path]) -> list[Result]:
+def _open_results(paths: Sequence[Path]) -> list[Result]:
     """Return saved results, those of one title by the names of their files."""
     loaded = [Result.open(path) for path in paths]
     titles = [result.name for result in loaded]
@@ -162,7 +162,7 @@ def _cut(result: Result, begin: float | None, end: float | None) -> Result:
     return Result(result.data.isel(time=kept).assign_attrs(title=title, steps=len(kept) - 1))
 
 
-def _check_taken(
+def _check_options(
     what: str, given: Mapping[str, Any], figures: Mapping[str, Callable[..., Any]]
 ) -> None:
     """Refuse options that a picture does not take."""
@@ -173,7 +173,7 @@ def _check_taken(
 
 
 def _draw(figure: Callable[..., Figure], loaded: list[Any], given: dict[str, Any]) -> Figure:
-    """Return a figure of results or sweeps; an unknown quantity is an error like any other."""
+    """Return a figure of results or sweeps; an unknown quantity, a KeyError, is a ValueError."""
     if "section" in given:
         given = given | {"section": _find_section(given["section"], loaded[0])}
     try:
@@ -207,7 +207,7 @@ def _find_section(text: str, result: Result) -> PoincareSection:
 
 
 def _is_sweep(path: Path) -> bool:
-    """Return whether a file is the table of a sweep; what cannot be read is told by others."""
+    """Return whether a file is the dataset of a sweep; no if it cannot be read."""
     import h5py
 
     try:
@@ -218,7 +218,7 @@ def _is_sweep(path: Path) -> bool:
 
 
 def _open_sweep(path: Path) -> xr.Dataset:
-    """Return the table of a sweep.
+    """Return the dataset of a sweep.
 
     Raises
     ------
@@ -229,24 +229,25 @@ def _open_sweep(path: Path) -> xr.Dataset:
     import xarray as xr
 
     with h5py.File(path) as file:
-        _refuse(path, [*faults_of_members(file)])
+        _refuse_faults(path, [*faults_of_members(file)])
     check_hash(path)
     try:
         data = xr.load_dataset(path, engine="h5netcdf")
     except Exception as error:
         reason = " ".join(str(error).split())
         raise ValueError(f"{str(path)!r} cannot be read: {reason}") from error
-    _refuse(path, [f"variable {x!r} is missing" for x in NOTES if x not in data.data_vars])
-    _refuse(path, [*_faults_of_sweep(data)])
+    _refuse_faults(path, [f"variable {x!r} is missing" for x in NOTES if x not in data.data_vars])
+    _refuse_faults(path, [*_find_faults(data)])
     return data
 
 
-def _refuse(path: Path, faults: Sequence[str]) -> None:
+def _refuse_faults(path: Path, faults: Sequence[str]) -> None:
     if faults:
         raise ValueError(f"{str(path)!r} is no whole sweep: {'; '.join(faults[:5])}")
 
 
-def _faults_of_sweep(data: xr.Dataset) -> Iterator[str]:
+def _find_faults(data: xr.Dataset) -> Iterator[str]:
+    """Yield what the dataset of a sweep cannot have or lacks, in words."""
     swept = data["completed"].dims
     coords = [x for x in data.coords.values() if x.dims and {*x.dims} <= {*swept}]
     if not coords:
@@ -255,7 +256,7 @@ def _faults_of_sweep(data: xr.Dataset) -> Iterator[str]:
         if name in NOTES and x.dims != swept:
             yield f"variable {name!r} is over {x.dims}, not {swept}"
         elif name in data.data_vars and (x.dtype.kind in "iuf") is (name == "stop_reason"):
-            # All are numbers but that, which is text.
+            # All variables are numbers, but for this one, which is text.
             yield f"variable {str(name)!r} is of type {x.dtype}"
         elif x.dtype.kind == "f" and np.any(np.isinf(x.values)):
             yield f"variable {str(name)!r} has entries that are infinite"

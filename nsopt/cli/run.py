@@ -21,11 +21,11 @@ from nsopt.cli.common import (
     SolverName,
     choose_scheme,
     choose_solver,
+    claim_result,
     load,
     name_checkpoint,
     plain_errors,
-    result_path,
-    settings,
+    read_settings,
 )
 from nsopt.files import check_writable
 from nsopt.interrupt import suspend_interrupts
@@ -103,19 +103,19 @@ def run(
     """Simulate a problem, save the result and a picture, print a summary."""
     with plain_errors():
         name = Path(problem).stem
-        stated, values = load(problem, load_stated), settings(set_ or [])
+        stated, values = load(problem, load_stated), read_settings(set_ or [])
         chosen = stated.at(values)
         given = {"h_min": h_min, "h_max": h_max}
         given_bounds = {k: h for k, h in given.items() if h is not None}
-        steps = _steps(chosen.steps, given_bounds)
-        stated_path = out or Path("results") / f"{name}.nc"
-        target = result_path(context, stated_path, overwrite or resume, resumable=True)
+        steps = _choose_steps(chosen.steps, given_bounds)
+        path = out or Path("results") / f"{name}.nc"
+        target = claim_result(context, path, overwrite or resume, resumable=True)
         check_writable(target.with_suffix(".png"))
         chosen_scheme = choose_scheme(scheme, impact, chosen.scheme)
         chosen_solver = choose_solver(solver)
-        chosen_control = _control(tolerance, chosen_scheme)
+        chosen_control = _choose_control(tolerance, chosen_scheme)
         begin = chosen.start.t if chosen.start else 0.0
-        checkpoint = _checkpoint(target, checkpoint_every if accuracy is None else 0, resume)
+        checkpoint = _choose_checkpoint(target, checkpoint_every if accuracy is None else 0, resume)
         if accuracy is not None and not check:
             raise ValueError("--accuracy is met by errors that are measured: leave out --no-check")
     # The steps so far are saved, however often Ctrl-C is pressed.
@@ -136,14 +136,14 @@ def run(
                 check=Check() if check else None,
                 title=name,
             )
-        with plain_errors(NOT_SAVED, _remedy(result)):
+        with plain_errors(NOT_SAVED, _suggest_resuming(result)):
             result.save(target)
         if result.completed and checkpoint and result.data.attrs["checkpoint"]:
             checkpoint.remove()
     report(result, target)
 
 
-def _steps(stated: StepBounds, given: dict[str, float]) -> StepBounds:
+def _choose_steps(stated: StepBounds, given: dict[str, float]) -> StepBounds:
     try:
         return replace(stated, **given)
     except ValueError as error:
@@ -155,7 +155,7 @@ def _steps(stated: StepBounds, given: dict[str, float]) -> StepBounds:
         ) from None
 
 
-def _control(tolerance: float | None, scheme: Scheme) -> StepControl | None:
+def _choose_control(tolerance: float | None, scheme: Scheme) -> StepControl | None:
     if tolerance is not None and scheme.chooses_h:
         raise ValueError(
             "--tolerance is for schemes that do not choose h themselves, such as --scheme "
@@ -164,8 +164,11 @@ def _control(tolerance: float | None, scheme: Scheme) -> StepControl | None:
     return None if tolerance is None else ErrorControl(tolerance)
 
 
-def _checkpoint(target: Path, every: float, resume: bool) -> Checkpoint | None:
-    """Return the checkpoint beside a result, with a note on one that is there already."""
+def _choose_checkpoint(target: Path, every: float, resume: bool) -> Checkpoint | None:
+    """Return the checkpoint beside a result, written every so many seconds, none if that is zero.
+
+    With a note on one that is there already.
+    """
     folder = name_checkpoint(target)
     checkpoint = Checkpoint(folder, seconds=every or None, resume=resume)
     if checkpoint.exists and every and not resume:
@@ -177,8 +180,8 @@ def _checkpoint(target: Path, every: float, resume: bool) -> Checkpoint | None:
     return checkpoint if every or resume else None
 
 
-def _remedy(result: Result) -> str:
-    """Return advice on resuming a run, if it left a checkpoint."""
+def _suggest_resuming(result: Result) -> str:
+    """Return how to resume a run, for messages; empty if it left no checkpoint."""
     folder = result.data.attrs["checkpoint"]
     return f"the same call with --resume goes on from {folder}" if folder else ""
 
@@ -195,7 +198,10 @@ def report(result: Result, target: Path) -> None:
             save(overview(result), picture)
         print(f"{'picture':<22}{picture}")
     if not result.completed:
-        (reason, _, attempts), remedy = result.stop_reason.partition("\n"), _remedy(result)
+        (reason, _, attempts), remedy = (
+            result.stop_reason.partition("\n"),
+            _suggest_resuming(result),
+        )
         print(f"error: {reason}", file=sys.stderr)
         if attempts:
             print(f"each attempt: nsopt info {target}", file=sys.stderr)

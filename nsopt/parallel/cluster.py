@@ -24,9 +24,12 @@ T = TypeVar("T")
 
 AT_ONCE = 10_000
 """Calls that the scheduler knows of at a time: each takes some kilobytes of its memory."""
-PAUSE = 0.1  # s between looks at a connection, or for what has finished
-LOOK = 1.0  # s between looks for workers, while nothing finishes
-LONG = 60.0  # s without a worker, from which there is a warning
+PAUSE = 0.1
+"""Time between looks at a connection, or for what has finished [s]."""
+LOOK = 1.0
+"""Time between looks for workers, while nothing finishes, and that a value is waited for [s]."""
+LONG = 60.0
+"""Time without a worker after which there is a warning [s]."""
 
 
 @dataclass(frozen=True)
@@ -56,25 +59,24 @@ class Cluster:
             warnings.warn(
                 "the dask cluster has no worker yet: runs begin when there is one", stacklevel=2
             )
-        for k, value in self._attempts(packed, arguments):
-            if value is None:  # or another call was, one after the other in the same workers
+        for k, value in self._call(packed, arguments):
+            if value is None:  # it, or another call in the same worker, ended the worker
                 suspects[k] = arguments[k]
             else:
                 del todo[k]
                 yield k, value
         for k, argument in suspects.items():
             del todo[k]
-            yield from self._attempts(packed, {k: argument})
+            yield from self._call(packed, {k: argument})
 
-    def _attempts(
-        self, packed: bytes, arguments: Mapping[int, bytes]
-    ) -> Generator[tuple[int, Any]]:
+    def _call(self, packed: bytes, arguments: Mapping[int, bytes]) -> Generator[tuple[int, Any]]:
         """Yield the values of calls, None where the worker died as often as dask allows."""
         waiting, under_way = deque(arguments), dict[Any, int]()
         finished = as_completed(loop=self.client.loop)
         try:
             while waiting or under_way:
                 self._connect()
+                # Many at a time: handed out again when half of them are done.
                 room = AT_ONCE - len(under_way) if 2 * len(under_way) <= AT_ONCE else 0
                 new = [waiting.popleft() for _ in range(min(room, len(waiting)))]
                 futures = self._submit(packed, {k: arguments[k] for k in new})
@@ -96,7 +98,7 @@ class Cluster:
                 self.client.cancel([*under_way])
 
     def _next(self, finished: Any, count: int) -> Any:
-        """Return the next of the futures that finishes, of so many calls that are left."""
+        """Return the next of the futures that finishes, while ``count`` calls are left."""
         absence, looked = _Absence(self.client, count, self.timeout), time.monotonic()
         while not finished.has_ready():
             with finished.thread_condition:
@@ -135,7 +137,7 @@ class Cluster:
 
 @dataclass
 class _Absence:
-    """The time for which a cluster has had no worker, while so many calls wait for one."""
+    """The time for which a cluster has had no worker, while ``count`` calls wait for one."""
 
     client: Client
     count: int

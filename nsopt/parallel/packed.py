@@ -27,9 +27,9 @@ def pack(
     path = {Path(folder).resolve() for folder in sys.path}
     for module in [*sys.modules.values()]:
         file = getattr(module, "__file__", None)
-        top = "." not in module.__name__ and not hasattr(module, "__path__")
-        if file and top and Path(file).resolve().parent not in path:
-            cloudpickle.register_pickle_by_value(module)  # beside a problem's file
+        is_file = "." not in module.__name__ and not hasattr(module, "__path__")
+        if file and is_file and Path(file).resolve().parent not in path:
+            cloudpickle.register_pickle_by_value(module)  # such as one beside a problem's file
     try:
         return cloudpickle.dumps(task), {k: cloudpickle.dumps(x) for k, x in arguments.items()}
     except Exception as error:  # pickle raises anything
@@ -43,7 +43,7 @@ def run_packed(packed: bytes, parent: int, k: int, argument: bytes) -> tuple[int
     """Return k and the value at an argument; ``parent`` is the process that packed both."""
     task = _unpack(packed)
     if os.getpid() != parent:
-        _own_lock()
+        _give_own_lock()
     return k, task(cloudpickle.loads(argument))
 
 
@@ -55,6 +55,6 @@ def _unpack(packed: bytes) -> Callable[[Any], Any]:
 
 
 @lru_cache
-def _own_lock() -> None:
+def _give_own_lock() -> None:
     """Give tqdm a lock of this process: one between processes is left over when they are killed."""
     tqdm.set_lock(threading.RLock())

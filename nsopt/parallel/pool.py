@@ -23,8 +23,11 @@ from nsopt.parallel.packed import pack, run_packed
 X = TypeVar("X")
 T = TypeVar("T")
 
-AHEAD = 2  # calls handed out for each process
+AHEAD = 2
+"""Calls handed out for each process, of which one runs and the others wait."""
+
 DIED = "the process died during this run"
+"""What is told of a call that ended its process."""
 
 
 def run_all(
@@ -39,9 +42,10 @@ def run_all(
     ----------
     task : function
         Which does not return None.
-    todo : its arguments by the number of the call
+    todo : dict of int to argument
+        By the number of the call.
     workers : int, optional
-        Processes; None for the user's configuration of joblib, or for one on each core.
+        Processes; by default as the user's configuration of joblib has it, or one on each core.
     workers_timeout : float [s], optional
         How long to wait where a dask cluster has no worker; without end by default.
 
@@ -64,16 +68,16 @@ def run_all(
         cluster = Cluster(backend.client, backend.submit_kwargs, workers_timeout)
         yield from cluster.run_all(task, todo)
     else:
-        yield from _on_this_machine(task, todo, workers)
+        yield from _run_on_this_machine(task, todo, workers)
 
 
-def _on_this_machine(
+def _run_on_this_machine(
     task: Callable[[X], T], todo: dict[int, X], workers: int | None
 ) -> Generator[tuple[int, T | None]]:
     packed, arguments = pack(task, todo)
-    suspects = 0
+    suspects = 0  # calls among the next, one of which ended its process: they are run alone
     while todo:
-        parallel = _parallel(workers)
+        parallel = _make_parallel(workers)
         batch = [*todo][: 1 if suspects else None]
         calls = (delayed(run_packed)(packed, os.getpid(), k, arguments[k]) for k in batch)
         try:
@@ -89,7 +93,6 @@ def _on_this_machine(
                 yield k, None
                 suspects = 0
             else:
-                # Run alone, those that were under way show which one it was.
                 suspects = AHEAD * effective_n_jobs(parallel.n_jobs)
 
 
@@ -114,7 +117,7 @@ def _begin(parallel: Parallel, calls: Iterator[Any]) -> Generator[tuple[int, Any
 
 @contextmanager
 def _end_after(arriving: Generator[tuple[int, Any]]) -> Iterator[Generator[tuple[int, Any]]]:
-    """End the calls under way in the end, without joblib's warning that they were in vain."""
+    """End the calls that are under way at last, without joblib's warning that they were in vain."""
     try:
         with interruptible():  # what was pressed while the processes were started
             pass
@@ -125,7 +128,7 @@ def _end_after(arriving: Generator[tuple[int, Any]]) -> Iterator[Generator[tuple
             arriving.close()
 
 
-def _parallel(workers: int | None) -> Parallel:
+def _make_parallel(workers: int | None) -> Parallel:
     """Return joblib's Parallel in the user's configuration, or in our own."""
     options: dict[str, Any] = {
         "return_as": "generator_unordered",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from nsopt.caveats import FORCES, find_predictable_time, has_errors
 from nsopt.result import Result
 from nsopt.stored import ERROR, ERRORS, FIGURE
+from nsopt.sweep.measures import label
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -20,6 +21,7 @@ FIGURES = tuple(name for name, (dims, _, _) in ERRORS.items() if dims == FIGURE)
 """Figures of contacts, one for each joint, that a checked run has beside its errors."""
 
 MOTION, UNTIL = f"{ERROR}motion", "predictable_until"
+"""The largest error of the motion of a run, and the time until which it is predictable."""
 
 OF_CHECKED = (
     *(UNTIL, MOTION),
@@ -27,14 +29,14 @@ OF_CHECKED = (
     *FIGURES,
     *(f"{ERROR}{name}" for name in FIGURES),
 )
-"""What each checked run has beside its measures, where it has such things."""
+"""Names that a checked run may have beside its measures."""
 
 
 def measure_errors(result: Result, taken: Collection[str]) -> Mapping[str, xr.DataArray]:
-    """Return the figures of a checked run and the errors of its measures; none of another.
+    """Return the figures of a run and the errors of its measures; none if it is not checked.
 
     Figures whose names are ``taken`` are left out, with their errors. Errors of forces that do not
-    follow from the motion are NaN.
+    follow from the motion uniquely are NaN.
     """
     import xarray as xr
 
@@ -43,21 +45,19 @@ def measure_errors(result: Result, taken: Collection[str]) -> Mapping[str, xr.Da
     error, found = result.error, dict[str, xr.DataArray]()
     until = {"units": "s", "long_name": "time until which the motion is predictable"}
     found[UNTIL] = xr.DataArray(find_predictable_time(result.data), attrs=until)
-    found[MOTION] = _about(error["motion"].max("time", skipna=False), error["motion"].attrs)
+    found[MOTION] = _strip(error["motion"].max("time", skipna=False), error["motion"].attrs)
     for name, variable in AT_END.items():
         if variable in error:
-            found[ERROR + name] = _about(error[variable].isel(time=-1), error[variable].attrs)
+            found[ERROR + name] = _strip(error[variable].isel(time=-1), error[variable].attrs)
     for name in FIGURES:
         if name in error and name not in taken:
             known = name not in FORCES or error[name].attrs["unique"]
-            found[name] = _about(result[name], result[name].attrs)
-            found[ERROR + name] = _about(error[name].where(bool(known)), error[name].attrs)
+            found[name] = _strip(result[name], result[name].attrs)
+            found[ERROR + name] = _strip(error[name].where(bool(known)), error[name].attrs)
     return found
 
 
-def _about(x: xr.DataArray, attrs: Mapping[str, object]) -> xr.DataArray:
-    """Return a value with its labels, unit and meaning, and no other attributes."""
-    names = {d: x[f"{d}_name"].values for d in x.dims if f"{d}_name" in x.coords}
-    x = x.drop_vars([c for c in x.coords if c not in x.dims or c in names])
-    told = {name: attrs[name] for name in ("units", "long_name")}
-    return x.assign_coords(names).astype(float).drop_attrs().assign_attrs(told)
+def _strip(x: xr.DataArray, attrs: Mapping[str, object]) -> xr.DataArray:
+    """Return floats with labels along dimensions, and of ``attrs`` the unit and meaning."""
+    kept = {name: attrs[name] for name in ("units", "long_name")}
+    return label(x).drop_attrs().assign_attrs(kept)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _KINDS: dict[str, type] = {"O": str, "i": int}
+"""Types of text and whole numbers by NumPy's kind: stored points have others than new ones."""
 
 
 def gather(
@@ -38,13 +39,14 @@ def gather(
     import xarray as xr
 
     measures = [name for name in (*NOTES, *names) if any(name in point for point in points)]
-    variables = [_gather(name, over, points) for name in measures]
+    variables = [_stack(name, over, points) for name in measures]
     data = xr.merge(variables, join="outer", compat="no_conflicts", combine_attrs="override")
     shared = next((point.attrs for point in points if point.attrs), {})
     return data.drop_attrs(deep=False).assign_attrs({**attrs, **shared})
 
 
-def _gather(name: str, over: Points, points: Sequence[xr.Dataset]) -> xr.DataArray:
+def _stack(name: str, over: Points, points: Sequence[xr.Dataset]) -> xr.DataArray:
+    """Return one measure of all points; labels that some do not have are NaN there."""
     import xarray as xr
 
     given = {k: point[name] for k, point in enumerate(points) if name in point}
@@ -59,7 +61,7 @@ def _gather(name: str, over: Points, points: Sequence[xr.Dataset]) -> xr.DataArr
         full[list(given)] = stacked
         stacked = full
     labels = {d: first.coords[d] for d in first.dims if d in first.coords}
-    if stacked.dtype.kind in _KINDS:  # a stored point has others than one just made
+    if stacked.dtype.kind in _KINDS:
         stacked = stacked.astype(_KINDS[stacked.dtype.kind])
     shape, dims = (*over.sizes.values(), *first.shape), (*over.sizes, *first.dims)
     coords: dict[Any, Any] = {**over.coords, **labels}

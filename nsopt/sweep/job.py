@@ -13,18 +13,23 @@ from nsopt.result import Result
 from nsopt.simulation import simulate
 from nsopt.stored import NOTES
 from nsopt.sweep.errors import measure_errors
-from nsopt.sweep.measures import Measure, measure_run, notes
-from nsopt.sweep.points import DIMENSIONS, Row, bounds_at, settings
-from nsopt.sweep.store import program
+from nsopt.sweep.measures import Measure, measure_run, note
+from nsopt.sweep.points import DIMENSIONS, Row, find_bounds, find_settings
+from nsopt.sweep.store import name_program
 
 if TYPE_CHECKING:
     import xarray as xr
 
 OF_POINT = {"dynamics", "start", "duration", "steps", "parameters", "title", "progress"}
-OF_ONE_RUN = {"checkpoint"}  # a folder that several runs cannot share
+"""Arguments of `simulate` that the sweep gives itself."""
+
+OF_ONE_RUN = {"checkpoint"}
+"""Arguments that several runs cannot share, such as a folder."""
+
 OPTIONS = [
     name for name in inspect.signature(simulate).parameters if name not in OF_POINT | OF_ONE_RUN
 ]
+"""Arguments of `simulate` that users may give to a sweep."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +40,7 @@ class SweepPoint:
     ----------
     data : Dataset
     final : bool
-        Whether another run would give the same; not where an error ended it.
+        Whether the run would end the same way again, so that it is kept; not after an error.
     """
 
     data: xr.Dataset
@@ -56,7 +61,7 @@ class Job:
     measures : mapping of name to function
     title : str
     program : str
-        What makes the numbers, by `program`.
+        What makes the numbers, by `name_program`.
 
     Raises
     ------
@@ -87,14 +92,14 @@ class Job:
                 raise ValueError(f"measure {name!r} must have a name of letters, digits and _")
 
     def at(self, row: Row) -> Problem:
-        """Return the problem at a point."""
+        """Return the problem at a point, with the duration of the sweep."""
         problem = self.problem.at(row)
         if self.duration is None:
             return problem
         return self._longer.setdefault(id(problem), replace(problem, duration=self.duration))
 
     def run(self, row: Row) -> SweepPoint:
-        """Return one point; an error there is its stop reason.
+        """Return the point of a row of values; an error there is its stop reason.
 
         Raises
         ------
@@ -103,9 +108,10 @@ class Job:
         RuntimeError
             In a process with another version of nsopt, CasADi or NumPy.
         """
-        if program() != self.program:
+        if name_program() != self.program:
             raise RuntimeError(
-                f"a worker has {program()}, but the sweep {self.program}: install the same there"
+                f"a worker has {name_program()}, but the sweep {self.program}: install the same "
+                "there"
             )
         begin, result = perf_counter(), None
         measures: dict[str, xr.DataArray] = {}
@@ -122,7 +128,7 @@ class Job:
         if result is not None and result.interrupted:
             raise KeyboardInterrupt
         run_time = perf_counter() - begin
-        return SweepPoint(notes(result, stop_reason, run_time).assign(measures), final)
+        return SweepPoint(note(result, stop_reason, run_time).assign(measures), final)
 
     def _simulate(self, row: Row) -> Result:
         problem = self.at(row)
@@ -130,8 +136,8 @@ class Job:
             problem.dynamics,
             problem.start,
             problem.duration,
-            steps=bounds_at(problem, row),
-            parameters=settings(problem, row)[0],
+            steps=find_bounds(problem, row),
+            parameters=find_settings(problem, row)[0],
             title=self.title,
             progress=False,
             **{"scheme": problem.scheme, "check": None, **self.options},

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 Measure = Callable[[Result], Any]
 
 
-def _last(name: str) -> Measure:
+def _take_last(name: str) -> Measure:
+    """Return the measure that is the last value of a variable."""
+
     def measure(result: Result) -> xr.DataArray:
         x = result[name].isel(time=-1)
         return x.assign_attrs(long_name=f"{x.attrs['long_name']}, at the end")
@@ -27,19 +29,19 @@ def _last(name: str) -> Measure:
 def _largest_lasting_force(result: Result) -> xr.DataArray:
     """Return the force of that one step which is largest, which need not settle as h falls."""
     size = np.linalg.norm(result["lasting_force"].values, axis=-1)
-    return _by_contact(
+    return _find_largest(
         result, size, "N", "largest force of each contact in any one step, impacts left out"
     )
 
 
 def _largest_impact(result: Result) -> xr.DataArray:
     impulse = result["impact_impulse"].values[1:]
-    return _by_contact(result, impulse, "N s", "largest impulse of an impact of each contact")
+    return _find_largest(result, impulse, "N s", "largest impulse of an impact of each contact")
 
 
 def _largest_gap_violation(result: Result) -> xr.DataArray:
     depth = result["gap_violation"].values[1:]
-    return _by_contact(result, depth, "m", "largest depth inside the wall")
+    return _find_largest(result, depth, "m", "largest depth inside the wall")
 
 
 def _largest_outputs(result: Result) -> xr.DataArray:
@@ -52,7 +54,7 @@ def _largest_outputs(result: Result) -> xr.DataArray:
     return xr.DataArray(values, {"output": names}, ("output",), attrs=meaning)
 
 
-def _by_contact(result: Result, x: Any, units: str, meaning: str) -> xr.DataArray:
+def _find_largest(result: Result, x: Any, units: str, meaning: str) -> xr.DataArray:
     """Return the largest of x (time, contact) over time, NaN where it is never known."""
     import xarray as xr
 
@@ -62,9 +64,9 @@ def _by_contact(result: Result, x: Any, units: str, meaning: str) -> xr.DataArra
 
 
 MEASURES: Mapping[str, Measure] = {
-    "final_q": _last("q"),
-    "final_v": _last("v"),
-    "dissipated_energy": _last("dissipated_energy"),
+    "final_q": _take_last("q"),
+    "final_v": _take_last("v"),
+    "dissipated_energy": _take_last("dissipated_energy"),
     "largest_lasting_force": _largest_lasting_force,
     "largest_impact": _largest_impact,
     "largest_gap_violation": _largest_gap_violation,
@@ -78,8 +80,8 @@ give `sweep` a quantile over time as a ``measure``.
 """
 
 
-def notes(result: Result | None, stop_reason: str, run_time: float) -> xr.Dataset:
-    """Return the `NOTES` on a run, also on one that never began."""
+def note(result: Result | None, stop_reason: str, run_time: float) -> xr.Dataset:
+    """Return the `NOTES` on a run that took ``run_time`` [s], also on one that never began."""
     import xarray as xr
 
     nothing = {"time": np.array([np.nan]), "retries": np.array([]), "solve_time": np.array([])}
@@ -104,17 +106,17 @@ def notes(result: Result | None, stop_reason: str, run_time: float) -> xr.Datase
 def measure_run(
     result: Result, measures: Mapping[str, Measure], taken: Collection[str]
 ) -> dict[str, xr.DataArray]:
-    """Return the measures of a run.
+    """Return the measures of a run, none of which may have a dimension with a name in ``taken``.
 
     Raises
     ------
     ValueError
-        Naming the measure that failed, or that has a dimension named as a swept one.
+        Naming the measure that failed, or that has such a dimension.
     """
     values = {}
     for name, measure in measures.items():
         try:
-            values[name] = _label(measure(result))
+            values[name] = label(measure(result))
         except Exception as error:  # anything may go wrong in what a user writes
             raise ValueError(f"measure {name!r}: {type(error).__name__}: {error}") from error
         if twice := {*map(str, values[name].dims)} & {*taken}:
@@ -122,8 +124,8 @@ def measure_run(
     return values
 
 
-def _label(value: Any) -> xr.DataArray:
-    """Return floats with labels along dimensions, as few coordinates as that takes."""
+def label(value: Any) -> xr.DataArray:
+    """Return floats whose dimensions have names as labels, without further coordinates."""
     import xarray as xr
 
     x = xr.DataArray(value).astype(float, keep_attrs=True)

@@ -17,14 +17,17 @@ from nsopt.simulation import StepBounds
 from nsopt.stored import FIGURE
 
 Row = dict[str, float]
+"""The values at one point, by name."""
 
 STEP = ("h", "h_min", "h_max")
-"""Names that are no Parameter: a fixed step, and bounds of h; others stay as stated."""
+"""Names that are no Parameter: a fixed step, and bounds of h."""
 
 SAMPLE = "sample"
 DIMENSIONS = {"time", "q", "v", "contact", "joint", "axis", "body", "quaternion", SAMPLE, *FIGURE}
+"""Dimensions of results, which name nothing else."""
+
 MOST = 1_000_000
-"""Points of a sweep: one of a millisecond each would take a quarter of an hour."""
+"""Largest number of points of a sweep: with a millisecond each it takes a quarter of an hour."""
 
 FORMS = "give numbers, FROM:TO:COUNT or log:FROM:TO:COUNT, separated by commas"
 
@@ -49,7 +52,7 @@ class Points(ABC):
     along: ClassVar[str] = ""  # the dimension shared by all names; each has its own if empty
 
     def __post_init__(self) -> None:
-        values = {str(name): _column(str(name), x) for name, x in dict(self.values).items()}
+        values = {str(name): _check_column(str(name), x) for name, x in dict(self.values).items()}
         object.__setattr__(self, "values", values)
         if not values:
             raise ValueError("a sweep needs at least one name with its values")
@@ -74,7 +77,7 @@ class Points(ABC):
         }
 
     def check(self, problem: Problem | Variants, taken: Collection[str]) -> None:
-        """Refuse names that the problem does not have, or that mean something else in a result.
+        """Refuse names that the problem does not have, or that are ``taken`` in the dataset.
 
         Raises
         ------
@@ -140,8 +143,8 @@ class Samples(Points):
         return [dict(zip(self.values, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def settings(problem: Problem | Variants, row: Row) -> tuple[Row, Row]:
-    """Return the values of all Parameters, and the step bounds, at a point; not yet checked."""
+def find_settings(problem: Problem | Variants, row: Row) -> tuple[Row, Row]:
+    """Return the values of all Parameters, and h_min and h_max, at a point; not yet checked."""
     problem = problem.at(row)
     bounds = {"h_min": problem.steps.h_min, "h_max": problem.steps.h_max}
     if "h" in row:
@@ -151,9 +154,9 @@ def settings(problem: Problem | Variants, row: Row) -> tuple[Row, Row]:
     return {name: row.get(name, x) for name, x in stated.items()}, bounds
 
 
-def bounds_at(problem: Problem, row: Row) -> StepBounds:
+def find_bounds(problem: Problem, row: Row) -> StepBounds:
     """Return the step bounds at a point; ValueError where they are not legal."""
-    return replace(problem.steps, **settings(problem, row)[1])
+    return replace(problem.steps, **find_settings(problem, row)[1])
 
 
 def numbers(text: str) -> list[float]:
@@ -164,10 +167,11 @@ def numbers(text: str) -> list[float]:
     ValueError
         Naming the forms that can be given.
     """
-    return [x for part in text.split(",") for x in _range(part.strip())]
+    return [x for part in text.split(",") for x in _read_range(part.strip())]
 
 
-def _range(part: str) -> list[float]:
+def _read_range(part: str) -> list[float]:
+    """Return the number, or the numbers of FROM:TO:COUNT, with log: in constant ratios."""
     log = part.startswith("log:")
     bounds = part.removeprefix("log:").split(":")
     try:
@@ -186,7 +190,8 @@ def _range(part: str) -> list[float]:
     return values
 
 
-def _column(name: str, values: Any) -> NDArray[np.float64]:
+def _check_column(name: str, values: Any) -> NDArray[np.float64]:
+    """Return the values of a name, (n,); refuse what is no list of finite numbers."""
     try:
         column = np.atleast_1d(np.asarray(values, dtype=float))
     except (TypeError, ValueError):

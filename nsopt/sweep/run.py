@@ -16,9 +16,9 @@ from nsopt.stored import NOTES
 from nsopt.sweep.errors import OF_CHECKED
 from nsopt.sweep.gather import gather
 from nsopt.sweep.job import Job, SweepPoint
-from nsopt.sweep.measures import MEASURES, Measure, notes
-from nsopt.sweep.points import Points, Row, settings
-from nsopt.sweep.store import Store, digest, name_versions, program, write
+from nsopt.sweep.measures import MEASURES, Measure, note
+from nsopt.sweep.points import Points, Row, find_settings
+from nsopt.sweep.store import Store, digest, name_program, name_versions, write
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -110,17 +110,17 @@ def sweep(
     if isinstance(problem, str | Path):
         title, problem = title or Path(problem).stem, load_stated(str(problem))
     measures = {**MEASURES, **(measure or {})}
-    job = Job(problem, duration, options, measures, title or "sweep", program())
+    job = Job(problem, duration, options, measures, title or "sweep", name_program())
     over.check(problem, {*NOTES, *job.measures, *OF_CHECKED})
     if workers_timeout is not None:
         positive("workers_timeout", workers_timeout)
     target = None if folder is None else check_writable(Path(folder) / "sweep.nc")
     rows = over.rows()
-    keys = _keys(job, rows)
+    keys = _hash_points(job, rows)
     if target is not None and not overwrite:
         _check_continues(target, keys)
     processes = workers, workers_timeout
-    points = _points(job, rows, keys, Store(target and target.parent), processes, progress)
+    points = _find_points(job, rows, keys, Store(target and target.parent), processes, progress)
     data = gather(
         over, points, [*measures, *OF_CHECKED], _provenance(job, over) | {KEYS: " ".join(keys)}
     )
@@ -132,7 +132,7 @@ def sweep(
     return data
 
 
-def _keys(job: Job, rows: list[Row]) -> list[str]:
+def _hash_points(job: Job, rows: list[Row]) -> list[str]:
     """Return a hash of all that the numbers of each point depend on."""
     shared = digest(job.options, job.measures, job.program)
     problems = [job.at(row) for row in rows]
@@ -141,7 +141,7 @@ def _keys(job: Job, rows: list[Row]) -> list[str]:
     return [
         digest(
             *(shared, hashes[id(x.dynamics)], x.duration, x.steps, x.start, x.scheme),
-            *settings(job.problem, row),
+            *find_settings(job.problem, row),
         )
         for x, row in zip(problems, rows, strict=True)
     ]
@@ -155,17 +155,17 @@ def _check_continues(target: Path, keys: list[str]) -> None:
         return
     try:
         with xr.open_dataset(target) as data:
-            had = str(data.attrs.get(KEYS, "")).split()
+            stored = str(data.attrs.get(KEYS, "")).split()
     except (OSError, ValueError):  # damaged, or something else
-        had = []
-    if not had or not set(had) <= set(keys):
+        stored = []
+    if not stored or not set(stored) <= set(keys):
         raise ValueError(
             f"{str(target)!r} has points that this sweep has not (of other values, options or "
             "versions): name another folder (--out), or replace it (--overwrite)"
         )
 
 
-def _points(
+def _find_points(
     job: Job,
     rows: list[Row],
     keys: list[str],
@@ -188,7 +188,7 @@ def _points(
         closing(heard_between(run_all(job.run, todo, *processes))) as arriving,
     ):
         for k, value in arriving:
-            point = value or SweepPoint(notes(None, DIED, float("nan")), final=False)
+            point = value or SweepPoint(note(None, DIED, float("nan")), final=False)
             done[k] = point.data
             if point.final:
                 store.save(keys[k], point.data)
@@ -200,7 +200,7 @@ def _points(
 
 def _provenance(job: Job, over: Points) -> dict[str, Any]:
     """Return the provenance of a sweep, beside that of its results."""
-    values, bounds = settings(job.problem, {})
+    values, bounds = find_settings(job.problem, {})
     swept = {*over.values, *(bounds if "h" in over.values else ())}
     return {
         "title": job.title,

@@ -23,41 +23,44 @@ if TYPE_CHECKING:
 
 Engine = Literal["h5netcdf", "scipy"]
 SOURCES = ("algebra", "mpcc", "mechanics", "elements", "schemes", "simulation", "sweep")
-SMALL: Engine = "scipy"  # netCDF 3: ten times faster than HDF5 for a few numbers
+"""Packages whose source code makes the numbers."""
+
+SMALL: Engine = "scipy"
+"""netCDF 3, ten times faster than HDF5 for a few numbers."""
 
 
-def content(x: Any) -> Any:
+def list_content(x: Any) -> Any:
     """Return the content of ``x`` as nested lists of text and numbers, the same in every process.
 
-    Of a function that is its code, its defaults and its closure, not the functions it calls.
+    The content of a function is its code, its defaults and its closure, without functions it calls.
     """
     if isinstance(x, ca.Function):
         return x.serialize()
     if dataclasses.is_dataclass(x) and not isinstance(x, type):
-        members = [[f.name, content(getattr(x, f.name))] for f in dataclasses.fields(x)]
+        members = [[f.name, list_content(getattr(x, f.name))] for f in dataclasses.fields(x)]
         return [type(x).__qualname__, members]
     if isinstance(x, Mapping):
-        return sorted([str(name), content(value)] for name, value in x.items())
+        return sorted([str(name), list_content(value)] for name, value in x.items())
     if isinstance(x, (list, tuple)):
-        return [content(value) for value in x]
+        return [list_content(value) for value in x]
     if isinstance(x, (set, frozenset)):
         return sorted(map(repr, x))
     if isinstance(x, np.ndarray):
-        return [list(x.shape), content(x.ravel().tolist())]
+        return [list(x.shape), list_content(x.ravel().tolist())]
     if isinstance(x, partial):
-        return content([x.func, x.args, x.keywords])
+        return list_content([x.func, x.args, x.keywords])
     if isinstance(x, FunctionType):
         closed = [cell.cell_contents for cell in x.__closure__ or ()]
         others = [value for value in closed if value is not x]  # itself, where it is recursive
-        return content([x.__code__, x.__defaults__, x.__kwdefaults__, others])
+        return list_content([x.__code__, x.__defaults__, x.__kwdefaults__, others])
     if isinstance(x, CodeType):
-        return [x.co_code.hex(), list(x.co_names), content(x.co_consts)]
+        return [x.co_code.hex(), list(x.co_names), list_content(x.co_consts)]
     return repr(x)
 
 
 def digest(*parts: Any) -> str:
     """Return a hash of the content of ``parts``."""
-    text = json.dumps([content(part) for part in parts])
+    text = json.dumps([list_content(part) for part in parts])
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
@@ -75,7 +78,7 @@ def hash_sources() -> str:
     return digest([file.read_text(encoding="utf-8") for file in files])
 
 
-def program() -> str:
+def name_program() -> str:
     """Return the versions and the source code that make the numbers, as a text."""
     return f"{name_versions()}, source code {hash_sources()}"
 
@@ -105,7 +108,7 @@ class Store:
     def save(self, key: str, data: xr.Dataset) -> None:
         """Keep a finished point."""
         if self.folder is not None:
-            write(data.assign_attrs(key=key, check=_check(data)), self._file(key), SMALL)
+            write(data.assign_attrs(key=key, check=_digest_data(data)), self._file(key), SMALL)
 
     def load(self, key: str) -> xr.Dataset | None:
         """Return a finished point; None if there is none, or its file is damaged."""
@@ -115,7 +118,8 @@ class Store:
             return None
         try:
             data = xr.load_dataset(self._file(key), engine=SMALL)
-            whole = (data.attrs.pop("key"), data.attrs.pop("check")) == (key, _check(data))
+            stored = data.attrs.pop("key"), data.attrs.pop("check")
+            whole = stored == (key, _digest_data(data))
         except Exception:  # a damaged file may raise anything
             return None
         return data if whole else None
@@ -125,5 +129,6 @@ class Store:
         return self.folder / "points" / f"{key}.nc"
 
 
-def _check(data: xr.Dataset) -> str:
+def _digest_data(data: xr.Dataset) -> str:
+    """Return a hash of all variables, by which a damaged file is known."""
     return digest([[name, x.dims, x.values] for name, x in sorted(data.variables.items())])

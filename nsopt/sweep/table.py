@@ -13,8 +13,13 @@ if TYPE_CHECKING:
     import xarray as xr
 
 MOST_ROWS = 40
+"""Rows that are shown; of more those in the middle are left out."""
+
 MOST_REASONS = 5
-ASIDE = {"end_time", "run_time"}
+"""Failed points whose reasons are shown."""
+
+HIDDEN = {"end_time", "run_time"}
+"""Notes that are not shown."""
 
 OF_CONTACTS = ("contact", *FIGURE)
 """Dimensions over which the largest value is shown."""
@@ -32,15 +37,15 @@ def table(data: xr.Dataset) -> str:
     swept = [str(name) for name, x in data.coords.items() if {*x.dims} <= {*dims}]
     rows = columns(data)
     text = pd.DataFrame({name: rows[name] for name in swept})
-    for name in (x for x in map(str, rows) if x not in {*ASIDE, *swept}):
+    for name in (x for x in map(str, rows) if x not in {*HIDDEN, *swept}):
         if name.removeprefix(ERROR) in rows and name.startswith(ERROR):
             continue  # stands beside its value
         error = rows.get(ERROR + name)
-        text[name] = rows[name] if error is None else list(map(_beside, rows[name], error))
+        text[name] = rows[name] if error is None else list(map(_add_error, rows[name], error))
     return "\n".join(
         [
             text.to_string(index=False, max_rows=MOST_ROWS, float_format="{:.4g}".format),
-            *_reasons(data, dims, swept),
+            *_tell_reasons(data, dims, swept),
         ]
     )
 
@@ -77,12 +82,13 @@ def columns(data: xr.Dataset) -> pd.DataFrame:
     return rows[shown].to_dataframe(dim_order=dims).reset_index()[[*swept, *shown]]
 
 
-def _beside(value: float, error: float) -> str:
-    """Return a value with its error, which has two digits."""
+def _add_error(value: float, error: float) -> str:
+    """Return a value with its error, in words; the value alone if its error is unknown."""
     return f"{value:.4g}" if np.isnan(error) else f"{value:.4g} +- {error:.2g}"
 
 
-def _reasons(data: xr.Dataset, dims: list[str], swept: list[str]) -> list[str]:
+def _tell_reasons(data: xr.Dataset, dims: list[str], swept: list[str]) -> list[str]:
+    """Return why points failed, a line for each of the first."""
     rows = data[["stop_reason"]].to_dataframe(dim_order=dims).reset_index()
     failed = rows[rows["stop_reason"] != ""]
     lines = [
