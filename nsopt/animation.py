@@ -80,7 +80,7 @@ def animate(
 
 
 def frame_times(result: Result, fps: float, speed: float) -> Array:
-    """Return the times of the pictures, evenly spaced, the last one at the end [s]."""
+    """Return the times of the pictures (n,) [s], evenly spaced but for the last one, at the end."""
     time = result["time"].values
     start, end = float(time[0]), float(time[-1])
     # Round-off in the end must not add a picture.
@@ -90,11 +90,11 @@ def frame_times(result: Result, fps: float, speed: float) -> Array:
     return times
 
 
-def _gif(film: Film, times: Array, fps: float, speed: float, path: Path) -> None:
+def _write_gif(film: Film, times: Array, fps: float, speed: float, path: Path) -> None:
     # One palette for all pictures, of the last, in which everything has been drawn.
-    palette = _palette(next(film.frames(times[-1:], speed)))
+    palette = _make_palette(next(film.frames(times[-1:], speed)))
     pictures = [
-        _image(pixels).quantize(palette=palette, dither=Image.Dither.NONE)
+        _make_image(pixels).quantize(palette=palette, dither=Image.Dither.NONE)
         for pixels in film.frames(times, speed)
     ]
     pictures[0].save(
@@ -108,45 +108,28 @@ def _gif(film: Film, times: Array, fps: float, speed: float, path: Path) -> None
     )
 
 
-def _palette(pixels: Pixels) -> Image.Image:
-    """Return a picture with the colours to use; white stays white."""
-    picture = _image(pixels).quantize(64)
+def _make_palette(pixels: Pixels) -> Image.Image:
+    """Return a picture whose palette has the 64 colours to use; white stays white."""
+    picture = _make_image(pixels).quantize(64)
     colours = np.array(picture.getpalette()).reshape(-1, 3)
-    # Pillow takes any near-white for white.
+    # The palette of Pillow has some near-white, 248 or more of 255, in place of white.
     colours[colours.min(axis=1) >= 248] = 255
     picture.putpalette(colours.ravel().tolist())
     return picture
 
 
-def _image(pixels: Pixels) -> Image.Image:
+def _make_image(pixels: Pixels) -> Image.Image:
     return Image.fromarray(pixels).convert("RGB")
 
 
-def _mp4(film: Film, times: Array, fps: float, speed: float, path: Path) -> None:
+def _write_mp4(film: Film, times: Array, fps: float, speed: float, path: Path) -> None:
     program = shutil.which("ffmpeg")
     if program is None:
         raise ValueError("MP4 needs ffmpeg, which is not on PATH: install it, or save as .gif")
     width, height = film.canvas.get_width_height()
-    command = [
-        program,
-        "-y",
-        "-loglevel",
-        "error",
-        "-f",
-        "rawvideo",
-        "-pix_fmt",
-        "rgba",
-        "-s",
-        f"{width}x{height}",
-        "-r",
-        f"{fps:g}",
-        "-i",
-        "-",
-        "-an",
-        "-pix_fmt",
-        "yuv420p",
-        str(path),
-    ]
+    read = f"-f rawvideo -pix_fmt rgba -s {width}x{height} -r {fps:g} -i -"  # from its input
+    write = "-an -pix_fmt yuv420p"  # no sound; the colours that all players have
+    command = [program, *f"-y -loglevel error {read} {write}".split(), str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdin is not None
         # If ffmpeg gives up early, its own message says why.
@@ -159,7 +142,7 @@ def _mp4(film: Film, times: Array, fps: float, speed: float, path: Path) -> None
 
 
 WRITERS: dict[str, Callable[[Film, Array, float, float, Path], None]] = {
-    ".gif": _gif,
-    ".mp4": _mp4,
+    ".gif": _write_gif,
+    ".mp4": _write_mp4,
 }
 """Writers of animations by the ending of the file."""

@@ -1,13 +1,14 @@
-"""Ctrl-C and SIGTERM: heard at once, after the step under way, or only remembered.
+"""Ctrl-C and SIGTERM: they interrupt at once, after the step under way, or are only remembered.
 
-Scopes nest, and the innermost one decides. After SIGTERM a process keeps what it has and begins
-nothing more. After Ctrl-C so does what called the scope that only remembered it, be it a script, a
-cell of a notebook or a line at the prompt: its next scope raises KeyboardInterrupt, once. Nothing
-is changed outside the main thread, where signals do not arrive, nor where a program handles or
-ignores a signal by itself.
+Scopes (`interruptible`, `defer_interrupt`, `suspend_interrupts`) nest, and the innermost one
+decides. After SIGTERM a process keeps what it has and begins nothing more. After a Ctrl-C that a
+scope only remembered its caller does so, be it a script, a cell of a notebook or a line at the
+prompt: the next scope that this caller enters raises KeyboardInterrupt, once. Nothing is changed
+outside the main thread, where signals do not arrive, nor where a program handles or ignores a
+signal by itself.
 
 Python drops what is raised while an object is deleted, in ``__del__``, callbacks of weak references
-and of the garbage collector: such a signal is heard again right after it.
+and of the garbage collector: such a signal is sent again right after it.
 """
 
 from __future__ import annotations
@@ -26,56 +27,59 @@ from types import FrameType
 from typing import Any
 
 EXIT_CODE = 130
-"""Of a command that was interrupted, by either signal."""
+"""Exit code of a command that was interrupted, by either signal."""
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+"""Signals that are handled here."""
+
 NEVER = sys.maxsize
+"""Patience of a scope that no signal ends."""
 
 PAUSE = 1e-3
-"""Time [s] after which a signal is heard again whose exception Python dropped."""
+"""Time [s] after which a signal is sent again whose exception Python dropped."""
 
 Asked = Callable[[], bool]
+"""A function that tells whether a signal came; see `is_interrupted`."""
 
 
 class Interrupt(KeyboardInterrupt):
-    """The KeyboardInterrupt of a command.
+    """The KeyboardInterrupt of a command, which ends with `EXIT_CODE`.
 
-    Of a plain one that passes through ``exec`` of a text, as of every dataclass while a module is
-    imported, Python remembers that nobody handled it, and dies of SIGINT at the end of ``-m``. A
+    Python remembers of a plain one that passes through ``exec`` of a text, as of every dataclass
+    while a module is imported, that nobody handled it, and dies of SIGINT at the end of ``-m``. A
     script that does not handle a plain one is to die so, for its shell to end as well.
     """
 
 
 @dataclass
 class _Scope:
-    """A scope that raises KeyboardInterrupt at the signal of number ``patience``.
-
-    ``last`` is the signal heard last, ``dropped`` tells whether Python dropped what it raised,
-    ``recalled`` whether Ctrl-C came before it, in an earlier call of the same script or cell.
-    """
+    """A scope, which raises KeyboardInterrupt at the ``patience``-th signal."""
 
     patience: int
-    notice: str = ""
-    heard: int = 0
+    notice: str = ""  # printed at the first signal that does not raise
+    heard: int = 0  # signals so far
     last: signal.Signals = signal.SIGINT
-    dropped: bool = False
-    recalled: bool = False
+    dropped: bool = False  # whether Python dropped what the last signal raised
+    recalled: bool = False  # whether Ctrl-C came before, in an earlier call of the script or cell
 
 
 _scopes: list[_Scope] = []
+"""The scopes that are entered, the innermost last."""
 _pressed = threading.Event()
+"""Whether Ctrl-C or SIGTERM came that what is under way is to end for."""
 _told_to_end = threading.Event()
+"""Whether SIGTERM came."""
 _to_end: list[FrameType] = []
 """The script or cell that is to end, for Ctrl-C came and a scope of it only remembered that."""
 
 
 def is_interrupted() -> bool:
-    """Return whether Ctrl-C is to end what is within scopes at this moment, or SIGTERM came."""
+    """Return whether what is under way is to end, for Ctrl-C or SIGTERM came."""
     return _pressed.is_set()
 
 
 def remember() -> None:
-    """Have a KeyboardInterrupt that was caught, to keep something, end what is going on too."""
+    """End what is under way by `is_interrupted`, after a KeyboardInterrupt that was caught."""
     if _scopes and threading.current_thread() is threading.main_thread():
         _pressed.set()
 
@@ -94,16 +98,16 @@ def interruptible() -> Iterator[Asked]:
 
     CasADi makes another exception of it, so any one that arises then counts as an interrupt.
     """
-    with _scope(1) as asked:
+    with _enter_scope(1) as asked:
         if asked():
-            raise _interrupt()
+            raise _make_interrupt()
         try:
             yield asked
-            if len(_scopes) == 1 and _scopes[0].dropped:  # of an inner one the outer may ask
-                raise _interrupt()
+            if len(_scopes) == 1 and _scopes[0].dropped:  # an outer scope would ask by itself
+                raise _make_interrupt()
         except Exception:
-            if asked() and _raise():
-                raise _interrupt() from None
+            if asked() and _has_raised():
+                raise _make_interrupt() from None
             raise
 
 
@@ -114,29 +118,30 @@ def defer_interrupt() -> Iterator[Asked]:
     Inside a solver an exception would be lost or leave a step half solved. The second one
     interrupts at once.
     """
-    with _scope(2, "stopping after this step; Ctrl-C again to stop at once") as asked:
+    with _enter_scope(2, "stopping after this step; Ctrl-C again to stop at once") as asked:
         yield asked
 
 
 @contextmanager
 def suspend_interrupts(notice: str = "") -> Iterator[Asked]:
     """Only remember Ctrl-C, however often it is pressed; tell ``notice`` once."""
-    with _scope(NEVER, notice) as asked:
+    with _enter_scope(NEVER, notice) as asked:
         yield asked
 
 
 @contextmanager
-def _scope(patience: int, notice: str = "") -> Iterator[Asked]:
+def _enter_scope(patience: int, notice: str = "") -> Iterator[Asked]:
+    """Handle signals by a new scope; the outermost one installs and restores the handlers."""
     if threading.current_thread() is not threading.main_thread():
         yield is_interrupted
         return
     scope, depth = _Scope(patience, notice), len(_scopes)
     _scopes.append(scope)
-    previous, raised = {} if depth else _install(), False
+    previous, raised = {} if depth else _install_handlers(), False
     if not depth:
         _recall()
     try:
-        with nullcontext() if depth else _raise_dropped_ones_again():
+        with nullcontext() if depth else _resend_dropped():
             yield is_interrupted
     except KeyboardInterrupt:
         raised = True
@@ -144,54 +149,55 @@ def _scope(patience: int, notice: str = "") -> Iterator[Asked]:
     finally:
         scope.patience = NEVER  # nothing may break off what follows
         if not depth and not raised and _pressed.is_set() and not _told_to_end.is_set():
-            _to_end.append(_script())
+            _to_end.append(_find_script())
         try:
             for number, handler in previous.items():
                 signal.signal(number, handler)
         finally:
-            del _scopes[depth:]  # whatever is pressed once the handlers are those of before
+            del _scopes[depth:]  # also where a signal arrives right after the handlers are restored
             if not depth and not _told_to_end.is_set():
                 _pressed.clear()
 
 
 def _recall() -> None:
-    """Hear Ctrl-C again that came before in the script or cell under way; forget any other."""
-    if any(frame in _to_end for frame in _callers()):
+    """Remember Ctrl-C that came before in the script or cell under way; forget any other."""
+    if any(frame in _to_end for frame in _yield_callers()):
         _pressed.set()
         _scopes[0].recalled = True
     _to_end.clear()
 
 
-def _script() -> FrameType:
+def _find_script() -> FrameType:
     """Return the frame of the script, the cell or the line that called this module."""
-    frames, main = [*_callers()], vars(sys.modules["__main__"])
+    frames, main = [*_yield_callers()], vars(sys.modules["__main__"])
     return next((x for x in reversed(frames) if x.f_globals is main), frames[-1])
 
 
-def _callers() -> Iterator[FrameType]:
-    """Yield the frames of those that called, from the nearest on."""
+def _yield_callers() -> Iterator[FrameType]:
+    """Yield the frames of the callers, the nearest first."""
     frame = sys._getframe(1)
     while frame.f_back is not None:
         frame = frame.f_back
         yield frame
 
 
-def _raise() -> bool:
+def _has_raised() -> bool:
     """Return whether the innermost scope has raised KeyboardInterrupt."""
     return bool(_scopes) and _scopes[-1].heard >= _scopes[-1].patience
 
 
-def _install() -> dict[signal.Signals, Any]:
-    """Handle the signals that nobody else does; return their handlers until now."""
+def _install_handlers() -> dict[signal.Signals, Any]:
+    """Handle the signals that nobody else does; return the handlers that they had."""
     ours = (signal.default_int_handler, signal.SIG_DFL, _exit_at_once)
     previous = {number: signal.getsignal(number) for number in SIGNALS}
     replaced = {number: old for number, old in previous.items() if old in ours}
     for number in replaced:
-        signal.signal(number, _press)
+        signal.signal(number, _hear)
     return replaced
 
 
-def _press(number: int, frame: FrameType | None) -> None:
+def _hear(number: int, frame: FrameType | None) -> None:
+    """Handle a signal: raise KeyboardInterrupt if the innermost scope has no more patience."""
     del frame
     _pressed.set()
     if number == signal.SIGTERM:
@@ -199,35 +205,35 @@ def _press(number: int, frame: FrameType | None) -> None:
     scope = _scopes[-1] if _scopes else _Scope(1)
     scope.heard, scope.last, scope.dropped = scope.heard + 1, signal.Signals(number), False
     if scope.heard >= scope.patience:
-        raise _interrupt()
+        raise _make_interrupt()
     if scope.notice and scope.heard == 1:
         with suppress(Exception):  # the signal may have come within another print
             print(f"\n{scope.notice}", file=sys.stderr)
 
 
 @contextmanager
-def _raise_dropped_ones_again() -> Iterator[None]:
-    """Have Python tell of KeyboardInterrupts that it drops, and raise them again."""
-    told = sys.unraisablehook
+def _resend_dropped() -> Iterator[None]:
+    """Send signals again whose KeyboardInterrupt Python dropped."""
+    previous = sys.unraisablehook
 
     def hook(dropped: sys.UnraisableHookArgs) -> None:
-        if issubclass(dropped.exc_type, KeyboardInterrupt) and _raise():
+        if issubclass(dropped.exc_type, KeyboardInterrupt) and _has_raised():
             _scopes[-1].dropped = True
             # What is raised here is dropped too, and a thread of `threading` takes locks that may
             # be held by what was going on.
-            start_new_thread(_press_again, (_scopes[-1],))
+            start_new_thread(_send_again, (_scopes[-1],))
         else:
-            told(dropped)
+            previous(dropped)
 
     sys.unraisablehook = hook
     try:
         yield
     finally:
         if sys.unraisablehook is hook:
-            sys.unraisablehook = told
+            sys.unraisablehook = previous
 
 
-def _press_again(scope: _Scope) -> None:
+def _send_again(scope: _Scope) -> None:
     """Send the main thread the signal of a scope again, unless that has ended meanwhile."""
     time.sleep(PAUSE)
     if scope.dropped and any(x is scope for x in _scopes):
@@ -237,12 +243,12 @@ def _press_again(scope: _Scope) -> None:
             interrupt_main(scope.last)
 
 
-def _interrupt() -> KeyboardInterrupt:
-    return (Interrupt if _COMMAND else KeyboardInterrupt)(*_earlier_signal())
+def _make_interrupt() -> KeyboardInterrupt:
+    return (Interrupt if _COMMAND else KeyboardInterrupt)(*_explain_earlier_signal())
 
 
-def _earlier_signal() -> list[str]:
-    """Return what to do where a call does not begin because of a signal before it, else nothing."""
+def _explain_earlier_signal() -> list[str]:
+    """Return why a call does not begin, for a signal came before it, and the remedy; else none."""
     if not _scopes or any(scope.heard for scope in _scopes):
         return []
     if _told_to_end.is_set():

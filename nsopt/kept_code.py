@@ -26,8 +26,11 @@ LIMIT = 1_000_000_000
 """Bytes of code in the folder; beyond it the code that was not used for the longest time goes."""
 
 _OURS = re.compile(r"[0-9a-f]{64}(\.[0-9a-f]{12}\.partial)?\.(so|o|text|json)")
+"""Names of the files that this module writes."""
 _said: set[Path] = set()
+"""Folders of which a warning said that they cannot be used."""
 _limited: set[Path] = set()
+"""Folders that were brought below `LIMIT`, which is done once in a process."""
 
 
 def cache_folder() -> Path:
@@ -58,7 +61,7 @@ class Entry:
         return hashlib.sha256(json.dumps(dict(self.origin)).encode()).hexdigest()
 
     def read(self, folder: Path) -> bytes | None:
-        """Return the code if its manifest is, to the byte, what it must be."""
+        """Return the code if its manifest is what it must be, to the byte; else None."""
         try:
             _refuse_foreign(folder.stat())
             code, manifest = (_read_file(folder / name) for name in self._names)
@@ -88,7 +91,7 @@ class Entry:
         _refuse_foreign(folder.stat())
         for name, content in zip(self._names, (code, self._manifest(code)), strict=True):
             path = folder / name
-            if path.is_symlink():  # nothing of ours, and nothing is written through it
+            if path.is_symlink():  # not ours: nothing may be written through it
                 path.unlink()
             with replacing(path) as new:
                 create(new, content)
@@ -130,13 +133,13 @@ def _warn(folder: Path, error: OSError) -> None:
 
 
 def _read_file(path: Path) -> bytes:
-    """Return the content of a file that nobody else may have written, no link to one either."""
+    """Return the content of a file; refuse a link, and a file that others may have written."""
     with open(os.open(path, os.O_RDONLY | NO_LINK), "rb") as file:
         _refuse_foreign(os.fstat(file.fileno()))
         return file.read()
 
 
 def _refuse_foreign(status: os.stat_result) -> None:
-    """Raise where others may write: their code and manifest would fit each other too."""
+    """Refuse what others may write to: manifests of theirs would fit their code."""
     if status.st_uid != os.getuid() or status.st_mode & 0o022:
         raise PermissionError("others may write to it")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 PARTS = ("axial", "normal", "force", "torque")
+"""Loads of a joint; see `joint_loads`."""
 
 
 def joint_loads(result: Result, joints: Sequence[str] | None = None) -> xr.Dataset:
@@ -50,7 +51,7 @@ def joint_loads(result: Result, joints: Sequence[str] | None = None) -> xr.Datas
         if name not in known:
             raise ValueError(f"no joint {name!r} in {result.name!r}: one of {', '.join(known)}")
     data = result.data.sel(joint=chosen)
-    axes = _axes(result)
+    axes = _find_axes(result)
     axis = np.stack([axes[name] for name in chosen], axis=1)  # (time, joint, 3)
     force, torque = (data[x].values for x in ("joint_reaction", "joint_reaction_torque"))
     axial = np.einsum("tji,tji->tj", force, axis)
@@ -70,7 +71,7 @@ def joint_loads(result: Result, joints: Sequence[str] | None = None) -> xr.Datas
 def find_impacts(result: Result) -> NDArray[np.bool_]:
     """Return whether the step that ends at each time has an impact of rigid contacts, (time,).
 
-    Forces of compliant contacts are known while these strike, too.
+    Impacts of compliant contacts are left out: they last, with forces that are known.
 
     Raises
     ------
@@ -120,7 +121,7 @@ def rms_loads(results: Mapping[str, Result], joints: Sequence[str] | None = None
         loads = joint_loads(result, alike if joints is None else joints)
         lasting = np.where(find_impacts(result), np.nan, 1.0)
         rows[label] = {
-            (str(joint), part): _rms(loads["time"].values, lasting * loads[part].values[:, k])
+            (str(joint), part): _find_rms(loads["time"].values, lasting * loads[part].values[:, k])
             for k, joint in enumerate(loads["joint"].values)
             for part in PARTS
         }
@@ -140,7 +141,7 @@ def _frames(result: Result) -> list[dict[str, Any]]:
     return [frame for name in names for frame in json.loads(result.data.attrs[name])]
 
 
-def _rms(t: Array, values: Array) -> float:
+def _find_rms(t: Array, values: Array) -> float:
     """Return the root mean square over the times at which values are known."""
     known = np.isfinite(values)
     t, values = t[known], values[known]
@@ -149,16 +150,15 @@ def _rms(t: Array, values: Array) -> float:
     return float(np.sqrt(np.trapezoid(values**2, t) / (t[-1] - t[0])))
 
 
-def _axes(result: Result) -> dict[str, Array]:
+def _find_axes(result: Result) -> dict[str, Array]:
     """Return z of frame a of each joint over time, (time, 3) in world axes."""
     axes: dict[str, Array] = {}
     for frame in _frames(result):
-        if frame["element"] in axes:  # that of frame b
+        if frame["element"] in axes:  # this is frame b
             continue
         z, n = np.asarray(frame["z"]), result.data.sizes["time"]
         if frame["body"] < 0:
             axes[frame["element"]] = np.tile(z, (n, 1))
             continue
-        p = result["body_quaternion"].values[:, frame["body"]]
-        axes[frame["element"]] = rotate(p, z)
+        axes[frame["element"]] = rotate(result["body_quaternion"].values[:, frame["body"]], z)
     return axes

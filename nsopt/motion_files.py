@@ -18,13 +18,13 @@ KINDS = ("q", "v", "a", "tau")
 """Variables of a sampled motion that a controller needs."""
 
 UNQUOTABLE = re.compile(r'["\\\x00-\x1f\x7f]|\?(?=\?)')
-"""What a string in C may not have as it stands: quotes, ends of lines, starts of trigraphs."""
+"""What a string in C may not contain as it stands: quotes, ends of lines, starts of trigraphs."""
 
 EULER, RATES = ("e0", "e1", "e2", "e3"), ("wx", "wy", "wz")
-"""Coordinates and velocities of what turns freely."""
+"""Names of the coordinates and velocities of bodies and joints that turn freely."""
 
 DIGITS = 17
-"""With which a float is read back as it was."""
+"""Digits with which a float is read back as it was."""
 
 
 def joint_trajectory(motion: xr.Dataset) -> dict[str, Any]:
@@ -33,73 +33,79 @@ def joint_trajectory(motion: xr.Dataset) -> dict[str, Any]:
     What turns freely is under ``multi_dof_joint_trajectory``, with the fields of a
     MultiDOFJointTrajectory, as in a moveit_msgs/RobotTrajectory.
     """
-    turning = _turning(motion)
-    columns = {
-        kind: [k for k, x in enumerate(_owners(motion, kind)) if x not in turning] for kind in "qv"
+    turning = _list_turning(motion)
+    columns = {  # of all others
+        kind: [k for k, x in enumerate(_list_owners(motion, kind)) if x not in turning]
+        for kind in "qv"
     }
     values = [motion[x].values[:, columns["q" if x == "q" else "v"]].tolist() for x in KINDS]
     fields = ("positions", "velocities", "accelerations", "effort")
     points = [
         dict(zip(fields, row, strict=True)) | {"time_from_start": time}
-        for *row, time in zip(*values, _times(motion), strict=True)
+        for *row, time in zip(*values, _write_times(motion), strict=True)
     ]
-    names = _joints(motion)
+    names = _list_names(motion)
     found: dict[str, Any] = {"joint_names": [names[k] for k in columns["q"]], "points": points}
     if turning:
-        found["multi_dof_joint_trajectory"] = _multi_dof(motion, turning)
+        found["multi_dof_joint_trajectory"] = _write_multi_dof(motion, turning)
     return found
 
 
-def _multi_dof(motion: xr.Dataset, turning: Sequence[str]) -> dict[str, Any]:
+def _write_multi_dof(motion: xr.Dataset, turning: Sequence[str]) -> dict[str, Any]:
     """Return poses and velocities of what turns freely, in world axes for bodies."""
     n = len(motion["time"])
     points: list[dict[str, Any]] = [
-        {"transforms": [], "velocities": [], "time_from_start": time} for time in _times(motion)
+        {"transforms": [], "velocities": [], "time_from_start": time}
+        for time in _write_times(motion)
     ]
     for name in turning:
-        place, turn = _columns(motion, "q", name, "xyz"), _columns(motion, "q", name, EULER)
-        speed, rate = (_columns(motion, "v", name, x) for x in (("vx", "vy", "vz"), RATES))
-        e0, e = turn[:, :1], turn[:, 1:]
-        arm = np.cross(e, rate)
-        rate = rate + 2 * (e0 * arm + np.cross(e, arm))  # from the axes of the body
-        rotation = np.hstack([e, e0])
+        place, euler = (_take_columns(motion, "q", name, x) for x in ("xyz", EULER))
+        speed, w = (_take_columns(motion, "v", name, x) for x in (("vx", "vy", "vz"), RATES))
+        e0, e = euler[:, :1], euler[:, 1:]
+        e_w = np.cross(e, w)
+        w = w + 2 * (e0 * e_w + np.cross(e, e_w))  # turned from the axes of the body
+        rotation = np.hstack([e, e0])  # ROS has the scalar last
         for k in range(n):
             points[k]["transforms"].append(_write_transform(place[k], rotation[k]))
-            twist = {"linear": _vector(speed[k]), "angular": _vector(rate[k])}
+            twist = {"linear": _write_vector(speed[k]), "angular": _write_vector(w[k])}
             points[k]["velocities"].append(twist)
     return {"joint_names": list(turning), "points": points}
 
 
 def _write_transform(place: Array, rotation: Array) -> dict[str, Any]:
     turn = dict(zip("xyzw", rotation.tolist(), strict=True))
-    return {"translation": _vector(place), "rotation": turn}
+    return {"translation": _write_vector(place), "rotation": turn}
 
 
-def _vector(x: Array) -> dict[str, float]:
+def _write_vector(x: Array) -> dict[str, float]:
     return dict(zip("xyz", x.tolist(), strict=True))
 
 
-def _columns(motion: xr.Dataset, kind: str, owner: str, names: Sequence[str]) -> Array:
-    """Return coordinates or velocities by name, (n, k); zero where there are none."""
+def _take_columns(motion: xr.Dataset, kind: str, owner: str, names: Sequence[str]) -> Array:
+    """Return coordinates or velocities of a body or joint by name, (n, k); zero for missing ones.
+
+    ``kind`` is q or v.
+    """
     known = motion[f"{kind}_name"].values.tolist()
     values, wanted = motion[kind].values, [f"{owner}.{x}" for x in names]
     none = np.zeros(len(values))
     return np.stack([values[:, known.index(x)] if x in known else none for x in wanted], axis=1)
 
 
-def _turning(motion: xr.Dataset) -> list[str]:
+def _list_turning(motion: xr.Dataset) -> list[str]:
     """Return the names of bodies and joints that turn freely."""
     names = motion["q_name"].values.tolist()
     return [x.rpartition(".")[0] for x in names if x.endswith(".e0")]
 
 
-def _owners(motion: xr.Dataset, kind: str) -> list[str]:
+def _list_owners(motion: xr.Dataset, kind: str) -> list[str]:
+    """Return the body or joint of each coordinate (``kind`` q) or velocity (v)."""
     return [x.rpartition(".")[0] for x in motion[f"{kind}_name"].values.tolist()]
 
 
-def _times(motion: xr.Dataset) -> list[dict[str, int]]:
+def _write_times(motion: xr.Dataset) -> list[dict[str, int]]:
     t = motion["time"].values
-    return [_duration(float(x - t[0])) for x in t]
+    return [_write_duration(float(x - t[0])) for x in t]
 
 
 def c_table(motion: xr.Dataset, name: str) -> str:
@@ -113,14 +119,14 @@ def c_table(motion: xr.Dataset, name: str) -> str:
     if not re.fullmatch(r"[A-Za-z_]\w*", name):
         raise ValueError(f"name of a C table must be an identifier such as lift, got {name!r}")
     samples, joints = motion["q"].shape
-    quoted = ", ".join(f'"{UNQUOTABLE.sub("_", x)}"' for x in _joints(motion))
-    arrays = [_array(f"{name}_time", motion["time"].values)]
-    arrays += [_array(f"{name}_{x}", motion[x].values) for x in KINDS]
+    quoted = ", ".join(f'"{UNQUOTABLE.sub("_", x)}"' for x in _list_names(motion))
+    arrays = [_write_array(f"{name}_time", motion["time"].values)]
+    arrays += [_write_array(f"{name}_{x}", motion[x].values) for x in KINDS]
     upper, rates = name.upper(), motion["v_name"].values.tolist()
     if len(rates) != joints:  # Euler parameters have rates of another number
         names = ", ".join(f'"{UNQUOTABLE.sub("_", x)}"' for x in rates)
         arrays.insert(0, f"static const char *const {name}_rates[{len(rates)}] = {{{names}}};")
-    head = f"{_plain(motion.attrs['title'])}: time [s], q, v, a, tau of each joint, in SI"
+    head = f"{_make_comment(motion.attrs['title'])}: time [s], q, v, a, tau of each joint, in SI"
     head += f", tau for {motion.attrs['hold']}" if "hold" in motion.attrs else ""
     return "\n".join(
         [
@@ -134,16 +140,20 @@ def c_table(motion: xr.Dataset, name: str) -> str:
     )
 
 
-def _array(name: str, values: Array) -> str:
+def _write_array(name: str, values: Array) -> str:
+    """Return the definition in C of an array (n,) or (n, m)."""
     size = "".join(f"[{n}]" for n in values.shape)
     rows = [", ".join(f"{x:.{DIGITS}g}" for x in row) for row in np.atleast_2d(values.T).T]
     braced = rows if values.ndim == 1 else [f"{{{row}}}" for row in rows]
     return f"static const double {name}{size} = {{\n  " + ",\n  ".join(braced) + "\n};"
 
 
-def _joints(motion: xr.Dataset) -> list[str]:
-    """Return the names of joints, ``shoulder`` of ``shoulder.angle``; of others the coordinates."""
-    names, turning = [str(x) for x in motion["q_name"].values], _turning(motion)
+def _list_names(motion: xr.Dataset) -> list[str]:
+    """Return a name for each coordinate: that of its joint, ``shoulder`` of ``shoulder.angle``.
+
+    What turns freely keeps the names of coordinates; so do all if a joint has several.
+    """
+    names, turning = [str(x) for x in motion["q_name"].values], _list_turning(motion)
     owners = [x.rpartition(".")[0] or x for x in names]
     short = [x for x in owners if x not in turning]
     if len(set(short)) != len(short):
@@ -151,10 +161,11 @@ def _joints(motion: xr.Dataset) -> list[str]:
     return [name if x in turning else x for name, x in zip(names, owners, strict=True)]
 
 
-def _duration(seconds: float) -> dict[str, int]:
+def _write_duration(seconds: float) -> dict[str, int]:
     nanoseconds = round(seconds * 1e9)
     return {"sec": nanoseconds // 10**9, "nanosec": nanoseconds % 10**9}
 
 
-def _plain(text: str) -> str:
+def _make_comment(text: str) -> str:
+    """Return a text on one line that ends no comment in C."""
     return " ".join(text.split()).replace("*/", "* /").replace("??/", "? ?/")

@@ -59,37 +59,37 @@ class Parameter:
         return -self.__SX__()
 
     def __add__(self, other: Any) -> ca.SX:
-        return self._with(operator.add, self, other)
+        return self._apply(operator.add, self, other)
 
     def __radd__(self, other: Any) -> ca.SX:
-        return self._with(operator.add, other, self)
+        return self._apply(operator.add, other, self)
 
     def __sub__(self, other: Any) -> ca.SX:
-        return self._with(operator.sub, self, other)
+        return self._apply(operator.sub, self, other)
 
     def __rsub__(self, other: Any) -> ca.SX:
-        return self._with(operator.sub, other, self)
+        return self._apply(operator.sub, other, self)
 
     def __mul__(self, other: Any) -> ca.SX:
-        return self._with(operator.mul, self, other)
+        return self._apply(operator.mul, self, other)
 
     def __rmul__(self, other: Any) -> ca.SX:
-        return self._with(operator.mul, other, self)
+        return self._apply(operator.mul, other, self)
 
     def __truediv__(self, other: Any) -> ca.SX:
-        return self._with(operator.truediv, self, other)
+        return self._apply(operator.truediv, self, other)
 
     def __rtruediv__(self, other: Any) -> ca.SX:
-        return self._with(operator.truediv, other, self)
+        return self._apply(operator.truediv, other, self)
 
     def __pow__(self, other: Any) -> ca.SX:
-        return self._with(operator.pow, self, other)
+        return self._apply(operator.pow, self, other)
 
     def __rpow__(self, other: Any) -> ca.SX:
-        return self._with(operator.pow, other, self)
+        return self._apply(operator.pow, other, self)
 
     @staticmethod
-    def _with(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> ca.SX:
+    def _apply(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> ca.SX:
         result: ca.SX = operation(*(x.__SX__() if isinstance(x, Parameter) else x for x in (a, b)))
         return result
 
@@ -111,13 +111,13 @@ def at_time(
     symbol_of : callable
         From each Parameter in it to the expression that it stands for.
     """
-    mode, known = ca.GlobalOptions.getNumpyMode(), _symbol_of.set(symbol_of)
+    mode, before = ca.GlobalOptions.getNumpyMode(), _symbol_of.set(symbol_of)
     ca.GlobalOptions.setNumpyMode(-1)  # expressions from NumPy's functions, without a warning
     try:
         return function(t)
     finally:
         ca.GlobalOptions.setNumpyMode(mode)
-        _symbol_of.reset(known)
+        _symbol_of.reset(before)
 
 
 def number(value: Any) -> Any:
@@ -165,12 +165,13 @@ def objects_in(value: Any, kind: type[Kind]) -> list[Kind]:
     """Return the objects of a class in nested sequences and dataclasses."""
     if isinstance(value, kind):
         return [value]
-    return [found for part in _parts(value) for found in objects_in(part, kind)]
+    return [found for part in _list_parts(value) for found in objects_in(part, kind)]
 
 
-def _parts(value: Any) -> list[Any]:
+def _list_parts(value: Any) -> list[Any]:
+    """Return the members of a dataclass or sequence, or what a function of time contains."""
     if callable(value):
-        return _parts_of_function(value)
+        return _list_parts_of_function(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [getattr(value, field.name) for field in dataclasses.fields(value)]
     if isinstance(value, (tuple, list)) or (
@@ -180,7 +181,7 @@ def _parts(value: Any) -> list[Any]:
     return []
 
 
-def _parts_of_function(function: Callable[[ca.SX], Any]) -> list[Any]:
+def _list_parts_of_function(function: Callable[[ca.SX], Any]) -> list[Any]:
     """Return what a function of time returns, and the Parameters that it computes with."""
     used: list[Parameter] = []
 
@@ -195,31 +196,32 @@ def substitute(value: Any, numbers: Mapping[str, float]) -> Any:
     """Return a copy of nested sequences and dataclasses with other parameter values.
 
     Every dataclass with one of these Parameters in it is constructed anew, so all its checks run on
-    the new values; what was one object stays one object.
+    the new values. An object that occurs several times becomes one new object.
     """
     return _substitute(value, numbers, {})
 
 
 def exchange(value: Any, objects: Sequence[tuple[Any, Any]]) -> Any:
-    """Return a copy of nested sequences and dataclasses with some objects in place of others."""
+    """Return a copy of nested sequences and dataclasses, of each pair (old, new) the new object."""
     return _substitute(value, {}, {id(old): new for old, new in objects})
 
 
 def _substitute(value: Any, numbers: Mapping[str, float], done: dict[int, Any]) -> Any:
+    """Return a copy; ``done`` has the new object by the id of each old one."""
     if isinstance(value, Parameter):
         return Parameter(value.name, numbers[value.name]) if value.name in numbers else value
     if callable(value):
         return value
     if id(value) not in done:
-        parts = _parts(value)
+        parts = _list_parts(value)
         new = [_substitute(part, numbers, done) for part in parts]
         changed = any(a is not b for a, b in zip(new, parts, strict=True))
-        done[id(value)] = _rebuilt(value, new) if changed else value
+        done[id(value)] = _rebuild(value, new) if changed else value
     return done[id(value)]
 
 
-def _rebuilt(value: Any, parts: list[Any]) -> Any:
-    """Return a dataclass or sequence like ``value`` of other parts."""
+def _rebuild(value: Any, parts: list[Any]) -> Any:
+    """Return a dataclass of the type of ``value``, or a tuple, of other parts."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in dataclasses.fields(value)]
         return dataclasses.replace(value, **dict(zip(names, parts, strict=True)))

@@ -34,10 +34,10 @@ class Problem:
         The start stated by the bodies by default; ``consistent(dynamics)`` is the nearest one that
         joints and contacts allow.
     scheme : Scheme, optional
-        Of ``nsopt run`` where no other is named; the default of `simulate` without.
+        For ``nsopt run`` where no other is named; by default that of `simulate`.
     start_at : function, optional
-        From the values of the Parameters by name to the start, in place of one that is the same
-        for all: where a `Driven` joint turns at ``speed``, bodies start at that.
+        The start as a function of the values of the Parameters by name, in place of ``start``:
+        where a `Driven` joint turns at ``speed``, bodies start at that.
 
     Raises
     ------
@@ -53,7 +53,7 @@ class Problem:
     start: Start | None = None
     scheme: Scheme | None = None
     start_at: Callable[[Mapping[str, float]], Start] | None = None
-    _begun: dict[tuple[float, ...], Problem] = field(default_factory=dict, init=False, repr=False)
+    _started: dict[tuple[float, ...], Problem] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_run(self.dynamics, self.duration, self.steps)
@@ -66,7 +66,7 @@ class Problem:
         return {}
 
     def at(self, values: Mapping[str, float]) -> Problem:
-        """Return the problem with its start at values of Parameters by name, else stated ones.
+        """Return the problem with the start that ``start_at`` has for values of Parameters by name.
 
         Raises
         ------
@@ -77,24 +77,24 @@ class Problem:
             return self
         known = {x.name: float(values.get(x.name, x.value)) for x in self.dynamics.parameters}
         key = tuple(known.values())
-        if key not in self._begun:
+        if key not in self._started:
             start = self.start_at(known)
             if not isinstance(start, Start):
                 raise TypeError(f"start_at of a Problem must return a Start, got {start!r}")
-            self._begun[key] = replace(self, start=start, start_at=None)
-        return self._begun[key]
+            self._started[key] = replace(self, start=start, start_at=None)
+        return self._started[key]
 
 
 @dataclass(frozen=True, eq=False)
 class Variants:
-    """A problem of which numbers decide what the mechanism is made of, not only Parameters of it.
+    """Problems that numbers, the choices, select: such as a mechanism of as many links.
 
     ``problem = Variants(build)`` in a file; ``nsopt run NAME --set CHOICE=VALUE`` builds that one.
 
     Parameters
     ----------
     build : callable
-        From choices, by keyword and with a default each, to a `Problem`.
+        Returns the `Problem` of choices, which are keywords with a number as default each.
 
     Raises
     ------
@@ -121,7 +121,7 @@ class Variants:
         return found
 
     def at(self, values: Mapping[str, float]) -> Problem:
-        """Return the problem of choices by name; values of other names have no say."""
+        """Return the problem of choices by name; other names are ignored."""
         chosen = {name: values.get(name, default) for name, default in self.choices.items()}
         key = tuple(chosen.values())
         if key not in self._built:
@@ -132,9 +132,9 @@ class Variants:
 def problem_folder() -> Path:
     """Return the folder of the named problems: of the clone, or of the installed package."""
     package = Path(__file__).parent
-    clone = package.parent
-    inside = (clone / "pyproject.toml").is_file() and (clone / "problems").is_dir()
-    return clone / "problems" if inside else package / "_problems"
+    parent = package.parent
+    is_clone = (parent / "pyproject.toml").is_file() and (parent / "problems").is_dir()
+    return parent / "problems" if is_clone else package / "_problems"
 
 
 def problem_files() -> dict[str, Path]:
@@ -201,9 +201,11 @@ def load_problem(name: str, values: Mapping[str, float] | None = None) -> Proble
 def load_stated(name: str) -> Problem | Variants:
     """Return what a file states: a problem, or its variants; errors as for `load_problem`."""
     file = find_problem(name)
-    module = _run(file)
+    module = _import_file(file)
     problem = getattr(module, "problem", None)
-    if problem is None and isinstance(getattr(module, "optimization", None), _optimization()):
+    if problem is None and isinstance(
+        getattr(module, "optimization", None), _load_optimization_class()
+    ):
         raise ValueError(f"{file.name} defines an optimization: nsopt optimize {name}")
     if problem is None and isinstance(getattr(module, "mechanism", None), Mechanism):
         raise ValueError(f"{file.name} defines a mechanism alone: nsopt mobility {name}")
@@ -224,11 +226,11 @@ def load_optimization(name: str) -> Optimization:
         If there is no such file, or it defines no ``optimization``.
     """
     file = find_problem(name)
-    module = _run(file)
+    module = _import_file(file)
     optimization = getattr(module, "optimization", None)
     if optimization is None and isinstance(getattr(module, "problem", None), Problem):
         raise ValueError(f"{file.name} defines a problem to simulate: nsopt run {name}")
-    if not isinstance(optimization, _optimization()):
+    if not isinstance(optimization, _load_optimization_class()):
         raise ValueError(
             f"{file.name} defines no optimization: end it with optimization = Optimization(...)"
         )
@@ -244,11 +246,11 @@ def load_mechanism(name: str) -> Mechanism:
         If there is no such file, or it defines none of these.
     """
     file = find_problem(name)
-    module = _run(file)
+    module = _import_file(file)
     alone = getattr(module, "mechanism", None)
     if isinstance(alone, Mechanism):
         return alone
-    for kind, motion in (("problem", Problem), ("optimization", _optimization())):
+    for kind, motion in (("problem", Problem), ("optimization", _load_optimization_class())):
         found = getattr(module, kind, None)
         if isinstance(found, motion):
             return found.dynamics.mechanism
@@ -257,14 +259,14 @@ def load_mechanism(name: str) -> Mechanism:
     )
 
 
-def _optimization() -> type[Optimization]:
-    """Return the class; its package is loaded by what optimizes alone."""
+def _load_optimization_class() -> type[Optimization]:
+    """Return the class `Optimization`, whose package takes long to import."""
     from nsopt.trajectory import Optimization
 
     return Optimization
 
 
-def _run(file: Path) -> ModuleType:
+def _import_file(file: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"_nsopt_problem_{file.stem}", file)
     assert spec is not None  # a .py file always has a loader
     assert spec.loader is not None

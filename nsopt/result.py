@@ -18,7 +18,7 @@ from nsopt.hold import Hold
 from nsopt.sampled import sample
 from nsopt.stored import ERROR, ERRORS, decode_texts, encode_texts
 from nsopt.stored_checks import check_complete, check_readable, check_values
-from nsopt.stored_hash import HASH, check_hash, netcdf
+from nsopt.stored_hash import HASH, check_hash, make_netcdf
 from nsopt.summary import summary
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Result:
         return data if times is None else data.sel(time=times, method="nearest")
 
     def __repr__(self) -> str:
-        """Return the summary's first lines, and those that nobody should miss."""
+        """Return the warnings, the first lines of the summary, and of an optimum the objective."""
         warned = [f"WARNING               {text}" for text in self.warnings]
         first, motion, *rest = self.summary().splitlines()[len(warned) :]
         return "\n".join([*warned, first, motion, *(x for x in rest if x.startswith("objective"))])
@@ -122,12 +122,8 @@ class Result:
         named = {name: self.data.variables.get(ERROR + name) for name in ERRORS}
         attrs = {x: self.data.attrs[x] for x in ("title", "error_parts", "error_unknown")}
         errors = {name: error for name, error in named.items() if error is not None}
-        return (
-            self.data.drop_vars([*self.data.data_vars])
-            .assign(errors)
-            .drop_attrs(deep=False)
-            .assign_attrs(attrs)
-        )
+        coordinates = self.data.drop_vars([*self.data.data_vars]).drop_attrs(deep=False)
+        return coordinates.assign(errors).assign_attrs(attrs)
 
     @property
     def completed(self) -> bool:
@@ -151,28 +147,28 @@ class Result:
 
     @property
     def is_optimum(self) -> bool:
-        """Whether an optimization made it, not a simulation."""
+        """Whether the result is of an optimization, not of a simulation."""
         return "objective" in self.data.attrs
 
     @property
     def objective(self) -> float:
         """Of an optimum, its cost."""
-        return float(self._of_optimum("objective"))
+        return float(self._read_of_optimum("objective"))
 
     @property
     def status(self) -> str:
         """Of an optimum, the final status of its solver, or that it was refused after the solve."""
-        return str(self._of_optimum("status"))
+        return str(self._read_of_optimum("status"))
 
     @property
     def detailed_cost(self) -> dict[str, float]:
         """Of an optimum, the share of each cost in the objective."""
-        return dict(json.loads(self._of_optimum("detailed_cost")))
+        return dict(json.loads(self._read_of_optimum("detailed_cost")))
 
     @property
     def guess_cost(self) -> dict[str, float]:
-        """Of an optimum, the same of its guess; empty where guesses have no forces."""
-        return dict(json.loads(self._of_optimum("guess_cost")))
+        """Of an optimum, each cost of its guess; empty where the guess has no forces."""
+        return dict(json.loads(self._read_of_optimum("guess_cost")))
 
     def save(self, path: str | Path) -> Path:
         """Write netCDF; the file appears whole or not at all.
@@ -184,7 +180,7 @@ class Result:
         """
         path = check_writable(path)
         with replacing(path, durable=True) as new:
-            create(new, netcdf(encode_texts(self.data)))
+            create(new, make_netcdf(encode_texts(self.data)))
         return path
 
     @classmethod
@@ -212,7 +208,7 @@ class Result:
         path = Path(path)
         if not path.is_file():
             raise FileNotFoundError(f"no result file {str(path)!r}")
-        _whole(path, check_readable, path)
+        _check_file(path, check_readable, path)
         try:
             read = partial(xr.open_dataset, cache=False) if lazy else xr.load_dataset
             data = decode_texts(read(path, engine="h5netcdf"))
@@ -226,12 +222,12 @@ class Result:
                 "xarray.open_dataset"
             )
         data.attrs.pop(HASH, None)  # which 1.0.0 wrote there
-        _whole(path, check_complete, data)
+        _check_file(path, check_complete, data)
         if not lazy:
             check_saved(path, data)
         return cls(data)
 
-    load = open  # the name by which one looks for what reads what `save` wrote
+    load = open  # the name that users look for beside `save`
 
     def to_dataframe(self) -> pd.DataFrame:
         """Return all variables over time as one table, ``variable[label]`` for each component."""
@@ -243,7 +239,7 @@ class Result:
                 continue
             others = [d for d in variable.dims if d != "time"]
             table = variable.transpose("time", *others).values.reshape(variable.sizes["time"], -1)
-            labels = [""] if not others else self._labels([str(d) for d in others])
+            labels = [""] if not others else self._make_labels([str(d) for d in others])
             columns |= {f"{name}{label}": table[:, k] for k, label in enumerate(labels)}
         return pd.DataFrame(columns, index=pd.Index(self.data["time"].values, name="time"))
 
@@ -339,13 +335,14 @@ class Result:
     def _at_rate(self, rate: float, hold: Hold | None) -> xr.Dataset:
         return self.sample(1 / positive("rate of a motion's rows [Hz]", rate), hold=hold)
 
-    def _labels(self, dims: list[str]) -> list[str]:
+    def _make_labels(self, dims: list[str]) -> list[str]:
+        """Return ``[slider, x]`` for each combination of labels along dimensions."""
         import pandas as pd
 
         names = [self.data[f"{d}_name" if f"{d}_name" in self.data else d].values for d in dims]
         return [f"[{', '.join(map(str, entry))}]" for entry in pd.MultiIndex.from_product(names)]
 
-    def _of_optimum(self, name: str) -> Any:
+    def _read_of_optimum(self, name: str) -> Any:
         if not self.is_optimum:
             raise AttributeError(
                 f"{self.name!r} is a simulation, which has no {name}: results of optimize have one"
@@ -372,14 +369,14 @@ def check_saved(path: Path, data: xr.Dataset) -> str:
         If they are not those that were saved, by that hash, or none that a run records.
     """
     saved = check_hash(path)
-    _whole(path, check_values, data)
+    _check_file(path, check_values, data)
     return saved
 
 
-def _whole(path: Path, check: Callable[[T], None], of: T) -> None:
-    """Check something of a file, with the path and a remedy in the error."""
+def _check_file(path: Path, check: Callable[[T], None], content: T) -> None:
+    """Check what was read of a file; the error has its path and a remedy."""
     try:
-        check(of)
+        check(content)
     except ValueError as error:
         raise ValueError(
             f"{str(path)!r} is no whole result: {error}; take another copy, or run it anew"

@@ -17,42 +17,43 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 SAME = 1e-9
-"""Of a sampling interval, how far the last sample may be from the end and count as that."""
+"""Distance of a sample from the end, over the interval between samples, up to which it is there."""
 
 AT_REST = 1e-9
-"""Part of the largest speed of a joint up to which it is at rest: what round-off leaves of zero."""
+"""Speed of a joint, over its largest, up to which it is at rest: what round-off leaves of zero."""
 
 PARTS: Array = (1 - np.cos(np.pi * np.arange(9) / 8)) / 2
-"""Of a step, where its accelerations, drives and inputs are on record: Chebyshev's points."""
+"""Shares of a step at which its accelerations, drives and inputs are on record: Chebyshev's points.
+The nine are called the parts of a step."""
 
 THREE = (0, 4, 8)
-"""Of these the start, the middle and the end."""
+"""Which of the parts are the start, the middle and the end."""
 
 _OTHERS = np.array([[k for k in range(len(PARTS)) if k != j] for j in range(len(PARTS))])
-"""For each part the others, where its Lagrange polynomial is zero."""
+"""For each part the others, where its Lagrange polynomial is zero, (parts, parts - 1)."""
 
 
 def lagrange(s: Array) -> Array:
-    """Return the shares of the parts of a step in a polynomial through them, (n, parts).
+    """Return the Lagrange polynomials of the parts of a step, (n, parts).
 
     Parameters
     ----------
     s : (n,)
-        Part of the step that has passed.
+        Shares of the step that have passed.
     """
-    off = s[:, None, None] - PARTS[_OTHERS]
-    shares: Array = np.prod(off / (PARTS[:, None] - PARTS[_OTHERS]), axis=2)
-    return shares
+    factors = (s[:, None, None] - PARTS[_OTHERS]) / (PARTS[:, None] - PARTS[_OTHERS])
+    polynomials: Array = np.prod(factors, axis=2)
+    return polynomials
 
 
-def within(values: Array, s: Array) -> Array:
+def interpolate_parts(values: Array, s: Array) -> Array:
     """Return the polynomials through values at the parts of steps, (n, k).
 
     Parameters
     ----------
     values : (n, parts, k)
     s : (n,)
-        Part of the step that has passed.
+        Shares of the steps that have passed.
     """
     found: Array = np.einsum("np,npk->nk", lagrange(s), values)
     return found
@@ -72,7 +73,7 @@ class TurnEntries(NamedTuple):
     v: slice
 
 
-def turns_in(q_names: Sequence[str], v_names: Sequence[str]) -> tuple[TurnEntries, ...]:
+def find_turns(q_names: Sequence[str], v_names: Sequence[str]) -> tuple[TurnEntries, ...]:
     """Return the rotations among coordinates and velocities of these names, in order."""
     firsts = [k for k, name in enumerate(q_names) if name.endswith(".e0")]
     rates = [k for k, name in enumerate(v_names) if name.endswith(".wx")]
@@ -80,12 +81,12 @@ def turns_in(q_names: Sequence[str], v_names: Sequence[str]) -> tuple[TurnEntrie
     return tuple(TurnEntries(slice(i, i + 4), slice(j, j + 3)) for i, j in pairs)
 
 
-def states(
+def integrate_accelerations(
     q: Array, v: Array, a: Array, h: Array, s: Array, turns: Sequence[TurnEntries] = ()
 ) -> tuple[Array, Array]:
     """Return coordinates and velocities within steps, integrals of parabolas of accelerations.
 
-    Rotations by the first two terms of Magnus, of fourth order, as `Collocation` has them.
+    Rotations are by the first two terms of Magnus' series, of fourth order, as in `Collocation`.
 
     Parameters
     ----------
@@ -94,11 +95,12 @@ def states(
     a : (n, 3, nv)
         Accelerations at start, middle and end.
     h, s : (n,)
-        Length of the step, and the part of it that has passed.
+        Length of the step [s], and the share of it that has passed.
     turns : sequence of TurnEntries
-        The rotations among them.
+        The rotations among the coordinates.
     """
     first, x, dt = a[:, 0], s[:, None], h[:, None]
+    # The parabola is first + slope x + bend x^2.
     slope = -3 * first + 4 * a[:, 1] - a[:, 2]
     bend = 2 * first - 4 * a[:, 1] + 2 * a[:, 2]
     velocity = v + dt * x * (first + x * (slope / 2 + x * bend / 3))
@@ -125,13 +127,14 @@ def _turn(p: Array, vector: Array) -> Array:
     return np.hstack([scalar, first * e + e0 * rest + np.cross(rest, e)])
 
 
-def dry(data: xr.Dataset, k: NDArray[np.intp], s: Array) -> Array:
-    """Return sizes of dry friction in steps k (n,), of which s (n,) has passed, (n, nv).
+def interpolate_friction(data: xr.Dataset, k: NDArray[np.intp], s: Array) -> Array:
+    """Return sizes of dry friction in steps k (n,), of which shares s (n,) have passed, (n, nv).
 
     On straight lines between the parts of a step; where a joint is at rest at one of these, that of
-    the next part of the step.
+    the part beside it.
     """
     size = np.abs(data["step_friction"].values[1:])
+    # At rest next to none is on record: less than half of that of the part beside it.
     for part, near in ((0, 1), (-1, -2), *((j, j - 1) for j in range(1, len(PARTS) - 1))):
         size[:, part] = np.where(size[:, part] > size[:, near] / 2, size[:, part], size[:, near])
     i = np.clip(np.searchsorted(PARTS, s, side="right") - 1, 0, len(PARTS) - 2)
@@ -140,7 +143,7 @@ def dry(data: xr.Dataset, k: NDArray[np.intp], s: Array) -> Array:
     return found
 
 
-def _directions(data: xr.Dataset, v: Array) -> Array:
+def _find_directions(data: xr.Dataset, v: Array) -> Array:
     """Return the signs of velocities (n, nv), zero at rest."""
     resting = np.abs(v) <= AT_REST * np.abs(data["v"].values).max(axis=0)
     return np.where(resting, 0.0, np.sign(v))
@@ -162,12 +165,12 @@ def sample(
             "and has rotations of free bodies or ball joints: take its nodes, of more steps where "
             "they are too far apart, or state its contacts by modes of optimize_phases"
         )
-    at = _times(data["time"].values, dt, times)
-    return _at(data, at) if hold is None else _sample_optimum(data, at, hold)
+    at = _check_times(data["time"].values, dt, times)
+    return _evaluate(data, at) if hold is None else _sample_held(data, at, hold)
 
 
-def _at(data: xr.Dataset, at: Array) -> xr.Dataset:
-    """Return an optimal motion at times within it."""
+def _evaluate(data: xr.Dataset, at: Array) -> xr.Dataset:
+    """Return an optimal motion at times (n,) within it."""
     import xarray as xr
 
     t = data["time"].values
@@ -177,25 +180,22 @@ def _at(data: xr.Dataset, at: Array) -> xr.Dataset:
     a, drive, inputs = (
         data[name].values[1:][k] for name in ("step_acceleration", "step_drive", "step_input")
     )
-    now = s[:, None]
     a = a[:, THREE]
-    turns = turns_in(
+    turns = find_turns(
         [str(x) for x in data["q_name"].values], [str(x) for x in data["v_name"].values]
     )
-    q, v = states(data["q"].values[k], data["v"].values[k], a, h, s, turns)
-    rubbing = 0.0 if "step_friction" not in data else _directions(data, v) * dry(data, k, s)
-    angle, rate = (data[x].attrs for x in ("q", "v"))
+    q, v = integrate_accelerations(data["q"].values[k], data["v"].values[k], a, h, s, turns)
+    accelerations = quadratic(a.transpose(1, 0, 2), s[:, None])
+    friction: Array | float = 0.0
+    if "step_friction" in data:
+        friction = _find_directions(data, v) * interpolate_friction(data, k, s)
     return xr.Dataset(
         {
-            "q": (("time", "q"), q, angle),
-            "v": (("time", "v"), v, rate),
-            "a": (("time", "v"), quadratic(a.transpose(1, 0, 2), now), {"units": "m/s^2, rad/s^2"}),
-            "tau": (("time", "v"), within(drive, s) + rubbing, {"units": "N, N m"}),
-            "input": (
-                ("time", "input_name"),
-                within(inputs, s),
-                {"units": ""},
-            ),
+            "q": (("time", "q"), q, data["q"].attrs),
+            "v": (("time", "v"), v, data["v"].attrs),
+            "a": (("time", "v"), accelerations, {"units": "m/s^2, rad/s^2"}),
+            "tau": (("time", "v"), interpolate_parts(drive, s) + friction, {"units": "N, N m"}),
+            "input": (("time", "input_name"), interpolate_parts(inputs, s), {"units": ""}),
         },
         {"time": ("time", at, {"units": "s"})}
         | {name: data[name] for name in ("q_name", "v_name", "input_name")},
@@ -203,13 +203,13 @@ def _at(data: xr.Dataset, at: Array) -> xr.Dataset:
     )
 
 
-def _sample_optimum(data: xr.Dataset, at: Array, hold: Hold) -> xr.Dataset:
+def _sample_held(data: xr.Dataset, at: Array, hold: Hold) -> xr.Dataset:
     """Return an optimal motion at times within it, with forces and inputs for a controller."""
     if len(at) < 2 or not np.all(np.diff(at) > 0):
         raise ValueError(f"times must rise, two or more, for a {type(hold).__name__}")
-    motion = _at(data, at)
-    points, weights = _quadrature(_cuts(data, at, motion["v"].values))
-    within_steps = _at(data, points)
+    motion = _evaluate(data, at)
+    points, weights = _make_quadrature(_find_kinks(data, at, motion["v"].values))
+    within_steps = _evaluate(data, points)
     rows = {
         name: motion[name].copy(data=hold.rows(at, points, weights, within_steps[name].values))
         for name in ("tau", "input")
@@ -217,32 +217,32 @@ def _sample_optimum(data: xr.Dataset, at: Array, hold: Hold) -> xr.Dataset:
     return motion.assign(rows).assign_attrs(hold=repr(hold))
 
 
-def _cuts(data: xr.Dataset, at: Array, v: Array) -> Array:
-    """Return the times between which forces have no kinks and no jumps, those of rows among them.
+def _find_kinks(data: xr.Dataset, at: Array, v: Array) -> Array:
+    """Return the times between which forces are smooth, those of rows ``at`` among them.
 
     Dry friction jumps where a joint turns round between rows.
     """
     t = data["time"].values
     parts = (t[:-1, None] + np.diff(t)[:, None] * PARTS).ravel()
-    cuts = [at, parts[(parts > at[0]) & (parts < at[-1])]]
+    kinks = [at, parts[(parts > at[0]) & (parts < at[-1])]]
     if "step_friction" in data:
         row, joint = np.nonzero(v[:-1] * v[1:] < 0)
         slope = (v[row + 1, joint] - v[row, joint]) / np.diff(at)[row]
-        turn = at[row] - v[row, joint] / slope  # by a chord, then by what that is off
-        turn -= _at(data, turn)["v"].values[np.arange(len(turn)), joint] / slope
-        cuts.append(np.clip(turn, at[row], at[row + 1]))
-    found: Array = np.unique(np.concatenate(cuts))
+        turn = at[row] - v[row, joint] / slope  # by a chord, then one step of Newton's method
+        turn -= _evaluate(data, turn)["v"].values[np.arange(len(turn)), joint] / slope
+        kinks.append(np.clip(turn, at[row], at[row + 1]))
+    found: Array = np.unique(np.concatenate(kinks))
     return found
 
 
-def _quadrature(cuts: Array) -> tuple[Array, Array]:
-    """Return points and weights [s] of Gauss between cuts, exact for polynomials of degree 9."""
+def _make_quadrature(kinks: Array) -> tuple[Array, Array]:
+    """Return points and weights [s] of Gauss between kinks, exact for polynomials of degree 9."""
     points, weights = np.polynomial.legendre.leggauss(5)
-    middle, half = (cuts[1:] + cuts[:-1]) / 2, np.diff(cuts) / 2
+    middle, half = (kinks[1:] + kinks[:-1]) / 2, np.diff(kinks) / 2
     return (middle[:, None] + half[:, None] * points).ravel(), np.outer(half, weights).ravel()
 
 
-def _times(t: Array, dt: float | None, times: ArrayLike | None) -> Array:
+def _check_times(t: Array, dt: float | None, times: ArrayLike | None) -> Array:
     """Return the times asked for, checked: every dt from the first on with the last, or as given.
 
     Raises

@@ -16,6 +16,8 @@ ENCODED = "texts"
 """Attribute of a variable of texts: the name of the table that its numbers are rows of."""
 
 TIME, CONTACT, JOINT = ("time",), ("time", "contact"), ("time", "joint")
+"""Dimensions of variables."""
+
 VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "h": (TIME, "s", "step size"),
     "q": (("time", "q"), "m, 1", "coordinates"),
@@ -88,11 +90,14 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "body_velocity": (("time", "body", "axis"), "m/s", "velocities of the centres of mass"),
     "body_angular_velocity": (("time", "body", "axis"), "rad/s", "in world axes"),
 }
+"""Dimensions, unit and meaning of the variables of a result."""
 
 ERROR = "error_"
-"""Before the name of a variable, that of its error."""
+"""Prefix of the names of errors, before that of what they are of."""
 
 FIGURE, BEYOND = ("contact_joint",), ("joint",)
+"""Dimensions of figures of a run, and of statistics beyond its predictable time."""
+
 ERRORS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "motion": (TIME, "m", "place of the body that is farthest off, or of its radius of gyration"),
     "q": (("time", "q"), "m, 1", "coordinates"),
@@ -123,7 +128,7 @@ ERRORS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "beyond_impact_rate": (BEYOND, "1/s", "impacts of its contacts a second, in that time"),
     "beyond_loss_rate": (BEYOND, "J/s", "energy that its contacts take a second, in that time"),
 }
-"""What a run that was repeated in other steps tells the error of."""
+"""Dimensions, unit and meaning of what a run that was repeated in other steps has errors of."""
 
 NOTES = {
     "completed": ("1", "whether the run reached its end and all measures exist"),
@@ -143,11 +148,17 @@ LABELS = ("q_name", "v_name", "contact", "joint", "freedom", "body", "axis")
 """Coordinates beside ``time``."""
 
 TEXTS = ("step_reason", "tried")
+"""Variables that are texts."""
+
 JSON = (
     *("parameters", "outline", "frames", "pressed_frames"),
     *("plot_data", "redundant_rows", "left_out"),
 )
+"""Attributes that are JSON."""
+
 NUMBERS = ("gap_scales", "clearances", "gravity")
+"""Attributes that are several numbers."""
+
 ATTRIBUTES: dict[str, type] = {
     **dict.fromkeys(
         (
@@ -193,13 +204,13 @@ ATTRIBUTES: dict[str, type] = {
         Real,
     ),
 }
-"""Attributes of every result, and what they are."""
+"""Attributes of every result, and their types."""
 
 OF_OPTIMA: dict[str, type] = {
     **dict.fromkeys(("objective", "violation", "defect", "guess_violation"), Real),
     **dict.fromkeys(("status", "detailed_cost", "guess_cost"), str),
 }
-"""Attributes of the result of an optimization."""
+"""Attributes that every result of an optimization has too."""
 
 OF_SOME: dict[str, type] = {
     **dict.fromkeys(("acceptance", "step_control", "checkpoint", "stationarity", "modes"), str),
@@ -225,7 +236,7 @@ ALWAYS = frozenset(name for name, (dims, _, _) in VARIABLES.items() if dims == T
 
 
 def check_wanted(variables: Collection[str] | None) -> frozenset[str]:
-    """Return the variables of a result that is to have some, all by default.
+    """Return the variables to be recorded: those wanted, all by default, and `ALWAYS`.
 
     Raises
     ------

@@ -28,13 +28,13 @@ from nsopt.stored import (
     list_left_out,
 )
 from nsopt.stored_hash import GROUP
-from nsopt.stored_relations import EXACT, find_breaches, find_contradictions, parts_of
+from nsopt.stored_relations import EXACT, find_breaches, find_contradictions, yield_parts
 
 if TYPE_CHECKING:
     import h5py
     import xarray as xr
 
-UNKNOWN_AT_TIMES = {
+SOMETIMES_NAN = {
     *("acceleration", "body_acceleration", "body_angular_acceleration", "lasting_force"),
     *("contact_mode", "contact_offset", "joint_reaction", "joint_reaction_torque"),
     *("joint_resistance", "joint_resistance_force"),
@@ -54,8 +54,8 @@ NOT_NEGATIVE = (
 )
 """Variables that are sizes and counts."""
 
-BEYOND = 1.01
-"""Of the longest step, what solvers that choose h do not come to."""
+TOO_LONG = 1.01
+"""Step over h_max which no solver that chooses h comes to."""
 
 OF_STATES = ("motion", "q", "v", "body_position", "body_velocity", "gap")
 """Errors that are zero at the start, which is stated."""
@@ -63,19 +63,23 @@ OF_STATES = ("motion", "q", "v", "body_position", "body_velocity", "gap")
 COUNTS = ("iterations", "retries")
 """Variables of whole numbers."""
 
-UNKNOWN = ("gap_scales", "clearances", *OF_OPTIMA, *OF_SOME)
-"""Attributes of numbers that a run may not know: NaN."""
+MAY_BE_NAN = ("gap_scales", "clearances", *OF_OPTIMA, *OF_SOME)
+"""Attributes that are NaN where a run does not know them."""
 
 AMONG_STEPS = (
     *("steps_below_h_min", "steps_by_other_schemes"),
     *("steps_by_other_laws", "steps_unfollowed"),
 )
-"""Attributes of numbers of steps among all."""
+"""Attributes that count some of all steps."""
+
+MOST_FAULTS = 5
+"""Number of faults in a message."""
 
 _OWN_DIMENSION = "_nc4_non_coord_"
-"""Before the name of a variable in a file that is over a dimension of its name."""
+"""Prefix that netCDF gives in a file to a variable named as one of its own dimensions."""
 
 _KINDS: dict[type, str] = {str: "text", Integral: "a whole number", Real: "a number"}
+"""Types of attributes in words."""
 
 
 def check_readable(path: Path) -> None:
@@ -111,6 +115,7 @@ def faults_of_members(file: h5py.File) -> Iterator[str]:
 
 
 def _faults_of_file(file: h5py.File) -> Iterator[str]:
+    """Yield what is missing or of another kind, before xarray reads the file."""
     for name, x in file.items():
         if getattr(x, "shape", None) == ():
             yield f"{_name_variable(name)} has no dimension"
@@ -160,28 +165,29 @@ def check_values(data: xr.Dataset) -> None:
 
 
 def _faults_of_values(data: xr.Dataset) -> Iterator[str]:
+    """Yield which variables have numbers that no run records."""
     for name in (x for x in VARIABLES if x in data.variables and x not in TEXTS):
-        for k, x in enumerate(parts_of(data, name)):
+        for k, x in enumerate(yield_parts(data, name)):
             known = x[1:] if not k and name in OF_STEPS else x
-            if np.any(np.isinf(x)) or (name not in UNKNOWN_AT_TIMES and np.any(np.isnan(known))):
+            if np.any(np.isinf(x)) or (name not in SOMETIMES_NAN and np.any(np.isnan(known))):
                 yield f"variable {name!r} has entries that are no finite numbers"
                 break
             if name in NOT_NEGATIVE and np.any(x < 0):
                 yield f"variable {name!r} has entries that are negative"
                 break
     for name in COUNTS if "objective" not in data.attrs else ():
-        if name in data.variables and any(np.any(x % 1 > 0) for x in parts_of(data, name)):
+        if name in data.variables and any(np.any(x % 1 > 0) for x in yield_parts(data, name)):
             yield f"variable {name!r} has entries that are no whole numbers"
     name = "contact_mode"
     if name in data.variables and not all(
-        np.all(np.isnan(x) | np.isin(x, (0, 1, 2))) for x in parts_of(data, name)
+        np.all(np.isnan(x) | np.isin(x, (0, 1, 2))) for x in yield_parts(data, name)
     ):
         yield f"variable {name!r} has others than 0, 1, 2"
     yield from find_breaches(data)
     time, h = data.variables["time"].values, data.variables["h"].values
-    if np.any(h > BEYOND * data.attrs["h_max"]) and "objective" not in data.attrs:
+    if np.any(h > TOO_LONG * data.attrs["h_max"]) and "objective" not in data.attrs:
         yield f"attribute 'h_max' is {data.attrs['h_max']}, less than 'h'"
-    # Of a result whose rows are steps.
+    # Where the times are the ends of all steps.
     if data.attrs["steps"] == len(time) - 1 and not data.attrs["output_times"]:
         error = abs(np.diff(time) - h[1:])
         if not np.all(error <= EXACT * (abs(time[1:]) + abs(time[:-1])) + 1e-6 * h[1:]):
@@ -206,8 +212,9 @@ def check_complete(data: xr.Dataset) -> None:
 
 def _refuse(faults: Sequence[str]) -> None:
     if faults:
-        more = f"; and {len(faults) - 5} more" if len(faults) > 5 else ""
-        raise ValueError(f"{'; '.join(faults[:5])}{more}")
+        left = len(faults) - MOST_FAULTS
+        more = f"; and {left} more" if left > 0 else ""
+        raise ValueError(f"{'; '.join(faults[:MOST_FAULTS])}{more}")
 
 
 def _faults_of_variables(data: xr.Dataset) -> Iterator[str]:
@@ -234,8 +241,9 @@ def _faults_of_variables(data: xr.Dataset) -> Iterator[str]:
 
 
 def _find_errors_at_start(data: xr.Dataset) -> Iterator[str]:
+    """Yield which errors are above zero at the start of a simulation."""
     for label in (ERROR + name for name in ERRORS if name in OF_STATES):
-        simulated = "objective" not in data.attrs  # all runs share the start, but no optima do
+        simulated = "objective" not in data.attrs  # optima on other grids may start elsewhere
         if simulated and label in data.variables and np.any(data.variables[label].values[:1] > 0):
             yield f"variable {label!r} is above zero at the start, which all runs share"
 
@@ -254,10 +262,10 @@ def _faults_of_errors(data: xr.Dataset) -> Iterator[str]:
                 yield f"variable {label!r} has entries that are negative"
             elif dims == TIME and np.any(np.diff(np.isnan(x.values).astype(int)) < 0):
                 yield f"variable {label!r} is unknown at times before others"
-            if label == ERROR + "motion" and not _is(x.attrs.get("size"), Real, many=False):
+            if label == ERROR + "motion" and not _is_of_kind(x.attrs.get("size"), Real, many=False):
                 yield f"attribute 'size' of {label!r} must be a number"
             for key in ("order", "orders", "unique", "growth_rate", "alike"):
-                if not _is(x.attrs.get(key, 0.0), Real, many=True):
+                if not _is_of_kind(x.attrs.get(key, 0.0), Real, many=True):
                     yield f"attribute {key!r} of {label!r} must be a number"
     if FIGURE[0] in data.variables and data.variables[FIGURE[0]].dtype.kind not in "OUST":
         yield f"variable {FIGURE[0]!r} is of type {data.variables[FIGURE[0]].dtype}"
@@ -269,15 +277,16 @@ def _faults_of_attributes(attrs: Mapping[Any, Any]) -> Iterator[str]:
     for name, kind in {**ATTRIBUTES, **optimum, **others}.items():
         if name not in attrs:
             yield f"attribute {name!r} is missing"
-        elif not _is(attrs[name], kind, many=name in (*NUMBERS, "error_parts")):
+        elif not _is_of_kind(attrs[name], kind, many=name in (*NUMBERS, "error_parts")):
             yield f"attribute {name!r} must be {_KINDS[kind]}, got {attrs[name]!r:.60}"
         elif kind is Integral and attrs[name] < 0:
             yield f"attribute {name!r} must not be negative, got {attrs[name]}"
-        elif kind is Real and name not in UNKNOWN and np.any(np.isnan(attrs[name])):
+        elif kind is Real and name not in MAY_BE_NAN and np.any(np.isnan(attrs[name])):
             yield f"attribute {name!r} must be a number, got nan"
 
 
-def _is(value: Any, kind: type, many: bool) -> bool:
+def _is_of_kind(value: Any, kind: type, many: bool) -> bool:
+    """Return whether an attribute is of a type, or if ``many`` one or several numbers."""
     if many:
         return np.asarray(value).dtype.kind in "fiu"
     return isinstance(value, kind) and not isinstance(value, bool)
@@ -307,17 +316,17 @@ def _faults_of_labels(data: xr.Dataset) -> Iterator[str]:
 
 
 def _faults_of_tables(data: xr.Dataset) -> Iterator[str]:
-    """Yield the faults of attributes that are JSON."""
+    """Yield which attributes are not the JSON that runs write."""
 
     def is_body(x: Any) -> bool:
-        return _is(x, Integral, False) and -1 <= x < data.sizes["body"]
+        return _is_of_kind(x, Integral, False) and -1 <= x < data.sizes["body"]
 
     def is_outline(x: Any) -> bool:
-        return _has(x, {"body": is_body, "points": _list_of(_is_point)})
+        return _has_members(x, {"body": is_body, "points": _list_of(_is_point)})
 
     def is_frame(x: Any) -> bool:
         points = dict.fromkeys(("origin", "x", "z"), _is_point)
-        return _has(x, {"element": _is_text, "kind": _is_text, "body": is_body, **points})
+        return _has_members(x, {"element": _is_text, "kind": _is_text, "body": is_body, **points})
 
     texts, counts = dict.fromkeys(("strategy", "why"), _is_text), ("iterations", "seconds")
     strategy = {**texts, **dict.fromkeys(counts, _is_number)}
@@ -331,7 +340,7 @@ def _faults_of_tables(data: xr.Dataset) -> Iterator[str]:
         "redundant_rows": numbers,
         "left_out": _list_of(VARIABLES.__contains__),
         "acceptance": numbers,
-        "search": _list_of(lambda x: _has(x, strategy)),
+        "search": _list_of(lambda x: _has_members(x, strategy)),
         "impact": _table_of(_list_of(_is_number)),
         **dict.fromkeys(("detailed_cost", "guess_cost"), numbers),
         **dict.fromkeys(("exact_cost", "guess_exact_cost"), numbers),
@@ -350,7 +359,7 @@ def _is_text(x: Any) -> bool:
 
 
 def _is_number(x: Any) -> bool:
-    return _is(x, Real, False)
+    return _is_of_kind(x, Real, False)
 
 
 def _is_point(x: Any) -> bool:
@@ -365,5 +374,5 @@ def _table_of(is_right: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda x: isinstance(x, dict) and all(map(is_right, x.values()))
 
 
-def _has(x: Any, members: Mapping[str, Callable[[Any], bool]]) -> bool:
+def _has_members(x: Any, members: Mapping[str, Callable[[Any], bool]]) -> bool:
     return isinstance(x, dict) and all(k in x and check(x[k]) for k, check in members.items())

@@ -36,10 +36,10 @@ _OF_HDF5 = {
 """Attributes that HDF5 and netCDF keep for themselves."""
 
 
-def netcdf(data: xr.Dataset) -> bytes:
-    """Return ``data`` as a netCDF file, with their hash.
+def make_netcdf(data: xr.Dataset) -> bytes:
+    """Return ``data`` as the content of a netCDF file, with their hash.
 
-    Made in memory, for on a full disk HDF5 can neither write nor close a file: it ends the process.
+    Made in memory: on a full disk HDF5 can neither write nor close a file, and ends the process.
     """
     import h5netcdf
     import xarray as xr
@@ -56,7 +56,7 @@ def add_hash(content: Any) -> None:
     import h5py
 
     with h5py.File(content, "r+") as file:
-        found = {HASHES: json.dumps(_hashes(file)), HASH: _hash(file)}
+        found = {HASHES: json.dumps(_hash_each(file)), HASH: _hash_all(file)}
         file.create_group(GROUP).attrs.update(found)
 
 
@@ -73,7 +73,7 @@ def check_hash(path: Path) -> str:
     with h5py.File(path, "r") as file:
         holder = file.get(GROUP, file)  # the file itself by 1.0.0
         stated = str(holder.attrs.get(HASH, ""))
-        found = _hash(file) if stated else ""
+        found = _hash_all(file) if stated else ""
         changed = _list_changes(file) if stated != found else ""
     if stated != found:
         raise ValueError(
@@ -89,47 +89,47 @@ def _list_changes(file: h5py.File) -> str:
         stated = dict(json.loads(file[GROUP].attrs[HASHES]))
     except (KeyError, TypeError, ValueError, RecursionError):  # of an earlier version
         return "something"
-    found = _hashes(file)
+    found = _hash_each(file)
     names = [name for name in {**stated, **found} if stated.get(name) != found.get(name)]
     return ", ".join(names[:5]) or f"the hash in {GROUP!r}"
 
 
-def _hashes(file: h5py.File) -> dict[str, str]:
+def _hash_each(file: h5py.File) -> dict[str, str]:
     """Return the hash of each variable and attribute."""
-    totals = {f"variable {name!r}": _hash_of(name, file[name]) for name in _names(file)}
-    own = _attributes(file).items()
-    totals |= {f"attribute {name!r}": hashlib.sha256(_text(x)) for name, x in own}
-    return {name: total.hexdigest()[:16] for name, total in totals.items()}
+    found = {}
+    for name in _list_variables(file):
+        total = hashlib.sha256()
+        _add_variable(total, name, file[name])
+        found[f"variable {name!r}"] = total
+    for name, x in _read_attributes(file).items():
+        found[f"attribute {name!r}"] = hashlib.sha256(_to_bytes(x))
+    return {name: total.hexdigest()[:16] for name, total in found.items()}
 
 
-def _hash(file: h5py.File) -> str:
+def _hash_all(file: h5py.File) -> str:
     """Return a hash of all variables and attributes, however HDF5 lays them out."""
     total = hashlib.sha256()
-    for name in _names(file):
-        _add(total, name, file[name])
-    total.update(_text(_attributes(file)))
+    for name in _list_variables(file):
+        _add_variable(total, name, file[name])
+    total.update(_to_bytes(_read_attributes(file)))
     return total.hexdigest()
 
 
-def _names(file: h5py.File) -> list[str]:
+def _list_variables(file: h5py.File) -> list[str]:
     return sorted({*file} - {GROUP})
 
 
-def _hash_of(name: str, x: Any) -> Any:
-    total = hashlib.sha256()
-    _add(total, name, x)
-    return total
-
-
-def _add(total: Any, name: str, x: Any) -> None:
+def _add_variable(total: Any, name: str, x: Any) -> None:
+    """Add name, type, shape, attributes and values of a variable to a hash."""
     if not hasattr(x, "dtype"):
         raise ValueError(f"{name!r} is no variable")
-    total.update(_text([name, x.dtype.kind, x.dtype.itemsize, x.shape, _attributes(x)]))
-    for block in _blocks(x):
-        total.update(_text(block.tolist()) if block.dtype.kind == "O" else block)
+    total.update(_to_bytes([name, x.dtype.kind, x.dtype.itemsize, x.shape, _read_attributes(x)]))
+    for block in _read_blocks(x):
+        total.update(_to_bytes(block.tolist()) if block.dtype.kind == "O" else block)
 
 
-def _blocks(x: h5py.Dataset) -> Iterator[Any]:
+def _read_blocks(x: h5py.Dataset) -> Iterator[Any]:
+    """Yield the values, `BLOCK` bytes at a time."""
     if not x.shape:
         yield np.atleast_1d(x[()])
         return
@@ -138,15 +138,15 @@ def _blocks(x: h5py.Dataset) -> Iterator[Any]:
         yield np.ascontiguousarray(x[begin : begin + rows])
 
 
-def _attributes(x: Any) -> dict[str, Any]:
+def _read_attributes(x: Any) -> dict[str, Any]:
     own = sorted({*x.attrs} - _OF_HDF5 - {HASH})
-    return {name: _list(np.asarray(x.attrs[name])) for name in own}
+    return {name: _to_list(np.asarray(x.attrs[name])) for name in own}
 
 
-def _list(x: Any) -> Any:
+def _to_list(x: Any) -> Any:
     # Of one number, versions of h5netcdf write a scalar or an array with one element.
     return np.atleast_1d(x).tolist() if x.dtype.kind in "biuf" else x.tolist()
 
 
-def _text(x: Any) -> bytes:
+def _to_bytes(x: Any) -> bytes:
     return json.dumps(x, default=str).encode()

@@ -1,4 +1,4 @@
-"""What the variables of a result have to do with each other, whatever mechanism they are of."""
+"""Relations that the variables of a result must fulfil, whatever mechanism they are of."""
 
 from __future__ import annotations
 
@@ -14,31 +14,29 @@ if TYPE_CHECKING:
     import xarray as xr
 
 ROWS = 1 << 16
-"""Of a variable, those that are read at once."""
+"""Times of a variable that are in memory at once."""
 
 EXACT = 1e-9
-"""Of the largest of a sum's terms, what rounding may leave."""
+"""Difference, over the largest number that takes part, that rounding may leave."""
 
 FAR = 20.0
-"""Ways at the highest speed of a run, which no step comes near to."""
-
-PLACE = "body_quaternion"
+"""Way of a body in a step, over that at the largest speed of the run, which none comes near to."""
 
 Column = tuple[str, int, str, tuple[int, ...]]
-"""A variable and its column, and the variable and the column that are the same."""
+"""A variable and its column, then the variable and its column that are the same numbers."""
 
 
 def find_breaches(data: xr.Dataset) -> Iterator[str]:
-    """Yield what variables are not that they are by definition."""
-    yield from _find_wrong(data, [(*x, parts_of) for x in RELATIONS])
+    """Yield in words which variables break their definition."""
+    yield from _find_wrong(data, [(*x, yield_parts) for x in RELATIONS])
 
 
 def find_contradictions(data: xr.Dataset) -> Iterator[str]:
-    """Yield what variables contradict each other in, by what steps are expected to do."""
+    """Yield in words which variables contradict each other, by what steps are expected to do."""
     simulated = "objective" not in data.attrs  # nodes of an optimum are no ends of steps
     whole = data.attrs["steps"] == data.sizes["time"] - 1 and not data.attrs["output_times"]
-    own = [(*x, parts_of) for x in (SUCCESSIVE if whole or not simulated else ())]
-    yield from _find_wrong(data, own + [(*x, _rigid_parts_of) for x in OF_STEPS if simulated])
+    own = [(*x, yield_parts) for x in (SUCCESSIVE if whole or not simulated else ())]
+    yield from _find_wrong(data, own + [(*x, _yield_rigid_parts) for x in OF_STEPS if simulated])
     yield from (
         f"variable {name!r} is not what {other!r} says"
         for name, other in _find_unlike(data, simulated)
@@ -48,41 +46,45 @@ def find_contradictions(data: xr.Dataset) -> Iterator[str]:
 
 
 def _find_wrong(data: xr.Dataset, relations: Iterable[Any]) -> Iterator[str]:
-    for names, right, relation, read in relations:
+    """Yield what is wrong: ``relations`` are those of `RELATIONS` with a function that reads."""
+    for names, is_right, words, read in relations:
         if all(name in data.variables for name in names):
             parts = zip(*(read(data, name) for name in names), strict=True)
-            if not all(right(*x) for x in parts):
-                yield f"variable {names[0]!r} is not {relation}"
+            if not all(is_right(*x) for x in parts):
+                yield f"variable {names[0]!r} is not {words}"
 
 
 def _find_unlike(data: xr.Dataset, simulated: bool) -> Iterator[tuple[str, str]]:
+    """Yield pairs of variables that record the same numbers, and differ."""
     columns: dict[tuple[str, str], list[tuple[int, Any]]] = {}
-    for name, k, other, column in _same_columns(data):
+    for name, k, other, column in _find_same_columns(data):
         if {name, other} <= {*data.variables} and (simulated or name != "acceleration"):
             columns.setdefault((name, other), []).append((k, (slice(None), *column)))
     for (name, other), pairs in columns.items():
-        parts = zip(parts_of(data, name), parts_of(data, other), strict=True)
+        parts = zip(yield_parts(data, name), yield_parts(data, other), strict=True)
         if not all(_are_same(x[:, k], y[at]) for x, y in parts for k, at in pairs):
             yield name, other
     v_names = [*map(str, data["v_name"].values)]
     for j, body in enumerate(map(str, data["body"].values)):
         own = [v_names.index(x) for x in (f"{body}.w{k}" for k in "xyz") if x in v_names]
         pair = ("v", "body_angular_velocity")
-        if len(own) == 3 and simulated and {PLACE, *pair} <= {*data.variables}:
-            turns = zip(*(parts_of(data, x) for x in (PLACE, *pair)), strict=True)
+        needed = ("body_quaternion", *pair)
+        if len(own) == 3 and simulated and {*needed} <= {*data.variables}:
+            turns = zip(*(yield_parts(data, x) for x in needed), strict=True)
             if not all(_are_same(_turn(p[:, j], x[:, own]), y[:, j]) for p, x, y in turns):
                 yield pair
                 return
 
 
 def _turn(p: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:
-    """Return vectors (n, 3) in body axes in those of the world, by Euler parameters (n, 4)."""
+    """Return vectors (n, 3) of body axes in world axes, by Euler parameters (n, 4)."""
     e, s = np.split(p / np.linalg.norm(p, axis=1, keepdims=True), [1], axis=1)
     turned: NDArray[Any] = x + 2 * np.cross(s, np.cross(s, x) + e * x)
     return turned
 
 
 def _find_wrong_sums(data: xr.Dataset) -> Iterator[str]:
+    """Yield figures of joints that are not the sum over their contacts and all steps."""
     joints = contacts_of_joints(data).values()
     for name in ("impact_impulse", "contact_loss"):
         figure = f"{name}_sum"
@@ -92,8 +94,8 @@ def _find_wrong_sums(data: xr.Dataset) -> Iterator[str]:
                 yield f"variable {figure!r} is not the sum of {name!r}"
 
 
-def _same_columns(data: xr.Dataset) -> Iterator[Column]:
-    """Yield which columns are the same: coordinates are those of bodies, or of joints."""
+def _find_same_columns(data: xr.Dataset) -> Iterator[Column]:
+    """Yield which columns are the same: coordinates of bodies or of joints are recorded twice."""
     names = {x: [*map(str, data[f"{x}_name"].values)] for x in "qv"}
     if data.attrs.get("generalized_coordinates") == "absolute":
         wanted = [
@@ -115,21 +117,22 @@ def _same_columns(data: xr.Dataset) -> Iterator[Column]:
 
 
 def _are_same(x: NDArray[Any], y: NDArray[Any]) -> bool:
+    """Return whether numbers are the same but for rounding, where both are known."""
     return bool(np.all((abs(x - y) <= EXACT * np.nanmax(abs(x), initial=0)) | (x != x) | (y != y)))
 
 
-def parts_of(data: xr.Dataset, name: str) -> Iterator[NDArray[Any]]:
+def yield_parts(data: xr.Dataset, name: str) -> Iterator[NDArray[Any]]:
     """Yield a variable in parts, for results larger than memory."""
     x = data.variables[name]
     for begin in range(0, x.shape[0], ROWS):
         yield x[begin : begin + ROWS].values
 
 
-def _rigid_parts_of(data: xr.Dataset, name: str) -> Iterator[NDArray[Any]]:
-    """Yield the same without compliant contacts, whose forces are those at the times."""
+def _yield_rigid_parts(data: xr.Dataset, name: str) -> Iterator[NDArray[Any]]:
+    """Yield a variable in parts without compliant contacts, whose forces are not over steps."""
     rigid = data.sizes["contact"] - int(data.attrs["pressed"])
     of_contacts = data.variables[name].dims[1:2] == ("contact",)
-    yield from (x[:, :rigid] if of_contacts else x for x in parts_of(data, name))
+    yield from (x[:, :rigid] if of_contacts else x for x in yield_parts(data, name))
 
 
 def _is_sum(total: NDArray[Any], *terms: NDArray[Any]) -> bool:
@@ -157,9 +160,10 @@ def _is_impact(mode: NDArray[Any], impact: NDArray[Any]) -> bool:
     return not np.any(((mode == IMPACT) != (impact > 0)) & ~np.isnan(impact))
 
 
-def _pushes(force: NDArray[Any], impulse: NDArray[Any], h: NDArray[Any]) -> bool:
-    pushed = np.linalg.norm(force, axis=-1) * h[:, None]
-    return not np.any(pushed < impulse - EXACT * np.nanmax(impulse, initial=0))
+def _makes_impulse(force: NDArray[Any], impulse: NDArray[Any], h: NDArray[Any]) -> bool:
+    # Friction makes the force larger than the impulse, which is normal.
+    whole = np.linalg.norm(force, axis=-1) * h[:, None]
+    return not np.any(whole < impulse - EXACT * np.nanmax(impulse, initial=0))
 
 
 def _is_power(
@@ -169,7 +173,7 @@ def _is_power(
     return not np.any(abs(residual - right) > EXACT * np.nanmax(right, initial=0))
 
 
-def _keeps_up(
+def _is_reachable(
     place: NDArray[Any],
     velocity: NDArray[Any],
     time: NDArray[Any],
@@ -204,25 +208,25 @@ RELATIONS: tuple[tuple[tuple[str, ...], Callable[..., bool], str], ...] = (
     (("gap_violation", "gap"), _is_depth, "the depth by which 'gap' is negative"),
     (("body_quaternion", "euler_norm_error"), _is_unit, "of norm one within 'euler_norm_error'"),
 )
-"""What variables over time have to do with each other: names, the check, and its words."""
+"""Definitions of variables over time: names, a check of their values, and its words."""
 
 SUCCESSIVE: tuple[tuple[tuple[str, ...], Callable[..., bool], str], ...] = (
     (
         ("body_position", "body_velocity", "time", "gap", "impulse"),
-        _keeps_up,
+        _is_reachable,
         "within what 'body_velocity' lets it move",
     ),
 )
-"""The same where no rows are left out: between others a body may start and stop."""
+"""Relations of successive steps, where none is left out: meanwhile a body may start and stop."""
 
 OF_STEPS: tuple[tuple[tuple[str, ...], Callable[..., bool], str], ...] = (
     (("impact_impulse", "impulse"), _is_part, "a part of 'impulse'"),
     (("contact_mode", "impact_impulse"), _is_impact, "2 where there is an 'impact_impulse'"),
-    (("contact_force", "impulse", "h"), _pushes, "what makes 'impulse' over 'h'"),
+    (("contact_force", "impulse", "h"), _makes_impulse, "what makes 'impulse' over 'h'"),
     (
         ("complementarity_residual", "impulse", "gap", "h"),
         _is_power,
         "the force of 'impulse' times 'gap'",
     ),
 )
-"""The same of rigid contacts in simulations, whose rows are ends of steps."""
+"""Relations of rigid contacts in simulations, whose times are ends of steps."""

@@ -12,7 +12,7 @@ from nsopt.cli import BAD_INPUT, app
 from nsopt.cli.look import SWEEP_PICTURES
 from nsopt.cli.plot import SWEEP_ATTRIBUTES
 from nsopt.plots import SWEEP_FIGURES, bifurcation_diagram, measures
-from nsopt.result import netcdf
+from nsopt.result import make_netcdf
 from nsopt.stored import NOTES
 from tests.plotted import factor_of
 from tests.sweeps import drop, run
@@ -131,7 +131,7 @@ SWEPT = {name: ("mass", np.ones(2)) for name in NOTES}
 )
 def test_a_table_that_no_sweep_writes_is_one_error(tmp_path, variables, told):
     path = tmp_path / "sweep.nc"
-    path.write_bytes(netcdf(xr.Dataset(variables)))
+    path.write_bytes(make_netcdf(xr.Dataset(variables)))
     done = CliRunner().invoke(app, ["plot", str(path)])
     assert done.exit_code == BAD_INPUT
     assert done.stderr.startswith(f"error: '{path}' is no whole sweep: ")
@@ -159,7 +159,7 @@ def test_a_sweep_that_is_not_as_it_was_saved_is_one_error(tmp_path, change, told
     """What changed is named; a sweep without hashes, by another program, is read as it is."""
     path, texts = tmp_path / "sweep.nc", dict.fromkeys(SWEEP_ATTRIBUTES, "{}")
     whole = SWEPT | {"stop_reason": ("mass", ["", ""])}
-    path.write_bytes(netcdf(xr.Dataset(whole, {"mass": [1.0, 2.0]}, texts)))
+    path.write_bytes(make_netcdf(xr.Dataset(whole, {"mass": [1.0, 2.0]}, texts)))
     assert CliRunner().invoke(app, ["plot", str(path), "--of", "steps"]).exit_code == 0
     with h5py.File(path, "r+") as file:
         change(file)
@@ -180,7 +180,7 @@ def test_a_sweep_that_is_not_as_it_was_saved_is_one_error(tmp_path, change, told
 def test_a_number_that_no_sweep_writes_is_named(tmp_path, name, value, told):
     path, texts = tmp_path / "sweep.nc", dict.fromkeys(SWEEP_ATTRIBUTES, "{}")
     changed = {"stop_reason": ("mass", ["", ""]), name: ("mass", np.full(2, value))}
-    path.write_bytes(netcdf(xr.Dataset(SWEPT | changed, {"mass": [1.0, 2.0]}, texts)))
+    path.write_bytes(make_netcdf(xr.Dataset(SWEPT | changed, {"mass": [1.0, 2.0]}, texts)))
     done = CliRunner().invoke(app, ["plot", str(path)])
     assert done.exit_code == BAD_INPUT
     assert told in done.stderr

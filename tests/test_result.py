@@ -31,7 +31,7 @@ from nsopt.blocks import largest
 from nsopt.cli import BAD_INPUT, app
 from nsopt.files import check_writable
 from nsopt.plots.style import label
-from nsopt.result import netcdf
+from nsopt.result import make_netcdf
 from nsopt.stored import ATTRIBUTES, VARIABLES
 from nsopt.stored_checks import check_complete, check_values
 from nsopt.stored_hash import check_hash
@@ -59,7 +59,7 @@ def result():
 @pytest.fixture(scope="module")
 def content(result):
     """The bytes of its file, for tests that change what the file holds."""
-    return netcdf(result.data)
+    return make_netcdf(result.data)
 
 
 def test_saving_and_opening_loses_nothing(result, tmp_path):
@@ -206,7 +206,7 @@ def test_a_missing_or_mistyped_attribute_is_one_clear_error(result, name):
 @pytest.mark.parametrize("name", ["time", "q"])
 def test_a_file_that_lacks_a_variable_is_no_whole_result(result, tmp_path, name):
     path = tmp_path / "x.nc"
-    path.write_bytes(netcdf(result.data.drop_vars(name)))
+    path.write_bytes(make_netcdf(result.data.drop_vars(name)))
     with pytest.raises(
         ValueError, match=rf"x.nc' is no whole result: variable '{name}' is missing"
     ):
@@ -301,7 +301,7 @@ def test_what_is_wrong_with_data_is_one_clear_error(result, change, fault):
 )
 def test_what_is_wrong_with_a_file_is_one_clear_error(result, tmp_path, change, fault):
     path = tmp_path / "x.nc"
-    path.write_bytes(netcdf(change(result.data)))
+    path.write_bytes(make_netcdf(change(result.data)))
     outcome = CliRunner().invoke(app, ["info", str(path)])
     assert outcome.exit_code == BAD_INPUT
     assert len(outcome.stderr.splitlines()) == 1

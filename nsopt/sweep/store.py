@@ -15,7 +15,7 @@ import casadi as ca
 import numpy as np
 
 from nsopt.files import NotWrittenError, create, replacing
-from nsopt.stored_hash import netcdf
+from nsopt.stored_hash import make_netcdf
 from nsopt.versions import version
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def write(data: xr.Dataset, path: Path, engine: Engine = "h5netcdf") -> None:
     except OSError as error:
         raise NotWrittenError(path, error) from error
     with replacing(path) as new:
-        create(new, netcdf(data) if engine == "h5netcdf" else data.to_netcdf(engine=engine))
+        create(new, make_netcdf(data) if engine == "h5netcdf" else data.to_netcdf(engine=engine))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mpcc import Bound, ConstraintBlock, Solution, StructuredNlp, constraint_block
-from nsopt.sampled import PARTS, quadratic, states
+from nsopt.sampled import PARTS, integrate_accelerations, quadratic
 from nsopt.simulation import losses_of_forces
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.node_sample import NodeSample
@@ -357,10 +357,11 @@ class Collocation(Transcription):
         """Return times, q, v, a and inputs at shares s (n,) of steps k (n,), (n, .) each."""
         h = fine.duration / self.horizon.steps
         a, u = (np.stack([x[:-2:2], x[1::2], x[2::2]])[:, k] for x in (fine.a, fine.inputs))
-        sizes, turns = np.full(len(k), h), find_turns(self.dynamics)
-        q, v = states(fine.q[2 * k], fine.v[2 * k], a.transpose(1, 0, 2), sizes, s, turns)
-        share = s[:, None]
-        return h * (k + s), q, v, quadratic(a, share), quadratic(u, share)
+        length = np.full(len(k), h)
+        begin, turns = (fine.q[2 * k], fine.v[2 * k]), turns_of(self.dynamics)
+        q, v = integrate_accelerations(*begin, a.transpose(1, 0, 2), length, s, turns)
+        now = s[:, None]
+        return h * (k + s), q, v, quadratic(a, now), quadratic(u, now)
 
     def _sample(self, rows: Array, duration: float) -> Trajectory:
         q, v, a, u = (rows[:, i] for i in self._slices())
