@@ -10,12 +10,13 @@ from nsopt.analysis import freedom_of, quantity, unit
 from nsopt.result import Result
 
 TIME = "time [s]"
+"""Label of the axis where the time is across."""
 
 
 def across(
     results: Sequence[Result], over: str | None, *, one_way: bool = False
 ) -> tuple[tuple[Result, ...], str]:
-    """Return results with what is across in place of their times, and its name with the unit.
+    """Return results whose ``time`` is what is to be across, and its name with the unit.
 
     Parameters
     ----------
@@ -23,7 +24,7 @@ def across(
     over : str or None
         A joint, or a freedom on record such as ``crank.angle``; the time where None.
     one_way : bool
-        Whether the picture needs what never turns back.
+        Whether the picture needs something across that never turns back.
 
     Raises
     ------
@@ -38,7 +39,7 @@ def across(
         moves = np.diff(x)
         if not moves.any():
             raise ValueError(f"{name} of {result.name} does not move: leave out over")
-        turns = np.flatnonzero(moves * moves[np.flatnonzero(moves)[0]] < 0)
+        turns = np.flatnonzero(moves * moves[np.flatnonzero(moves)[0]] < 0)  # against the first
         if one_way and len(turns):
             raise ValueError(
                 f"{name} of {result.name} turns back at t = {result['time'].values[turns[0]]:.6g} "

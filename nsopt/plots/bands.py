@@ -14,13 +14,13 @@ from nsopt.result import Result
 from nsopt.stored import ERROR
 
 STRENGTH = 0.35
-"""Of the colour of a line, that of its band."""
+"""Strength of the colour of a band, over that of its line."""
 
 MOST = 0.5
-"""Of the extent of a line, how far a band goes beyond it: what is unknown does not scale axes."""
+"""How far a band goes beyond its line, over the extent of the line: errors do not scale axes."""
 
 SHADE, COVERS = "#ececec", 0.75
-"""What is beyond the predictable time: its colour, and how much of the bands it covers."""
+"""Colour of what is beyond the predictable time, and its opacity."""
 
 
 def error_of(result: Result, name: str) -> Array | None:
@@ -56,7 +56,7 @@ def draw_band(
     color: str,
     least: float = -np.inf,
 ) -> None:
-    """Draw what a line (time,) may be off by (time,) as a band about it, down to a least value.
+    """Draw the error (time,) of a line (time,) as a band about it, which ends at a least value.
 
     None is drawn where no error is known, nor over an angle that turns back.
     """

@@ -17,8 +17,10 @@ from nsopt.result import Result
 LENGTHS = ("distance", "x", "y", "z")
 SPEEDS = ("speed", "vx", "vy", "vz")
 PARAMETERS = ("e0", "e1", "e2", "e3")
+"""Endings of the names of lengths, of their rates, and of Euler parameters."""
+
 IDLE = 1e-9
-"""Euler parameters up to which a body does not turn about an axis."""
+"""Size of an Euler parameter up to which a body does not turn about its axis."""
 
 
 def coordinates(result: Result, *others: Result, over: str | None = None) -> Figure:
@@ -50,11 +52,15 @@ def coordinates(result: Result, *others: Result, over: str | None = None) -> Fig
     turning = axes_of_turn(q)
     q = with_angles(q, turning)
     idle = {f"{body}.w{x}" for body, axis in turning.items() for x in "xyz" if x != axis}
-    v = {name: values for name, values in _columns(result, "v").items() if name not in idle}
+    v = {name: values for name, values in _name_columns(result, "v").items() if name not in idle}
     kinds = (
-        ("Angles", "rad", {k: x for k, x in q.items() if not _is(k, (*LENGTHS, *PARAMETERS))}),
+        (
+            "Angles",
+            "rad",
+            {k: x for k, x in q.items() if not _ends_with(k, (*LENGTHS, *PARAMETERS))},
+        ),
         ("Lengths", "m", {k: x for k, x in q.items() if is_length(k)}),
-        ("Euler parameters", "", {k: x for k, x in q.items() if _is(k, PARAMETERS)}),
+        ("Euler parameters", "", {k: x for k, x in q.items() if _ends_with(k, PARAMETERS)}),
         ("Angular velocities", "rad/s", {k: x for k, x in v.items() if not is_speed(k)}),
         ("Speeds", "m/s", {k: x for k, x in v.items() if is_speed(k)}),
         ("Internal states of friction", "", z),
@@ -85,14 +91,14 @@ def errors_of_coordinates(result: Result) -> dict[str, Array]:
 
 def split(result: Result) -> tuple[dict[str, Array], dict[str, Array]]:
     """Return the coordinates of bodies by name, and the internal states of friction."""
-    named = list(_columns(result, "q").items())
+    named = list(_name_columns(result, "q").items())
     moving = len(named) - int(result.data.attrs.get("internal_states", 0))
     return dict(named[:moving]), dict(named[moving:])
 
 
 def bodies_with_parameters(q: Mapping[str, Array]) -> list[str]:
     """Return the bodies, or ball joints, whose turn is in Euler parameters."""
-    return [name.rpartition(".")[0] for name in q if _is(name, PARAMETERS[:1])]
+    return [name.rpartition(".")[0] for name in q if _ends_with(name, PARAMETERS[:1])]
 
 
 def axes_of_turn(q: Mapping[str, Array]) -> dict[str, str]:
@@ -128,23 +134,23 @@ def with_angles(q: Mapping[str, Array], turning: Mapping[str, str]) -> dict[str,
 
 def is_length(name: str) -> bool:
     """Return whether a coordinate is a length, by its name."""
-    return _is(name, LENGTHS)
+    return _ends_with(name, LENGTHS)
 
 
 def is_speed(name: str) -> bool:
     """Return whether a velocity is that of a length, by its name."""
-    return _is(name, SPEEDS)
+    return _ends_with(name, SPEEDS)
 
 
 def is_parameter(name: str) -> bool:
     """Return whether a coordinate is an Euler parameter, by its name."""
-    return _is(name, PARAMETERS)
+    return _ends_with(name, PARAMETERS)
 
 
-def _columns(result: Result, name: str) -> dict[str, Array]:
+def _name_columns(result: Result, name: str) -> dict[str, Array]:
     labels = result[f"{name}_name"].values
     return dict(zip(map(str, labels), result[name].values.T, strict=True))
 
 
-def _is(name: str, tags: tuple[str, ...]) -> bool:
-    return name.rsplit(".", 1)[-1] in tags
+def _ends_with(name: str, endings: tuple[str, ...]) -> bool:
+    return name.rsplit(".", 1)[-1] in endings

@@ -20,9 +20,11 @@ from nsopt.plots.style import Array
 MOST_NAMED = 8
 """Lines of one pair of axes that have a colour and a name; the others are grey."""
 TICKS = 5
+"""Numbers along an axis, about."""
 BESIDE, BESIDE_AXIS = 1.01, 1.14
 """Where legends begin, over the width of their axes: right of them, or of an axis on the right."""
 KINDS = {"N": "force ", "N m": "torque ", "rad": "angle ", "m": "length "}
+"""What has a unit, for labels of axes."""
 
 
 class Curves(NamedTuple):

@@ -14,14 +14,14 @@ from nsopt.plots.style import Array
 from nsopt.result import Result
 
 ROOM = 1.08
-"""Axes over what they hold."""
+"""Height of axes over that of what they show."""
 
 ROUND_OFF = 1e-6
-"""Of the largest impulse, what is not drawn."""
+"""Impulse, over the largest, up to which it is not drawn."""
 
 
 def impulses_apart(result: Result, force: Array) -> tuple[Array, Array]:
-    """Return forces (time, ...) without steps with impacts, and the impulses of these.
+    """Return forces (time, ...), NaN in steps with impacts, and impulses, NaN in all others.
 
     Of torques [N m] likewise.
     """
@@ -57,7 +57,7 @@ class Stems(NamedTuple):
 
         The axis on the left keeps to what is drawn there; both have zero at one height.
         """
-        if not self._any(row, column):
+        if not self._has_any(row, column):
             return
         right, unit = ax.twinx(), style.unit_of(self.unit, *self.impulses)
         sizes = [unit.factor * part[:, row, column] for part in self.impulses]
@@ -70,10 +70,10 @@ class Stems(NamedTuple):
         right.grid(False)
         right.tick_params(labelsize=style.SMALL)
         columns = self.impulses[0].shape[2]
-        if not any(self._any(row, later) for later in range(column + 1, columns)):
+        if not any(self._has_any(row, later) for later in range(column + 1, columns)):
             style.axis_labels(right, None, f"o impulse [{unit.text}]")
 
-    def _any(self, row: int, column: int) -> bool:
+    def _has_any(self, row: int, column: int) -> bool:
         """Return whether there are impulses above the round-off of the largest."""
         largest = max(map(style.peak, self.impulses))
         own = max(style.peak(part[:, row, column]) for part in self.impulses)

@@ -16,8 +16,9 @@ from nsopt.plots.style import Array
 COLOURS = (*style.COLOURS, "#e0a800", "#2a8c6e")
 """As many as lines are named: those of a robot of seven joints differ."""
 LOADS = ("N", "N m")
+"""Units that get a prefix."""
 SMALL = 1e-6
-"""Of the largest; smaller values are noise of the solver."""
+"""Size, over the largest, up to which values are noise of the solver."""
 WIDTHS = 1.5, 0.9
 """From the first line to the last, which lies on top, so that equal ones are seen."""
 LEGEND = 4.0
@@ -80,20 +81,20 @@ def draw_lines(ax: Axes, time: Array, quantities: Sequence[Quantity]) -> str:
     shown = [x for x in quantities if x.drawn][:2]
     coloured = [name for x in shown for name in x.values]
     if len(coloured) > len(COLOURS):
-        coloured = [name for x in shown for name in _largest(x, MOST_NAMED // len(shown))]
+        coloured = [name for x in shown for name in _choose_largest(x, MOST_NAMED // len(shown))]
     names = [name for x in shown for name in x.drawn if name in coloured]
     texts = dict(zip(names, short(names), strict=True))
     widths = dict(zip(names, np.linspace(*WIDTHS, len(names)), strict=True))
     handles = list[Line2D]()
     for k, x in enumerate(shown):
-        side, dash = (ax, "-") if k == 0 else (_right(ax), "--")
+        side, dash = (ax, "-") if k == 0 else (_add_right_axis(ax), "--")
         for name in (name for name in x.drawn if name in texts):
             color = COLOURS[coloured.index(name)]
             look = {"color": color, "linewidth": widths[name], "label": texts[name]}
             handles += side.plot(time, x.values[name], dash, **look)
         style.axis_labels(side, None, x.label + (", dashed" if k else ""))
     style.axis_labels(ax, "time [s]", None)
-    _legend(ax, handles)
+    _show_legend(ax, handles)
     count = sum(len(x.drawn) for x in shown)
     return f", the {len(handles)} largest of {count}" if len(handles) < count else ""
 
@@ -104,12 +105,12 @@ def short(names: Sequence[str]) -> list[str]:
     return [o if owners.count(o) == 1 else n for o, n in zip(owners, names, strict=True)]
 
 
-def _largest(x: Quantity, count: int) -> list[str]:
+def _choose_largest(x: Quantity, count: int) -> list[str]:
     order = sorted(x.drawn, key=lambda name: -extent(np.nan_to_num(x.values[name])))[:count]
     return [name for name in x.drawn if name in order]
 
 
-def _right(ax: Axes) -> Axes:
+def _add_right_axis(ax: Axes) -> Axes:
     side = ax.twinx()
     style.plain(side)
     side.grid(False)
@@ -117,7 +118,7 @@ def _right(ax: Axes) -> Axes:
     return side
 
 
-def _legend(ax: Axes, handles: Sequence[Line2D]) -> None:
+def _show_legend(ax: Axes, handles: Sequence[Line2D]) -> None:
     """Show the legend below axes, its rows as full as the room for names allows."""
     longest = max((len(str(line.get_label())) for line in handles), default=0)
     most = max(1, min(4, int(LEGEND / (0.38 + 0.0075 * style.SMALL * longest))))

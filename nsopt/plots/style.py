@@ -36,9 +36,11 @@ GREY = "#9a9a9a"
 DPI, SCREEN_DPI = 150, 90
 TITLE, TEXT, SMALL = 11.0, 9.0, 8.0
 MAX_OWN_LEGEND = 6
+"""Lines that a legend below one pair of axes names at most."""
 NARROW = 6.5
+"""Width of a figure [inches] below which its title takes two lines."""
 MOST_ROUNDING = 1e-10
-"""Components smaller than this share of the largest are round-off."""
+"""Components up to this part of the largest are round-off."""
 
 
 class Picture(Figure):
@@ -51,7 +53,7 @@ class Picture(Figure):
 
     def _ipython_display_(self) -> None:
         """Have pyplot not show it a second time, at the end of its cell."""
-        if (pyplot := _pyplot()) and "inline" in pyplot.get_backend().lower():
+        if (pyplot := _find_pyplot()) and "inline" in pyplot.get_backend().lower():
             pyplot.close(self)
         raise NotImplementedError  # by which IPython goes on to the other ways of showing it
 
@@ -63,14 +65,14 @@ def new_picture(size: tuple[float, float]) -> Figure:
     kept until `close`. Else nothing keeps it, nor is a backend chosen for it.
     """
     options: dict[str, Any] = {"figsize": size, "dpi": DPI, "layout": "constrained"}
-    pyplot = _pyplot()
+    pyplot = _find_pyplot()
     if pyplot is None or threading.current_thread() is not threading.main_thread():
         return Picture(**options)
     figure: Figure = pyplot.figure(FigureClass=Picture, **options)
     return figure
 
 
-def _pyplot() -> Any:
+def _find_pyplot() -> Any:
     """Return pyplot where the program has imported it."""
     return sys.modules.get("matplotlib.pyplot")
 
@@ -117,6 +119,7 @@ class Unit(NamedTuple):
 
 
 _PREFIXES = ((1e4, 1e-3, "k"), (0.1, 1.0, ""), (1e-4, 1e3, "m"), (1e-7, 1e6, "µ"), (0.0, 1e9, "n"))
+"""Least number for each prefix, the factor, and the prefix."""
 
 
 def unit_of(symbol: str, *values: ArrayLike) -> Unit:

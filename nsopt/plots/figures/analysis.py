@@ -28,13 +28,14 @@ from nsopt.result import Result
 
 MODES = {FREE: ("free flight", "#4fa3d1"), LASTING: ("lasting contact", "#16325c")}
 MODES |= {IMPACT: ("impact", "#d1651a")}
+"""Name and colour of each mode of a contact."""
 
 MANY = 100
-"""Points of a section that are drawn small."""
+"""Number of points of a section from which they are drawn small."""
 LEAST = 1e-6
-"""Of the largest change of a velocity, one that counts."""
+"""Change of a velocity, over the largest, from which it moves."""
 WEAKEST = 1e-6
-"""Of the largest amplitude, the lowest that a spectrum shows."""
+"""Lowest amplitude that a spectrum shows, over the largest."""
 
 
 def phase_portrait(*results: Result, x: str | None = None, y: str | None = None) -> Figure:
@@ -59,13 +60,13 @@ def phase_portrait(*results: Result, x: str | None = None, y: str | None = None)
         For an unknown name.
     """
     style.require_steps(results, "phase_portrait")
-    moving = _moving(results[0])
+    moving = _find_moving(results[0])
     x, y = x or moving[0], y or moving[1]
     figure, axes = style.page("Phase portrait", results, 1, 1, (6.4, 5.0))
     for k, result in enumerate(results):
         axes[0, 0].plot(quantity(result, x), quantity(result, y), **style.look(k)._asdict())
     axes[0, 0].locator_params(axis="x", nbins=5)
-    style.axis_labels(axes[0, 0], _text(results[0], x), _text(results[0], y))
+    style.axis_labels(axes[0, 0], _add_unit(results[0], x), _add_unit(results[0], y))
     style.results_legend(figure, results)
     return figure
 
@@ -99,7 +100,7 @@ def poincare_map(
     """
     style.require_steps(results, "poincare_map")
     section = section or Impacts()
-    moving = _moving(results[0])
+    moving = _find_moving(results[0])
     x, y = x or moving[0], y or moving[1]
     figure, axes = style.page("Poincaré section", results, 1, 1, (6.4, 5.2))
     for k, result in enumerate(results):
@@ -110,7 +111,7 @@ def poincare_map(
         axes[0, 0].plot(points[x], points[y], **style.dot(k, size))
     style.title(axes[0, 0], f"{section}")
     axes[0, 0].locator_params(axis="x", nbins=5)
-    style.axis_labels(axes[0, 0], _text(results[0], x), _text(results[0], y))
+    style.axis_labels(axes[0, 0], _add_unit(results[0], x), _add_unit(results[0], y))
     style.results_legend(figure, results, dots=True)
     return figure
 
@@ -137,7 +138,7 @@ def spectra(*results: Result, of: str | None = None) -> Figure:
         For an unknown name.
     """
     style.require_steps(results, "spectra")
-    of = of or _moving(results[0])[1]
+    of = of or _find_moving(results[0])[1]
     figure, axes = style.page("Spectrum", results, 1, 1, (7.0, 4.2))
     for k, result in enumerate(results):
         found = spectrum(result, of)
@@ -145,19 +146,19 @@ def spectra(*results: Result, of: str | None = None) -> Figure:
     axes[0, 0].set(xscale="log", yscale="log")
     peaks = [style.peak(line.get_ydata()) for line in axes[0, 0].lines]
     axes[0, 0].set_ylim(bottom=WEAKEST * max(peaks) or None)
-    style.axis_labels(axes[0, 0], "frequency [Hz]", f"amplitude of {_text(results[0], of)}")
+    style.axis_labels(axes[0, 0], "frequency [Hz]", f"amplitude of {_add_unit(results[0], of)}")
     style.results_legend(figure, results)
     return figure
 
 
-def _moving(result: Result) -> tuple[str, str]:
+def _find_moving(result: Result) -> tuple[str, str]:
     """Return the first coordinate that moves unevenly, and its rate: freedoms of joints first.
 
     Nothing is to be learnt of a crank that turns evenly, nor of what only round-off moves. Euler
     parameters have no rates by name.
     """
     q, v = ([str(x) for x in result[f"{kind}_name"].values] for kind in "qv")
-    pairs = [(x, _rate(x, v)) for x in map(str, result["freedom"].values)]
+    pairs = [(x, _name_rate(x, v)) for x in map(str, result["freedom"].values)]
     lengths = {x.rpartition("."): x for x in q if is_length(x)}
     for speed in filter(is_speed, v):
         owner, dot, last = speed.rpartition(".")
@@ -169,14 +170,14 @@ def _moving(result: Result) -> tuple[str, str]:
     return next(moving, (q[0], v[0]))
 
 
-def _rate(freedom: str, v: Sequence[str]) -> str:
+def _name_rate(freedom: str, v: Sequence[str]) -> str:
     """Return a name of the rate of a freedom: of a coordinate its velocity."""
     joint, _, kind = freedom.rpartition(".")
     own = f"{joint}.{'rate' if kind == 'angle' else 'speed'}"
     return own if own in v else f"joint_rate[{freedom}]"
 
 
-def _text(result: Result, name: str) -> str:
+def _add_unit(result: Result, name: str) -> str:
     """Return a name with its unit."""
     if name in result["v_name"].values:
         return f"{name} [{'m/s' if is_speed(name) else 'rad/s'}]"
@@ -222,40 +223,40 @@ def orbits(*results: Result, joint: str | None = None) -> Figure:
     figure, axes = style.page("Orbit", results, rows, len(found), size)
     for column, ((k, part), shared) in zip(axes.T, found.items(), strict=True):
         if len(shared[0].axes) == 3:
-            _in_space(column[0], column[1], shared[0])
+            _draw_in_space(column[0], column[1], shared[0])
         else:
-            _in_plane(column[0], shared)
+            _draw_in_plane(column[0], shared)
             for ax in column[1:]:
                 ax.remove()
         several = f", {style.label(results[k])}" if len(results) > 1 else ""
         style.title(column[0], f"{part}{several}")
-    _modes_legend(figure)
+    _show_modes(figure)
     return figure
 
 
-def _in_plane(ax: Axes, shared: list[Orbit]) -> None:
+def _draw_in_plane(ax: Axes, shared: list[Orbit]) -> None:
     ax.plot(*shared[0].walls.T, color="black", linewidth=0.8, label="_wall")
     for each in shared:
         ax.plot(*each.offset.T, color=style.GREY, linewidth=0.3, zorder=2)
-        _dots(ax, each, *each.offset.T)
+        _draw_modes(ax, each, *each.offset.T)
     ax.set_aspect("equal")
     across, upwards = shared[0].axes
     style.axis_labels(ax, f"{across} / clearance", f"{upwards} / clearance")
 
 
-def _in_space(distance: Axes, elevation: Axes, each: Orbit) -> None:
-    _dots(distance, each, each.angle, each.eccentricity)
+def _draw_in_space(distance: Axes, elevation: Axes, each: Orbit) -> None:
+    _draw_modes(distance, each, each.angle, each.eccentricity)
     distance.axhline(1.0, color="black", linewidth=0.8, label="_wall")
     style.axis_labels(distance, None, "distance / clearance")
     up = np.arctan2(each.offset[:, 2], np.hypot(each.offset[:, 0], each.offset[:, 1]))
-    _dots(elevation, each, each.angle, up)
+    _draw_modes(elevation, each, each.angle, up)
     for ax in (distance, elevation):
         ax.set_xlim(-np.pi, np.pi)
     elevation.set_ylim(-np.pi / 2, np.pi / 2)
     style.axis_labels(elevation, "direction about z [rad]", "elevation [rad]")
 
 
-def _dots(ax: Axes, each: Orbit, x: style.Array, y: style.Array) -> None:
+def _draw_modes(ax: Axes, each: Orbit, x: style.Array, y: style.Array) -> None:
     for mode, (name, colour) in MODES.items():
         at = each.mode == mode
         ax.plot(x[at], y[at], **{**style.dot(0), "color": colour}, label=name, zorder=3 + mode)
@@ -282,7 +283,7 @@ def contact_modes(*results: Result, joint: str | None = None, over: str | None =
         If a result has no such contact, or no such angle that goes one way.
     """
     style.require_steps(results, "contact_modes")
-    chosen = [_contacts(result, joint) for result in results]
+    chosen = [_choose_contacts(result, joint) for result in results]
     results, text = across(results, over, one_way=True)
     heights = [1.0 + 0.22 * len(ks) for ks in chosen]
     figure, axes = style.page(
@@ -295,14 +296,14 @@ def contact_modes(*results: Result, joint: str | None = None, over: str | None =
         height_ratios=heights,
     )
     for ax, result, ks in zip(axes[:, 0], results, chosen, strict=True):
-        _bars(ax, result, ks)
+        _draw_bars(ax, result, ks)
         style.title(ax, style.label(result) if len(results) > 1 else "")
     style.axis_labels(axes[-1, 0], text, None)
-    _modes_legend(figure)
+    _show_modes(figure)
     return figure
 
 
-def _contacts(result: Result, joint: str | None) -> list[int]:
+def _choose_contacts(result: Result, joint: str | None) -> list[int]:
     names = [str(name) for name in result["contact"].values]
     chosen = [k for k, name in enumerate(names) if joint is None or joint_of(name) == joint]
     if not names:
@@ -317,7 +318,7 @@ def _contacts(result: Result, joint: str | None) -> list[int]:
     return chosen
 
 
-def _bars(ax: Axes, result: Result, contacts: list[int]) -> None:
+def _draw_bars(ax: Axes, result: Result, contacts: list[int]) -> None:
     time, modes = result["time"].values, step_modes(result.data)[:, contacts]
     least = 2e-3 * abs(time[-1] - time[0])  # an impact lasts one step, which nobody would see
     for row in range(len(contacts)):
@@ -330,7 +331,7 @@ def _bars(ax: Axes, result: Result, contacts: list[int]) -> None:
     ax.set(ylim=(len(contacts) - 0.4, -0.6), xlim=(time[0], time[-1]))
 
 
-def _modes_legend(figure: Figure) -> None:
+def _show_modes(figure: Figure) -> None:
     style.share_legend(
         figure, [Line2D([], [], color=c, linewidth=4, label=name) for name, c in MODES.values()]
     )

@@ -29,9 +29,9 @@ from nsopt.plots.style import Array
 from nsopt.result import Result
 
 COLUMNS = 3
-"""Of panels; rows follow."""
+"""Number of panels in a row, at most."""
 SIDE = 1.0
-"""Room beside the first and the last joint, so that few bars are not as wide as the picture."""
+"""Room beside the first and the last joint, in distances of joints: few bars are not wide."""
 
 
 class _Panel(NamedTuple):
@@ -74,20 +74,20 @@ def joint_coordinates(
 
     style.require_steps(results, "joint_coordinates")
     parts = [split(result) for result in results]
-    moving = _with_shared_angles([q for q, _ in parts])
+    moving = _share_angles([q for q, _ in parts])
     if names is None:
         shown = moving
     else:
         shown = [q | z | turned for (q, z), turned in zip(parts, moving, strict=True)]
     errors = [errors_of_coordinates(result) for result in results]
     panels = [
-        panel._replace(errors=_of_results(errors, panel.title))
-        for panel in _panels("joint_coordinates", shown, names, unit)
+        panel._replace(errors=_collect(errors, panel.title))
+        for panel in _make_panels("joint_coordinates", shown, names, unit)
     ]
-    return _overlaid("Coordinates", results, panels, over)
+    return _overlay("Coordinates", results, panels, over)
 
 
-def _with_shared_angles(columns: Sequence[dict[str, Array]]) -> list[dict[str, Array]]:
+def _share_angles(columns: Sequence[dict[str, Array]]) -> list[dict[str, Array]]:
     """Return coordinates with angles of bodies that turn about one axis in all results."""
     axes: dict[str, set[str]] = {}
     for q in columns:
@@ -114,8 +114,8 @@ def joint_accelerations(
         dict(zip(map(str, r["v_name"].values), r["acceleration"].values.T, strict=True))
         for r in results
     ]
-    panels = _panels("joint_accelerations", columns, names, unit)
-    return _overlaid("Accelerations", results, panels, over)
+    panels = _make_panels("joint_accelerations", columns, names, unit)
+    return _overlay("Accelerations", results, panels, over)
 
 
 def joint_forces(
@@ -153,13 +153,13 @@ def joint_forces(
         lasting, struck = impulses_apart(result, force) if own else (force, force)
         forces.append(dict(zip(own, lasting.T, strict=True)))
         impulses.append(dict(zip(own, struck.T, strict=True)))
-        errors.append(_errors_of_forces(result))
+        errors.append(_find_errors_of_forces(result))
     parts = (forces, impulses, errors)
-    panels = [_Panel(joint, "F", "N", *(_of_results(x, joint) for x in parts)) for joint in chosen]
-    return _overlaid("Forces of joints", results, panels, over)
+    panels = [_Panel(joint, "F", "N", *(_collect(x, joint) for x in parts)) for joint in chosen]
+    return _overlay("Forces of joints", results, panels, over)
 
 
-def _errors_of_forces(result: Result) -> dict[str, Array]:
+def _find_errors_of_forces(result: Result) -> dict[str, Array]:
     """Return the errors of the sizes of what joints carry, by joint, (time,) [N]."""
     if (error := error_of_forces(result)) is None:
         return {}
@@ -200,7 +200,7 @@ def joint_rms(*results: Result, joints: Sequence[str] | None = None) -> Figure:
     return figure
 
 
-def _panels(
+def _make_panels(
     figure: str,
     columns: Sequence[dict[str, Array]],
     names: Sequence[str] | None,
@@ -208,10 +208,10 @@ def _panels(
 ) -> list[_Panel]:
     """Return a panel for each name, of all results that have it."""
     chosen = _choose(figure, "coordinate", [name for own in columns for name in own], names)
-    return [_Panel(name, "", unit(name), _of_results(columns, name)) for name in chosen]
+    return [_Panel(name, "", unit(name), _collect(columns, name)) for name in chosen]
 
 
-def _of_results(columns: Sequence[dict[str, Array]], name: str) -> dict[int, Array]:
+def _collect(columns: Sequence[dict[str, Array]], name: str) -> dict[int, Array]:
     """Return the lines of a name by the number of the result, of all that have it."""
     return {k: own[name] for k, own in enumerate(columns) if name in own}
 
@@ -227,7 +227,7 @@ def _choose(figure: str, what: str, known: Sequence[str], names: Sequence[str] |
     return chosen
 
 
-def _overlaid(
+def _overlay(
     title: str, results: Sequence[Result], panels: Sequence[_Panel], over: str | None
 ) -> Figure:
     results, text = across(results, over)
@@ -239,7 +239,7 @@ def _overlaid(
     for panel in panels:
         sizes[panel.unit] = max(sizes[panel.unit], *map(style.peak, panel.lines.values()))
     for ax, panel in zip(axes.flat, panels, strict=False):
-        _draw(ax, results, panel, sizes[panel.unit])
+        _draw_panel(ax, results, panel, sizes[panel.unit])
     for ax in axes.flat[len(panels) :]:
         ax.remove()
     for ax in axes.flat[max(0, len(panels) - columns) : len(panels)]:
@@ -250,7 +250,7 @@ def _overlaid(
     return figure
 
 
-def _draw(ax: Axes, results: Sequence[Result], panel: _Panel, size: float) -> None:
+def _draw_panel(ax: Axes, results: Sequence[Result], panel: _Panel, size: float) -> None:
     """Draw a panel; what is round-off of ``size``, the largest of its unit, is flat."""
     lines = panel.lines.values()
     largest = max(map(style.peak, lines))

@@ -13,8 +13,9 @@ from nsopt.plots import style
 from nsopt.plots.style import Array
 
 EDGE = "#e0a500"
+"""Colour of the edge of a cone."""
 EVERY = 12
-"""Points of the edge from one generator that is drawn to the next."""
+"""Number of points of the edge from one generator that is drawn to the next."""
 
 
 def cones(*limits: RangeOfMotion) -> Figure:
@@ -101,6 +102,6 @@ def draw_edge(polar: Any, solid: Any, longitude: Array, latitude: Array, colour:
 
 
 def direction(longitude: Array, latitude: Array) -> Array:
-    """Return unit vectors (3, n)."""
+    """Return the unit vectors (3, n) of longitudes about z and latitudes from z (n,) [rad]."""
     flat = np.sin(latitude)
     return np.array([flat * np.cos(longitude), flat * np.sin(longitude), np.cos(latitude)])

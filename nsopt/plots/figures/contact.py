@@ -16,12 +16,15 @@ from nsopt.plots.style import Array
 from nsopt.result import Result
 
 MOST_NAMES = 16
-"""Names of rows that fit beside axes."""
+"""Number of names of rows that fit beside axes."""
+
+ROUND_OFF = 1e-9
+"""Impulse, over the largest, up to which a contact does not press."""
 
 
 def in_bores(result: Result) -> dict[str, list[int]]:
     """Return the contacts inside a bore, of each joint that has any."""
-    radial = _radial(result)
+    radial = _find_in_bores(result)
     inner = {j: [k for k in ks if radial[k]] for j, ks in style.contacts_of(result).items()}
     return {joint: ks for joint, ks in inner.items() if ks}
 
@@ -35,12 +38,12 @@ def eccentricity(result: Result, contact: int) -> Array:
 
 def clearances(result: Result) -> Array:
     """Return the clearance of each contact, (contact,) [m], nan of walls."""
-    return _of_contacts(result, "clearances")
+    return _read_of_contacts(result, "clearances")
 
 
 def openings(result: Result) -> Array:
     """Return a typical opening of each contact, (contact,) [m], in joints the clearance."""
-    return _of_contacts(result, "gap_scales")
+    return _read_of_contacts(result, "gap_scales")
 
 
 def walls(result: Result) -> NDArray[np.bool_]:
@@ -49,12 +52,12 @@ def walls(result: Result) -> NDArray[np.bool_]:
     return without
 
 
-def _of_contacts(result: Result, name: str) -> Array:
+def _read_of_contacts(result: Result, name: str) -> Array:
     # netCDF gives back the attribute of a single contact as a number.
     return np.atleast_1d(np.asarray(result.data.attrs[name], dtype=float))
 
 
-def _radial(result: Result) -> NDArray[np.bool_]:
+def _find_in_bores(result: Result) -> NDArray[np.bool_]:
     """Return a mask of the contacts inside a bore, (contact,)."""
     inside: NDArray[np.bool_] = np.isfinite(result["contact_offset"].values).all(axis=(0, 2))
     return inside
@@ -79,7 +82,7 @@ def contact_paths(*results: Result) -> Figure:
     ValueError
         If no result has a contact.
     """
-    pairs = _pairs(results, "contact_paths")
+    pairs = _pair_joints(results, "contact_paths")
     columns = min(len(pairs), 3)
     rows = -(-len(pairs) // columns)
     figure, axes = style.page(
@@ -91,7 +94,7 @@ def contact_paths(*results: Result) -> Figure:
     )
     for ax, (result, joint) in zip(axes.flat, pairs, strict=False):
         path_of_joint(ax, result, joint)
-        _name(ax, results, result, joint)
+        _set_title(ax, results, result, joint)
     for ax in axes.flat[len(pairs) :]:
         ax.remove()
     return figure
@@ -138,20 +141,20 @@ def clearance_circle(ax: Axes, result: Result, contacts: list[int]) -> None:
 
 def contact_displacement(ax: Axes, result: Result, contacts: list[int]) -> None:
     """Draw how far each contact point has moved sideways, over time."""
-    points = _distinct(result, contacts)
+    points = _find_distinct_paths(result, contacts)
     moved = [path - path[0] for path in points.values()]
-    across = _across(np.array(moved))
-    unit = style.unit_of("m", *(m[:, across] for m in moved))
+    column = _choose_axis(np.array(moved))
+    unit = style.unit_of("m", *(m[:, column] for m in moved))
     for i, (name, path) in enumerate(zip(points, moved, strict=True)):
         ax.plot(
-            result["time"], unit.factor * path[:, across], **style.look(i)._asdict(), label=name
+            result["time"], unit.factor * path[:, column], **style.look(i)._asdict(), label=name
         )
-    axis = "xyz"[across]
+    axis = "xyz"[column]
     style.axis_labels(ax, "time [s]", f"{axis} − {axis} at the start [{unit.text}]")
     style.own_legend(ax)
 
 
-def _distinct(result: Result, contacts: list[int]) -> dict[str, Array]:
+def _find_distinct_paths(result: Result, contacts: list[int]) -> dict[str, Array]:
     """Return the path of each contact point; a vertex behind two planes counts once."""
     paths: dict[str, Array] = {}
     for k in contacts:
@@ -161,7 +164,7 @@ def _distinct(result: Result, contacts: list[int]) -> dict[str, Array]:
     return paths
 
 
-def _across(moved: Array) -> int:
+def _choose_axis(moved: Array) -> int:
     """Return y, or x where nothing moves along y (Fig. 17 shows y)."""
     extent = np.ptp(moved, axis=(0, 1))
     return 1 if extent[1] > style.MOST_ROUNDING * np.max(extent) else 0
@@ -192,7 +195,7 @@ def gaps(*results: Result, over: str | None = None) -> Figure:
         len(ks) > style.MAX_OWN_LEGEND for r in results for ks in style.contacts_of(r).values()
     )
     results, text = across(results, over, one_way=shaded)
-    pairs = _pairs(results, "gaps")
+    pairs = _pair_joints(results, "gaps")
     figure, axes = style.page(
         "Gaps", results, len(pairs), 1, (7.0, 1.2 + 2.6 * len(pairs)), sharex=True
     )
@@ -205,7 +208,7 @@ def gaps(*results: Result, over: str | None = None) -> Figure:
             gaps_of_joint(ax, result, contacts)
             shade_beyond([ax], [result])
             most = max(most, len(contacts))
-        _name(ax, results, result, joint)
+        _set_title(ax, results, result, joint)
     style.axis_labels(axes[-1, 0], text, None)
     handles = [
         Line2D([], [], **style.look(i)._asdict(), label=f"contact [{i}]") for i in range(most)
@@ -232,7 +235,7 @@ def gaps_of_joint(ax: Axes, result: Result, contacts: list[int]) -> None:
             off = error[:, contacts[i]] / openings(result)[contacts[i]]
             least = min(0.0, float(np.nanmin(values[:, i])))
             draw_band(ax, result["time"].values, values[:, i], off, style.look(i).color, least)
-    style.axis_labels(ax, None, _gap_text(result, contacts))
+    style.axis_labels(ax, None, _name_gap(result, contacts))
 
 
 def _scale_gaps(result: Result, contacts: list[int]) -> Array:
@@ -241,7 +244,7 @@ def _scale_gaps(result: Result, contacts: list[int]) -> Array:
     return gap / openings(result)[contacts]
 
 
-def _gap_text(result: Result, contacts: list[int]) -> str:
+def _name_gap(result: Result, contacts: list[int]) -> str:
     return "gap / typical opening" if np.all(walls(result)[contacts]) else "gap / clearance"
 
 
@@ -249,7 +252,7 @@ def touching(ax: Axes, result: Result) -> None:
     """Draw for each contact when it presses."""
     time, h = result["time"].values, result["h"].values
     impulse = result["impulse"].values
-    least = 1e-9 * style.peak(impulse)  # less is round-off
+    least = ROUND_OFF * style.peak(impulse)
     for k in range(impulse.shape[1]):
         pressed = np.flatnonzero(impulse[:, k] > least)
         spans = [(float(time[i] - h[i]), float(h[i])) for i in pressed]
@@ -278,7 +281,7 @@ def gap_map(ax: Axes, result: Result, contacts: list[int]) -> None:
     ax.grid(False)
     bar = ax.figure.colorbar(shades, ax=ax, aspect=30)
     bar.ax.tick_params(labelsize=style.SMALL)
-    bar.set_label(_gap_text(result, contacts), fontsize=style.SMALL)
+    bar.set_label(_name_gap(result, contacts), fontsize=style.SMALL)
 
 
 def _name_rows(ax: Axes, names: ArrayLike) -> None:
@@ -288,7 +291,7 @@ def _name_rows(ax: Axes, names: ArrayLike) -> None:
     ax.set_yticks(range(0, len(texts), every), texts[::every])
 
 
-def _pairs(results: tuple[Result, ...], figure: str) -> list[tuple[Result, str]]:
+def _pair_joints(results: tuple[Result, ...], figure: str) -> list[tuple[Result, str]]:
     """Return each result with each of its joints that has contacts.
 
     Raises
@@ -304,5 +307,5 @@ def _pairs(results: tuple[Result, ...], figure: str) -> list[tuple[Result, str]]
     return pairs
 
 
-def _name(ax: Axes, results: tuple[Result, ...], result: Result, joint: str) -> None:
+def _set_title(ax: Axes, results: tuple[Result, ...], result: Result, joint: str) -> None:
     style.title(ax, f"{joint}, {style.label(result)}" if len(results) > 1 else joint)

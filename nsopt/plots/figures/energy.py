@@ -42,14 +42,14 @@ def energies(*results: Result, over: str | None = None) -> Figure:
     figure, axes = style.page("Energies", results, 2, 2, (9.0, 6.4), sharex=True)
     shared = style.unit_of("J", *(curve(r) for curve in CURVES.values() for r in results))
     for ax, (name, curve) in zip(axes.flat, CURVES.items(), strict=False):
-        _energy(ax, results, curve, name, shared)
+        _draw_curve(ax, results, curve, name, shared)
     balances = [balance(r) for r in results]
     own = style.unit_of("J", *balances)
-    _energy(axes[1, 1], results, balance, "balance: total − external work − start", own)
+    _draw_curve(axes[1, 1], results, balance, "balance: total − external work − start", own)
     largest = max(style.peak(energy(r)) for energy in (kinetic, potential) for r in results)
     off = own.factor * max(map(style.peak, balances))
     style.flatten_round_off(axes[1, 1], off, own.factor * largest)
-    _same_limits(list(axes.flat[:3]))
+    _share_limits(list(axes.flat[:3]))
     shade_beyond(axes.flat, results)
     for ax in axes[-1]:
         style.axis_labels(ax, text, None)
@@ -57,7 +57,7 @@ def energies(*results: Result, over: str | None = None) -> Figure:
     return figure
 
 
-def _energy(
+def _draw_curve(
     ax: Axes,
     results: Sequence[Result],
     curve: Callable[[Result], Array],
@@ -73,7 +73,7 @@ def _energy(
     style.title(ax, text)
 
 
-def _same_limits(axes: Sequence[Axes]) -> None:
+def _share_limits(axes: Sequence[Axes]) -> None:
     limits = np.array([ax.get_ylim() for ax in axes])
     for ax in axes:
         ax.set_ylim(limits[:, 0].min(), limits[:, 1].max())
@@ -87,20 +87,20 @@ def kinetic(result: Result) -> Array:
 
 def potential(result: Result) -> Array:
     """Return the potential energy, as a change since the start, (time,) [J]."""
-    return _change(result["potential_energy"].values)
+    return _subtract_start(result["potential_energy"].values)
 
 
 def total(result: Result) -> Array:
     """Return the total energy, as a change since the start, (time,) [J]."""
-    return _change(result["total_energy"].values)
+    return _subtract_start(result["total_energy"].values)
 
 
 def balance(result: Result) -> Array:
     """Return total energy minus external work, as a change since the start, (time,) [J]."""
-    return _change(result["total_energy"].values - result["external_work"].values)
+    return _subtract_start(result["total_energy"].values - result["external_work"].values)
 
 
-def _change(energy: Array) -> Array:
+def _subtract_start(energy: Array) -> Array:
     since: Array = energy - energy[0]
     return since
 

@@ -15,10 +15,10 @@ from nsopt.plots.scenes.scene import VIEWS, View
 from nsopt.plots.style import Array
 
 FLAT = 1e-6
-"""Over the size of a mechanism, how far its joints may leave a plane of world axes."""
+"""Distance, over the size of a mechanism, that counts as none."""
 
 FEW = 4
-"""Joints of a body up to which all are joined; those of others are joined to their middle."""
+"""Number of joints of a body up to which all are connected; more are connected to their middle."""
 
 
 class Sticks:

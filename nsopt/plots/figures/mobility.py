@@ -15,12 +15,13 @@ from nsopt.plots.figures.linkage import Sticks, draw_sticks
 from nsopt.plots.style import Array
 
 STEP, COUNT = 0.12, 6
-"""Of the ghosts of a motion: the way between two, and how many there are."""
+"""Way between postures that are drawn of a motion, as for `Mobility.motions`, and their number."""
 
 SHOWN = 3
-"""Motions that are drawn, one panel each."""
+"""Number of motions that are drawn, one panel each."""
 
 RED = "#b03030"
+"""Colour of the axes of joints."""
 ARROW = 0.35
 """Length of a joint's axis over the size of the mechanism."""
 
@@ -40,8 +41,8 @@ def mobility(x: Mobility) -> Figure:
     """
     found = [b for b in x.branches if b.finding is Finding.CONFIRMED][:SHOWN]
     columns = 3 + len(found)
-    figure, axes = style.page("", (), *_grid(columns), _size(columns))
-    figure.suptitle(_title(x), fontsize=style.TITLE, fontweight="bold")
+    figure, axes = style.page("", (), *_choose_grid(columns), _choose_size(columns))
+    figure.suptitle(_write_title(x), fontsize=style.TITLE, fontweight="bold")
     flat = list(axes.flat)
     draw_graph(flat[0], x)
     draw_screws(flat[1], x)
@@ -53,16 +54,16 @@ def mobility(x: Mobility) -> Figure:
     return figure
 
 
-def _grid(panels: int) -> tuple[int, int]:
+def _choose_grid(panels: int) -> tuple[int, int]:
     return (1, panels) if panels <= 3 else (2, 2 if panels == 4 else 3)
 
 
-def _size(panels: int) -> tuple[float, float]:
-    rows, columns = _grid(panels)
+def _choose_size(panels: int) -> tuple[float, float]:
+    rows, columns = _choose_grid(panels)
     return 4.2 * columns, 3.9 * rows
 
 
-def _title(x: Mobility) -> str:
+def _write_title(x: Mobility) -> str:
     local = "undecided" if x.local_freedom is None else x.local_freedom
     return (
         f"freedom by counting {x.gruebler}, to first order {x.differential_freedom}, finite {local}"
@@ -74,27 +75,27 @@ def draw_graph(ax: Axes, x: Mobility) -> None:
 
     As Fig. 5 of [mobility 2016].
     """
-    places = _vertices(x)
+    places = _place_vertices(x)
     cut = {cycle.cut: k for k, cycle in enumerate(x.topology.cycles)}
     seen: dict[frozenset[str], int] = {}
     for name, ends in x.topology.edges.items():
         a, b = (GROUND if end is None else end for end in ends)
         parallel = seen[frozenset((a, b))] = seen.get(frozenset((a, b)), -1) + 1
-        line = _arc(places[a], places[b], 0.25 * parallel)
+        line = _bend_line(places[a], places[b], 0.25 * parallel)
         colour = style.look(cut[name]).color if name in cut else "black"
         ax.plot(*line.T, "--" if name in cut else "-", color=colour, linewidth=1.2, label=name)
         middle = line[len(line) // 2]
-        _write(ax, name, middle, colour, {"boxstyle": "round", "fc": "white", "ec": "none"})
+        _write_text(ax, name, middle, colour, {"boxstyle": "round", "fc": "white", "ec": "none"})
     for name, place in places.items():
         fill = "#e8e8e8" if name == GROUND else "white"
-        _write(ax, name, place, "black", {"boxstyle": "square", "fc": fill, "ec": "black"})
+        _write_text(ax, name, place, "black", {"boxstyle": "square", "fc": fill, "ec": "black"})
     ax.set_axis_off()
     ax.margins(0.2)
     loops = "1 loop" if x.topology.gamma == 1 else f"{x.topology.gamma} loops"
     style.title(ax, f"Bodies and joints, {loops}, cut joints dashed")
 
 
-def _write(ax: Axes, text: str, place: Array, colour: str, box: dict[str, Any]) -> None:
+def _write_text(ax: Axes, text: str, place: Array, colour: str, box: dict[str, Any]) -> None:
     where = float(place[0]), float(place[1])
     look: dict[str, Any] = {
         "fontsize": style.SMALL,
@@ -105,13 +106,13 @@ def _write(ax: Axes, text: str, place: Array, colour: str, box: dict[str, Any]) 
     ax.annotate(text, where, bbox=box | {"pad": 0.15}, **look)
 
 
-def _vertices(x: Mobility) -> dict[str, Array]:
+def _place_vertices(x: Mobility) -> dict[str, Array]:
     names = [GROUND, *x.topology.bodies]
     angles = -np.pi / 2 + 2 * np.pi * np.arange(len(names)) / len(names)
     return {name: np.array([np.cos(a), np.sin(a)]) for name, a in zip(names, angles, strict=True)}
 
 
-def _arc(a: Array, b: Array, bend: float) -> Array:
+def _bend_line(a: Array, b: Array, bend: float) -> Array:
     """Return a curve from a to b that bends aside."""
     t = np.linspace(0, 1, 21)[:, None]
     normal = np.array([-(b - a)[1], (b - a)[0]])
@@ -135,7 +136,7 @@ def draw_screws(ax: Axes, x: Mobility) -> None:
         for screw in screws
     ]
     for joint, screw in axes:
-        e, foot = _axis(screw, sticks.joint(joint, still))
+        e, foot = _find_axis(screw, sticks.joint(joint, still))
         line = view(foot + np.outer([-ARROW / 2, ARROW / 2], loops.size * e))
         if np.ptp(line, axis=0).max() < 1e-6 * loops.size:
             ax.plot(*view(foot), "o", color=RED, markersize=11, fillstyle="none", zorder=8)
@@ -143,7 +144,7 @@ def draw_screws(ax: Axes, x: Mobility) -> None:
     style.title(ax, "Axes of joints (red), dotted of slides")
 
 
-def _axis(screw: Array, place: Array) -> tuple[Array, Array]:
+def _find_axis(screw: Array, place: Array) -> tuple[Array, Array]:
     """Return direction and point of an axis; of one that slides the place of its joint."""
     e, v = screw[:3], screw[3:]
     if not e.any():

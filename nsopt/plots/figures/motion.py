@@ -21,6 +21,7 @@ from nsopt.result import Result
 AXES = ("x", "y", "z")
 SIZE, RADIAL = "size", "radial"
 LOADS = MappingProxyType({"axial": "axial", RADIAL: "normal"})
+"""Components of forces beside those along axes and the size, by their names in `joint_loads`."""
 
 
 class _Quantity(NamedTuple):
@@ -71,7 +72,7 @@ def contact_forces(
         If no result has a joint, or that joint, or there is no such component or angle.
     """
     force = _Quantity("Joint forces", "joint", "F", "N", joint_force, LOADS, True, error_of_forces)
-    return _components(results, force, joint, component, over)
+    return _draw_quantity(results, force, joint, component, over)
 
 
 def velocities(
@@ -102,7 +103,7 @@ def velocities(
         *("Velocity of the centres of mass", "body", "v", "m/s", body_velocity),
         error=lambda result: error_of(result, "body_velocity"),
     )
-    return _components(results, velocity, None, component, over)
+    return _draw_quantity(results, velocity, None, component, over)
 
 
 def joint_force(result: Result) -> Array:
@@ -117,7 +118,7 @@ def body_velocity(result: Result) -> Array:
     return v
 
 
-def _components(
+def _draw_quantity(
     results: tuple[Result, ...],
     quantity: _Quantity,
     only: str | None,
@@ -127,14 +128,14 @@ def _components(
     """Draw components below each other, a column for each joint or body, results overlaid."""
     style.require_steps(results, quantity.title)
     names = _list_names(results, quantity, only)
-    parts, title = _parts(quantity, component), quantity.title
+    parts, title = _list_components(quantity, component), quantity.title
     if quantity.impulsive and component is None:
-        parts, title = _draw_components(results, quantity, names)
+        parts, title = _list_nonzero(results, quantity, names)
     results, text = across(results, over)
     size = (max(7.0, 3.6 * len(names)), 6.6 if len(parts) > 1 else 4.0)
     figure, axes = style.page(title, results, len(parts), len(names), size, sharex=True)
-    values = [_values(result, quantity, names, parts) for result in results]
-    errors = [_errors(result, quantity, names, parts) for result in results]
+    values = [_read_values(result, quantity, names, parts) for result in results]
+    errors = [_read_errors(result, quantity, names, parts) for result in results]
     stems = [np.full_like(value, np.nan) for value in values]
     if quantity.impulsive:
         apart = map(impulses_apart, results, values)
@@ -180,7 +181,7 @@ def _list_names(results: Sequence[Result], quantity: _Quantity, only: str | None
     return names if only is None else [only]
 
 
-def _parts(quantity: _Quantity, component: str | None) -> Sequence[str]:
+def _list_components(quantity: _Quantity, component: str | None) -> Sequence[str]:
     """Return the components to draw."""
     known = (*AXES, SIZE, *quantity.loads)
     if component is not None and component not in known:
@@ -190,11 +191,11 @@ def _parts(quantity: _Quantity, component: str | None) -> Sequence[str]:
     return AXES if component is None else [component]
 
 
-def _draw_components(
+def _list_nonzero(
     results: Sequence[Result], quantity: _Quantity, names: Sequence[str]
 ) -> tuple[list[str], str]:
     """Return the components that are not zero, and a title that names those that are."""
-    values = [_values(result, quantity, names, AXES) for result in results]
+    values = [_read_values(result, quantity, names, AXES) for result in results]
     peaks = [max(style.peak(x[:, k]) for x in values) for k in range(len(AXES))]
     least = style.MOST_ROUNDING * max(peaks)
     drawn = [part for part, peak in zip(AXES, peaks, strict=True) if peak > least]
@@ -204,7 +205,7 @@ def _draw_components(
     return drawn, f"{quantity.title}; zero along {' and '.join(zero)}"
 
 
-def _values(
+def _read_values(
     result: Result, quantity: _Quantity, names: Sequence[str], parts: Sequence[str]
 ) -> Array:
     """Return components over (time, part, name), NaN of what a result has not."""
@@ -224,7 +225,7 @@ def _values(
     return values
 
 
-def _errors(
+def _read_errors(
     result: Result, quantity: _Quantity, names: Sequence[str], parts: Sequence[str]
 ) -> Array:
     """Return errors over (time, part, name), NaN where none are known."""
@@ -268,7 +269,7 @@ def positions(*results: Result) -> Figure:
     size = (9.0, 0.8 + 3.4 * len(bodies))
     figure, axes = style.page("Position of the centres of mass", results, len(bodies), 2, size)
     for (path, height), body in zip(axes, bodies, strict=True):
-        paths = {k: _path_of(r, body) for k, r in enumerate(results) if body in r["body"].values}
+        paths = {k: _read_path(r, body) for k, r in enumerate(results) if body in r["body"].values}
         _draw_path(path, paths)
         _draw_height(height, paths, results, body)
         style.title(path, f"path of {body}")
@@ -278,7 +279,7 @@ def positions(*results: Result) -> Figure:
     return figure
 
 
-def _path_of(result: Result, body: str) -> Array:
+def _read_path(result: Result, body: str) -> Array:
     k = [str(n) for n in result["body"].values].index(body)
     path: Array = result["body_position"].values[:, k]
     return path

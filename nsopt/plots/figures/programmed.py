@@ -15,6 +15,7 @@ from nsopt.plots.style import Array
 from nsopt.result import Result
 
 VIEWS = ((0, 1), (1, 2), (0, 2))
+"""Axes across and up in each view."""
 KINDS = ("Programmed", "Corridor")
 """Elements that lead a frame along a programme."""
 
@@ -40,7 +41,7 @@ def programmed_paths(*results: Result, name: str | None = None) -> Figure:
         If a result has none of the name.
     """
     style.require_steps(results, "programmed_paths")
-    paths = [_path(result, name) for result in results]
+    paths = [_find_path(result, name) for result in results]
     programme = Scene(results[0]).ground
     figure, axes = style.page("Programmed path", results, 2, 3, (10.5, 6.6))
     for ax, (x, y) in zip(axes[0], VIEWS, strict=True):
@@ -85,7 +86,7 @@ def link_shapes(
         If no result has the link.
     """
     style.require_steps(results, "link_shapes")
-    names = [name for result in results for name in _links(result)]
+    names = [name for result in results for name in _list_links(result)]
     if not names:
         who = ", ".join(result.name for result in results)
         raise ValueError(f"link_shapes shows flexible links; {who} has none")
@@ -99,13 +100,13 @@ def link_shapes(
     size = (3.2 * len(at), 3.6)
     figure, axes = style.page(f"Shape of {link!r}", results, 1, len(at), size, sharey=True)
     for ax, t in zip(axes[0], at, strict=True):
-        _shapes(ax, results, shapes, float(t))
+        _draw_shapes(ax, results, shapes, float(t))
     style.axis_labels(axes[0, 0], None, "off the chord [m]")
     style.results_legend(figure, results)
     return figure
 
 
-def _shapes(ax: Axes, results: Sequence[Result], shapes: dict[int, Array], t: float) -> None:
+def _draw_shapes(ax: Axes, results: Sequence[Result], shapes: dict[int, Array], t: float) -> None:
     for k, points in shapes.items():
         now = points[int(np.argmin(np.abs(results[k]["time"].values - t)))]
         along, off = off_chord(now)
@@ -124,7 +125,7 @@ def off_chord(points: Array) -> tuple[Array, Array]:
 
 def link_points(result: Result, link: str) -> Array | None:
     """Return the ends and joints of a flexible link over time, (time, n + 2, 3) [m], or None."""
-    bends = [x for x in _frames(result) if str(x["element"]).startswith(f"{link}_bend_")]
+    bends = [x for x in _read_frames(result) if str(x["element"]).startswith(f"{link}_bend_")]
     pairs = list(zip(bends[::2], bends[1::2], strict=True))  # of frames a and b of each joint
     if not pairs:
         return None
@@ -135,15 +136,15 @@ def link_points(result: Result, link: str) -> Array | None:
     return np.stack([begin, *inner, end], axis=1)
 
 
-def _links(result: Result) -> list[str]:
+def _list_links(result: Result) -> list[str]:
     """Return the names of flexible links."""
-    bends = (str(x["element"]) for x in _frames(result) if x["kind"] == "Bend")
+    bends = (str(x["element"]) for x in _read_frames(result) if x["kind"] == "Bend")
     return list(dict.fromkeys(name.rpartition("_bend_")[0] for name in bends if "_bend_" in name))
 
 
-def _path(result: Result, name: str | None) -> Array:
+def _find_path(result: Result, name: str | None) -> Array:
     """Return the positions (time, 3) [m] of frame b of a programmed element."""
-    found = [x for x in _frames(result) if x["kind"] in KINDS and name in (None, x["element"])]
+    found = [x for x in _read_frames(result) if x["kind"] in KINDS and name in (None, x["element"])]
     if not found:
         what = " or ".join(KINDS) + (f" {name!r}" if name else "")
         raise ValueError(f"programmed_paths: no {what} in {result.name}")
@@ -151,6 +152,6 @@ def _path(result: Result, name: str | None) -> Array:
     return path_of_point(result, followed["body"], np.asarray(followed["origin"]))
 
 
-def _frames(result: Result) -> list[dict[str, Any]]:
+def _read_frames(result: Result) -> list[dict[str, Any]]:
     frames: list[dict[str, Any]] = style.read_stored(result, "frames")
     return frames

@@ -16,6 +16,7 @@ from nsopt.plots.style import Array
 from nsopt.result import Result
 
 READ = ("longitude", "latitude", "moment", "dissipation")
+"""Outputs of a `RangeOfMotion`, in the order of `_Path`."""
 
 
 class _Portrait(NamedTuple):
@@ -56,12 +57,12 @@ def range_of_motion(*results: Result) -> Figure:
         of the first cone.
     """
     style.require_steps(results, "range_of_motion")
-    portraits = [_portrait(result) for result in results]
+    portraits = [_find_portrait(result) for result in results]
     first = next((x for x in portraits if x), None)
     if first is None:
         raise ValueError(f"range_of_motion: {results[0].name} has no RangeOfMotion to draw")
     paths = [
-        _read_path(result, own) if own else _free(result, first)
+        _read_path(result, own) if own else _compute_path(result, first)
         for result, own in zip(results, portraits, strict=True)
     ]
     figure, axes = style.page(f"Range of motion, {first.name}", results, 2, 3, (12.0, 7.2))
@@ -83,7 +84,7 @@ def range_of_motion(*results: Result) -> Figure:
         if own:
             excess, moment = own.numbers["law_excess"], own.numbers["law_moment"]
             axes[1, 2].plot(np.degrees(excess), moment, **look)
-    _edges(polar, solid, [x for x in portraits if x])
+    _draw_edges(polar, solid, [x for x in portraits if x])
     _label_axes(axes)
     if len(results) > 1:
         lines, names = axes[0, 1].get_legend_handles_labels()
@@ -91,7 +92,7 @@ def range_of_motion(*results: Result) -> Figure:
     return figure
 
 
-def _portrait(result: Result) -> _Portrait | None:
+def _find_portrait(result: Result) -> _Portrait | None:
     """Return the first cone of a result, if it has one."""
     known: dict[str, Any] = json.loads(result.data.attrs["plot_data"])
     for name, data in known.items():
@@ -105,7 +106,7 @@ def _read_path(result: Result, portrait: _Portrait) -> _Path:
     return _Path(*(result[f"{portrait.name}.{output}"].values for output in READ))
 
 
-def _free(result: Result, portrait: _Portrait) -> _Path:
+def _compute_path(result: Result, portrait: _Portrait) -> _Path:
     """Return the path of the pointer that a cone of another result would have seen."""
     known = [str(name) for name in result["body"].values]
     for name in filter(None, portrait.bodies):
@@ -116,13 +117,13 @@ def _free(result: Result, portrait: _Portrait) -> _Path:
             )
     axes, pointer = portrait.numbers["axes"], portrait.numbers["pointer"]
     of_a, of_b = portrait.bodies
-    a, u = _turn(result, of_a, axes), _turn(result, of_b, pointer[None])
+    a, u = _turn_directions(result, of_a, axes), _turn_directions(result, of_b, pointer[None])
     x, y, z = np.sum(a * u, axis=-1).T
     none = np.zeros_like(x)
     return _Path(np.arctan2(y, x) % (2 * np.pi), np.arctan2(np.hypot(x, y), z), none, none)
 
 
-def _turn(result: Result, body: str, directions: Array) -> Array:
+def _turn_directions(result: Result, body: str, directions: Array) -> Array:
     """Return directions (n, 3) on a body in world axes, (time, n, 3)."""
     if not body:
         return np.broadcast_to(directions, (result.data.sizes["time"], *directions.shape))
@@ -131,7 +132,7 @@ def _turn(result: Result, body: str, directions: Array) -> Array:
     return np.stack([rotate(e, np.broadcast_to(x, (len(e), 3))) for x in directions], axis=1)
 
 
-def _edges(polar: Any, solid: Any, portraits: list[_Portrait]) -> None:
+def _draw_edges(polar: Any, solid: Any, portraits: list[_Portrait]) -> None:
     """Draw the edge of each cone from above, that of the first in space too."""
     for k, portrait in enumerate(portraits):
         longitude, latitude = portrait.numbers["longitude"], portrait.numbers["latitude"]

@@ -57,9 +57,9 @@ def joint_torques(
     if not chosen:
         raise ValueError(f"joint_torques: no joint in {results[0].name}")
     results, text = across(results, over)
-    columns = [_panels(result, chosen) for result in results]
+    columns = [_make_panels(result, chosen) for result in results]
     titles = [p.title for p in max(columns, key=len)]
-    rows = [[_title(column, text) for column in columns] for text in titles]
+    rows = [[_find_panel(column, text) for column in columns] for text in titles]
     size = (max(7.5, 5.5 * len(results)), 0.9 + 2.6 * len(rows))
     figure, axes = style.page(
         "Joint reactions", results, len(rows), len(results), size, sharex=True
@@ -176,7 +176,7 @@ def list_grounded(result: Result) -> list[Grounded]:
     """
     names = {str(name) for name in result["joint"].values}
     joints = []
-    for name, (a, b) in _joint_frames(result).items():
+    for name, (a, b) in _read_joint_frames(result).items():
         if name in names and (a[0] < 0) != (b[0] < 0):
             joints.append(Grounded(name, *((1.0, b) if a[0] < 0 else (-1.0, a)), at=b))
     if not joints:
@@ -199,13 +199,15 @@ def ground_wrench(result: Result) -> Array:
     about = path_of_point(result, *joints[0].held)
     total = np.zeros((result.data.sizes["time"], 2, 3))
     for joint in joints:
-        force, torque = (joint.sign * part for part in _wrench(result, names.index(joint.name)))
+        force, torque = (
+            joint.sign * part for part in _read_wrench(result, names.index(joint.name))
+        )
         total[:, 0] += force
         total[:, 1] += torque + np.cross(path_of_point(result, *joint.at) - about, force)
     return total
 
 
-def _wrench(result: Result, joint: int) -> tuple[Array, Array]:
+def _read_wrench(result: Result, joint: int) -> tuple[Array, Array]:
     pairs = (
         ("joint_reaction", "joint_resistance_force"),
         ("joint_reaction_torque", "joint_resistance"),
@@ -217,7 +219,7 @@ def _wrench(result: Result, joint: int) -> tuple[Array, Array]:
     return force, torque
 
 
-def _joint_frames(result: Result) -> dict[str, tuple[tuple[int, Array], tuple[int, Array]]]:
+def _read_joint_frames(result: Result) -> dict[str, tuple[tuple[int, Array], tuple[int, Array]]]:
     """Return body (-1: ground) and origin of the first and last frame of each element."""
     origins: dict[str, list[tuple[int, Array]]] = {}
     for frame in style.read_stored(result, "frames"):
@@ -226,7 +228,7 @@ def _joint_frames(result: Result) -> dict[str, tuple[tuple[int, Array], tuple[in
     return {name: (frames[0], frames[-1]) for name, frames in origins.items()}
 
 
-def _panels(result: Result, joints: Sequence[str]) -> list[Curves]:
+def _make_panels(result: Result, joints: Sequence[str]) -> list[Curves]:
     index = {str(name): k for k, name in enumerate(result["joint"].values)}
     shown = [name for name in joints if name in index]
     panels = []
@@ -255,5 +257,5 @@ def _panels(result: Result, joints: Sequence[str]) -> list[Curves]:
     return panels
 
 
-def _title(panels: Sequence[Curves], title: str) -> Curves:
+def _find_panel(panels: Sequence[Curves], title: str) -> Curves:
     return next((p for p in panels if p.title == title), Curves(title, "", {}))

@@ -17,10 +17,10 @@ from nsopt.plots.style import Array
 from nsopt.result import Result
 
 FLOOR = 1e-18
-"""The value at which smaller residuals, and zeros, are drawn."""
+"""Value at which smaller residuals, and zeros, are drawn."""
 
 ROUND_OFF = 1e-14
-"""How far a joint is from closed by round-off alone, in m or rad."""
+"""Opening of a joint up to which it is round-off [m, rad]."""
 
 
 class _Residual(NamedTuple):
@@ -152,19 +152,19 @@ def residuals(*results: Result) -> Figure:
     for ax, kind in zip(axes[:, 0], kinds, strict=True):
         for k, result in enumerate(results):
             if result[kind.variable].size:
-                _residual(ax, result, kind, k)
+                _draw_residual(ax, result, kind, k)
         style.title(ax, f"{kind.text} [{kind.unit}]")
     style.axis_labels(axes[-1, 0], "time [s]", None)
     style.results_legend(figure, results, dots=True)
     return figure
 
 
-def _residual(ax: Axes, result: Result, kind: _Residual, k: int) -> None:
+def _draw_residual(ax: Axes, result: Result, kind: _Residual, k: int) -> None:
     acceptance = json.loads(result.data.attrs.get("acceptance", "{}"))  # an optimum has none
-    _dots(ax, result, worst(result, kind.variable), k, float(acceptance.get(kind.limit, 0.0)))
+    _draw_dots(ax, result, worst(result, kind.variable), k, float(acceptance.get(kind.limit, 0.0)))
 
 
-def _dots(ax: Axes, result: Result, values: Array, k: int, limit: float = 0.0) -> None:
+def _draw_dots(ax: Axes, result: Result, values: Array, k: int, limit: float = 0.0) -> None:
     """Draw values over time as dots of the k-th result, on a logarithmic scale; a limit dashed."""
     values = floor(values)
     ax.plot(result["time"], values, **style.dot(k))
@@ -248,13 +248,13 @@ def _largest_opening(results: Sequence[Result], joint: str) -> float:
 
 def closure_of(ax: Axes, result: Result, joint: int, k: int = 0) -> None:
     """Draw the closure of one joint of one result."""
-    _dots(ax, result, result["constraint_violation"].values[:, joint], k)
+    _draw_dots(ax, result, result["constraint_violation"].values[:, joint], k)
     style.axis_labels(ax, None, "violation [m]")
 
 
 def residual_of(ax: Axes, result: Result, name: str, text: str) -> None:
     """Draw one residual of one result, labelled ``text``."""
-    _dots(ax, result, worst(result, name), 0)
+    _draw_dots(ax, result, worst(result, name), 0)
     style.axis_labels(ax, "time [s]", text)
 
 

@@ -19,6 +19,7 @@ from nsopt.plots.style import Array
 from nsopt.stored import ERROR, FIGURE, NOTES
 
 COLUMNS, TITLE_WIDTH = 2, 52
+"""Number of panels in a row, and of letters in a line of their titles, at most."""
 FEW = 100.0
 """Ratio of the ends of a logarithmic axis, up to which more than decades are numbered."""
 LARGEST_OVER = ("contact", *FIGURE)
@@ -54,7 +55,7 @@ def measures(*sweeps: xr.Dataset, of: str | None = None, over: str | None = None
     (data,) = sweeps
     swept = _list_dimensions(data)
     across = _choose(data, over, swept)
-    names = _show(data, swept) if of is None else [of]
+    names = _list_shown(data, swept) if of is None else [of]
     if of is not None and of not in data.data_vars:
         have = ", ".join(str(x) for x in data.data_vars if x != "stop_reason")
         raise ValueError(f"no measure {of!r} in this sweep; there are {have}")
@@ -63,7 +64,7 @@ def measures(*sweeps: xr.Dataset, of: str | None = None, over: str | None = None
     columns = min(COLUMNS, len(names))
     rows = -(-len(names) // columns)
     size = (max(6.4, 4.6 * columns), 1.2 + 2.7 * rows)
-    figure, axes = style.page(_title(data), (), rows, columns, size, sharex=True)
+    figure, axes = style.page(_name_sweep(data), (), rows, columns, size, sharex=True)
     handles: list[Line2D] = []
     for ax, name in zip(axes.flat, names, strict=False):
         values = data[name].where(data["completed"] != 0)
@@ -71,12 +72,12 @@ def measures(*sweeps: xr.Dataset, of: str | None = None, over: str | None = None
         for dim in (x for x in LARGEST_OVER if of is None and x in values.dims):
             largest = values.fillna(-np.inf).argmax(dim)
             values, errors = (x.isel({dim: largest}, drop=True) for x in (values, errors))
-        handles = _draw(ax, values.assign_attrs(data[name].attrs), errors, across)
+        handles = _draw_measure(ax, values.assign_attrs(data[name].attrs), errors, across)
     for ax in axes.flat[len(names) :]:
         ax.remove()
     for ax in axes.flat[max(0, len(names) - columns) : len(names)]:
         ax.tick_params(labelbottom=True)
-        style.axis_labels(ax, _label(data, across), None)
+        style.axis_labels(ax, _add_unit(data, across), None)
     named = [line for line in handles if not str(line.get_label()).startswith("_")]
     if named:
         style.share_legend(figure, named)
@@ -110,18 +111,19 @@ def bifurcation_diagram(*sweeps: xr.Dataset, of: str = "points", over: str | Non
         raise ValueError("bifurcation_diagram needs at least one sweep")
     tables = [bifurcation(data, of, over) for data in sweeps]
     across, first = str(tables[0].columns[0]), sweeps[0]
-    title = "Bifurcation diagram" + (f": {_title(first)}" if len(sweeps) == 1 else "")
+    title = "Bifurcation diagram" + (f": {_name_sweep(first)}" if len(sweeps) == 1 else "")
     figure, axes = style.page(title, (), 1, 1, (7.0, 4.6))
     for k, table in enumerate(tables):
         if table.empty:
-            raise ValueError(f"no run of {_title(sweeps[k])} has a point in {of!r}")
-        look = {**style.dot(k, 1.6), "label": _title(sweeps[k])}
+            raise ValueError(f"no run of {_name_sweep(sweeps[k])} has a point in {of!r}")
+        look = {**style.dot(k, 1.6), "label": _name_sweep(sweeps[k])}
         axes[0, 0].plot(table.iloc[:, 0], table.iloc[:, 1], **look)
     text = str(first[of].attrs.get("long_name", of))
-    style.axis_labels(axes[0, 0], _label(first, across), text)
+    style.axis_labels(axes[0, 0], _add_unit(first, across), text)
     if len(sweeps) > 1:
         handles = [
-            Line2D([], [], **style.dot(k, 4.0), label=_title(data)) for k, data in enumerate(sweeps)
+            Line2D([], [], **style.dot(k, 4.0), label=_name_sweep(data))
+            for k, data in enumerate(sweeps)
         ]
         style.share_legend(figure, handles)
     return figure
@@ -141,7 +143,7 @@ def _choose(data: xr.Dataset, over: str | None, swept: list[str]) -> str:
     return names[0] if over is None else over
 
 
-def _show(data: xr.Dataset, swept: list[str]) -> list[str]:
+def _list_shown(data: xr.Dataset, swept: list[str]) -> list[str]:
     """Return the measures of one value for each run."""
     known = [
         str(name)
@@ -156,10 +158,12 @@ def _show(data: xr.Dataset, swept: list[str]) -> list[str]:
     return known
 
 
-def _draw(ax: Axes, values: xr.DataArray, errors: xr.DataArray, across: str) -> list[Line2D]:
+def _draw_measure(
+    ax: Axes, values: xr.DataArray, errors: xr.DataArray, across: str
+) -> list[Line2D]:
     """Draw a line for each combination of the other dimensions, with what it may be off by."""
-    off = [y for _, _, y in _lines(errors.fillna(0.0).where(values.notnull()), across)]
-    lines = list(_lines(values, across))
+    off = [y for _, _, y in _yield_lines(errors.fillna(0.0).where(values.notnull()), across)]
+    lines = list(_yield_lines(values, across))
     symbol = str(values.attrs.get("units", ""))
     one = symbol not in ("", "1") and "," not in symbol  # else a prefix would say nothing
     unit = style.unit_of(symbol, values.values) if one else style.Unit(1.0, symbol.strip("1"))
@@ -171,7 +175,7 @@ def _draw(ax: Axes, values: xr.DataArray, errors: xr.DataArray, across: str) -> 
             color, bars = style.look(k).color, unit.factor * off[k]
             ax.errorbar(x, unit.factor * y, bars, fmt="none", ecolor=color, elinewidth=0.8)
         handles.append(line)
-    if lines and _even_in_logarithm(lines[0][1]):
+    if lines and _is_even_in_logarithm(lines[0][1]):
         ax.set_xscale("log")
         if lines[0][1][-1] < FEW * lines[0][1][0]:
             style.plain_decades(ax.xaxis)
@@ -181,7 +185,7 @@ def _draw(ax: Axes, values: xr.DataArray, errors: xr.DataArray, across: str) -> 
     return handles
 
 
-def _lines(values: xr.DataArray, across: str) -> Iterator[tuple[str, Array, Array]]:
+def _yield_lines(values: xr.DataArray, across: str) -> Iterator[tuple[str, Array, Array]]:
     """Yield name, x and y of each line, x ascending, without points that have no value."""
     (along,) = values[across].dims
     others = [str(d) for d in values.dims if d != along]
@@ -190,16 +194,16 @@ def _lines(values: xr.DataArray, across: str) -> Iterator[tuple[str, Array, Arra
         y = values.isel({d: k for d, (k, _) in zip(others, combination, strict=True)})
         x = values[across].values
         order = [i for i in np.argsort(x, kind="stable") if np.isfinite(y.values[i])]
-        parts = [_part(d, value) for d, (_, value) in zip(others, combination, strict=True)]
+        parts = [_name_part(d, value) for d, (_, value) in zip(others, combination, strict=True)]
         yield ", ".join(parts), x[order], y.values[order]
 
 
-def _part(dimension: str, value: object) -> str:
+def _name_part(dimension: str, value: object) -> str:
     """Return which of several lines one is: a component by its name alone, else name and number."""
     return value if isinstance(value, str) else f"{dimension} = {value:.4g}"
 
 
-def _even_in_logarithm(x: Array) -> bool:
+def _is_even_in_logarithm(x: Array) -> bool:
     """Return whether ascending values are spaced more evenly in their logarithm."""
     if len(x) < 3 or x[0] <= 0:
         return False
@@ -207,12 +211,12 @@ def _even_in_logarithm(x: Array) -> bool:
     return bool(np.ptp(steps) / steps.mean() > np.ptp(ratios) / ratios.mean() + 1e-9)
 
 
-def _label(data: xr.Dataset, name: str) -> str:
+def _add_unit(data: xr.Dataset, name: str) -> str:
     unit = str(data[name].attrs.get("units", "")) if name in data.coords else ""
     return f"{name} [{unit}]" if unit else name
 
 
-def _title(data: xr.Dataset) -> str:
+def _name_sweep(data: xr.Dataset) -> str:
     """Return the title of a sweep, with its scheme and how many runs failed."""
     failed = int((data["completed"] == 0).sum()) if "completed" in data else 0
     parts = [str(data.attrs.get("title", "sweep")), str(data.attrs.get("scheme_name", ""))]

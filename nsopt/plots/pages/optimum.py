@@ -18,40 +18,47 @@ from nsopt.plots.style import Array
 from nsopt.result import Result
 
 BAR = 0.36
+"""Height of a bar, over the distance of costs."""
 BETWEEN = 4
-"""Panels between the mechanism and the costs."""
+"""Number of panels between the mechanism and the costs."""
 TINY = 1e-9
-"""In SI units, zero for whatever has nothing to be compared with."""
+"""Size in SI units up to which something counts as zero that is compared with nothing."""
 NOTABLE = 0.01
-"""Of its clearance, by which a gap at least changes that is worth drawing."""
+"""Change of a gap, over its clearance, from which it is worth drawing."""
 
 
 def choose_panels(result: Result) -> list[Panel]:
     """Return the panels after that of the mechanism: the most informative ones, none twice."""
     contacts = result.data.sizes["contact"] > 0
     bores = bool(contact.in_bores(result))
-    coordinates, velocities = _lines("Coordinates", _coordinates), _lines("Velocities", _moving)
-    inputs, resistance = _lines("Inputs", _steer), _lines("Resistance of joints", _resisting)
-    contact_forces = _lines("Contact forces, means over a step", _pressing)
+    coordinates, velocities = (
+        _make_panel("Coordinates", _find_coordinates),
+        _make_panel("Velocities", _find_velocities),
+    )
+    inputs, resistance = (
+        _make_panel("Inputs", _find_inputs),
+        _make_panel("Resistance of joints", _find_resistance),
+    )
+    contact_forces = _make_panel("Contact forces, means over a step", _find_contact_forces)
     panels_in_order: list[tuple[bool, Panel]] = [
         (bores, panels.bore_contacts),
-        (not contacts and _any_drawn(_coordinates(result)), coordinates),
-        (_any_drawn(_measure_drives(result)), drives),
-        (_any_drawn(_steer(result)), inputs),
-        (_any_drawn(_open(result)), gaps),
-        (not contacts and _any_drawn(_moving(result)), velocities),
-        (_any_drawn(_resisting(result)), resistance),
-        (contacts and _any_drawn(_pressing(result)), contact_forces),
-        (contacts and _any_drawn(_moving(result)), velocities),
+        (not contacts and _any_drawn(_find_coordinates(result)), coordinates),
+        (_any_drawn(_find_drives(result)), drives),
+        (_any_drawn(_find_inputs(result)), inputs),
+        (_any_drawn(_find_gaps(result)), gaps),
+        (not contacts and _any_drawn(_find_velocities(result)), velocities),
+        (_any_drawn(_find_resistance(result)), resistance),
+        (contacts and _any_drawn(_find_contact_forces(result)), contact_forces),
+        (contacts and _any_drawn(_find_velocities(result)), velocities),
         (True, panels.energy),
-        (contacts and _any_drawn(_coordinates(result)), coordinates),
+        (contacts and _any_drawn(_find_coordinates(result)), coordinates),
         (True, panels.steps),
     ]
     informative = [panel for shown, panel in panels_in_order if shown]
     return [*informative[:BETWEEN], costs]
 
 
-def _lines(title: str, find: Callable[[Result], list[Quantity]]) -> Panel:
+def _make_panel(title: str, find: Callable[[Result], list[Quantity]]) -> Panel:
     """Return the panel of those quantities of a result that are worth drawing."""
 
     def draw(ax: Axes, result: Result) -> None:
@@ -63,8 +70,8 @@ def _lines(title: str, find: Callable[[Result], list[Quantity]]) -> Panel:
 
 def drives(ax: Axes, result: Result) -> None:
     """Draw the forces of the drives, as shares of their limits where all have one."""
-    more = draw_lines(ax, result["time"].values, _measure_drives(result))
-    bounded = np.isfinite(_limits(result)[_find_working_drives(result)]).all()
+    more = draw_lines(ax, result["time"].values, _find_drives(result))
+    bounded = np.isfinite(_read_limits(result)[_find_working_drives(result)]).all()
     if bounded:
         for limit in (-100.0, 100.0):
             ax.axhline(limit, color="black", linewidth=0.8, linestyle="--", zorder=1)
@@ -73,7 +80,7 @@ def drives(ax: Axes, result: Result) -> None:
 
 def gaps(ax: Axes, result: Result) -> None:
     """Draw the gaps, those of clearances over the clearance; of many clearances as shades."""
-    within, free = _open(result)
+    within, free = _find_gaps(result)
     if len(within.values) > MOST_NAMED and not free.values:
         panels.gaps(ax, result)
         return
@@ -114,7 +121,7 @@ def _any_drawn(quantities: Sequence[Quantity]) -> bool:
     return any(x.drawn for x in quantities)
 
 
-def _coordinates(result: Result) -> list[Quantity]:
+def _find_coordinates(result: Result) -> list[Quantity]:
     columns, _ = split(result)
     least = max(TINY, SMALL * max((float(np.ptp(x)) for x in columns.values()), default=0.0))
     norms = {name: x for name, x in columns.items() if name.rsplit(".", 1)[-1] in PARAMETERS}
@@ -127,29 +134,31 @@ def _coordinates(result: Result) -> list[Quantity]:
     ]
 
 
-def _moving(result: Result) -> list[Quantity]:
+def _find_velocities(result: Result) -> list[Quantity]:
     v = result["v"].values
-    return _kinds(
+    return _split_by_kind(
         result, v, max(TINY, SMALL * style.peak(v)), (("velocity", "rad/s"), ("velocity", "m/s"))
     )
 
 
-def _measure_drives(result: Result) -> list[Quantity]:
-    force, most, used = result["drive"].values, _limits(result), _find_working_drives(result)
+def _find_drives(result: Result) -> list[Quantity]:
+    force, most, used = result["drive"].values, _read_limits(result), _find_working_drives(result)
     if not np.isfinite(most[used]).all():
-        return _kinds(result, force, _noise(result), (("torque", "N m"), ("force", "N")))
+        return _split_by_kind(
+            result, force, _find_noise(result), (("torque", "N m"), ("force", "N"))
+        )
     # Drives that are not used may have no limit; they are not drawn.
     shares = np.where(used, 100 * force / np.where(used, most, 1.0), 0.0)
-    return [quantity("force of drives", "% of the limit", _columns(result, shares), 0.0)]
+    return [quantity("force of drives", "% of the limit", _name_columns(result, shares), 0.0)]
 
 
-def _steer(result: Result) -> list[Quantity]:
+def _find_inputs(result: Result) -> list[Quantity]:
     names = map(str, result["input_name"].values)
     values = dict(zip(names, result["input"].values.T, strict=True))
     return [quantity("input", "SI unit", values, TINY)]
 
 
-def _resisting(result: Result) -> list[Quantity]:
+def _find_resistance(result: Result) -> list[Quantity]:
     names = [str(name) for name in result["joint"].values]
     moments, forces = (
         dict(zip(names, np.linalg.norm(result[name].values, axis=-1).T, strict=True))
@@ -165,13 +174,13 @@ def _resisting(result: Result) -> list[Quantity]:
     ]
 
 
-def _pressing(result: Result) -> list[Quantity]:
+def _find_contact_forces(result: Result) -> list[Quantity]:
     names = map(str, result["contact"].values)
     force = np.linalg.norm(result["contact_force"].values, axis=-1)
-    return [quantity("force", "N", dict(zip(names, force.T, strict=True)), _noise(result))]
+    return [quantity("force", "N", dict(zip(names, force.T, strict=True)), _find_noise(result))]
 
 
-def _open(result: Result) -> tuple[Quantity, Quantity]:
+def _find_gaps(result: Result) -> tuple[Quantity, Quantity]:
     """Return gaps over their clearances, and those of walls, which have none.
 
     Only if one opens or closes: how contacts that stay closed move is in the clearance circle.
@@ -188,32 +197,32 @@ def _open(result: Result) -> tuple[Quantity, Quantity]:
     )
 
 
-def _kinds(
+def _split_by_kind(
     result: Result, values: Array, least: float, kinds: tuple[tuple[str, str], tuple[str, str]]
 ) -> list[Quantity]:
     """Return values that belong to velocities, those of turns apart from those of slides."""
-    columns = _columns(result, values)
+    columns = _name_columns(result, values)
     slides = {name: x for name, x in columns.items() if name.rsplit(".", 1)[-1] in SPEEDS}
     turns = {name: x for name, x in columns.items() if name not in slides}
     return [quantity(*kind, x, least) for kind, x in zip(kinds, (turns, slides), strict=True)]
 
 
-def _columns(result: Result, values: Array) -> dict[str, Array]:
+def _name_columns(result: Result, values: Array) -> dict[str, Array]:
     return dict(zip(map(str, result["v_name"].values), values.T, strict=True))
 
 
 def _find_working_drives(result: Result) -> Array:
     """Return a mask of the velocities that drives act on with more than round-off, (nv,)."""
-    used: Array = np.abs(result["drive"].values).max(axis=0) > _noise(result)
+    used: Array = np.abs(result["drive"].values).max(axis=0) > _find_noise(result)
     return used
 
 
-def _limits(result: Result) -> Array:
+def _read_limits(result: Result) -> Array:
     """Return the largest force of each drive, infinite where none is stated, (nv,)."""
     return np.asarray(result["drive_limit"].values, dtype=float)
 
 
-def _noise(result: Result) -> float:
+def _find_noise(result: Result) -> float:
     """Return the size below which a force is noise: beside all forces and the bodies' inertia."""
     forces = ("drive", "joint_reaction", "contact_force")
     largest = max(style.peak(result[name].values) for name in forces)

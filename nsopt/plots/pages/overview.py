@@ -41,14 +41,14 @@ def overview(*results: Result) -> Figure:
     result = results[0]
     figure, axes = style.page("", (), 2, 3, (12.5, 7.6))
     figure.suptitle(style.label(result), fontsize=style.TITLE + 2, fontweight="bold")
-    chosen = optimum.choose_panels(result) if result.is_optimum else _of_run(result)
+    chosen = optimum.choose_panels(result) if result.is_optimum else _choose_panels(result)
     for ax, panel in zip(axes.flat, (mechanism, *chosen), strict=True):
         panel(ax, result)
-    figure.supxlabel(_footer(result), fontsize=style.SMALL, color="#555555")
+    figure.supxlabel(_write_footer(result), fontsize=style.SMALL, color="#555555")
     return figure
 
 
-def _of_run(result: Result) -> tuple[Panel, ...]:
+def _choose_panels(result: Result) -> tuple[Panel, ...]:
     """Return the panels; without contacts or joints they are replaced by others."""
     contacts, joints = (result.data.sizes[name] > 0 for name in ("contact", "joint"))
     closing = bool(np.any(result["constraint_violation"].values))
@@ -62,7 +62,7 @@ def _of_run(result: Result) -> tuple[Panel, ...]:
     )
 
 
-def _footer(result: Result) -> str:
+def _write_footer(result: Result) -> str:
     d, attrs = result.data, result.data.attrs
     seconds, steps = float(np.nansum(d["solve_time"])), attrs["steps"]
     count = int(np.sum(d["retries"] > 0))

@@ -25,8 +25,10 @@ from nsopt.plots.impulses import impulses_apart
 from nsopt.result import Result
 
 Panel = Callable[[Axes, Result], None]
+"""A function that draws one panel of a page."""
 
 MOST_GAPS = 4
+"""Number of gaps up to which each is a line."""
 
 
 def bore_contacts(ax: Axes, result: Result) -> None:
@@ -40,10 +42,10 @@ def bore_contacts(ax: Axes, result: Result) -> None:
         contact.clearance_circle(ax, result, contacts)
         style.title(ax, f"Bushing ends in the clearance of {joint}")
     else:
-        _two_circles(ax, result, radial[:2])
+        _draw_two_circles(ax, result, radial[:2])
 
 
-def _two_circles(ax: Axes, result: Result, shown: list[tuple[str, list[int]]]) -> None:
+def _draw_two_circles(ax: Axes, result: Result, shown: list[tuple[str, list[int]]]) -> None:
     """Draw the clearance circles of two joints side by side, replacing ``ax``."""
     cell = ax.get_subplotspec()
     assert cell is not None
@@ -92,7 +94,7 @@ def closure(ax: Axes, result: Result) -> None:
     style.title(ax, "Joint closure")
 
 
-def _lasting(result: Result) -> dict[str, list[int]]:
+def _find_lasting(result: Result) -> dict[str, list[int]]:
     """Return the indices of the contacts of each joint of which it is known what lasts."""
     known = "lasting_force" in result.data and result.data.sizes["contact"]
     return contacts_of_joints(result.data) if known else {}
@@ -102,7 +104,7 @@ def joint_forces(ax: Axes, result: Result) -> None:
     """Draw the largest forces of joints, impacts left out; of contacts what lasts."""
     force, _ = impulses_apart(result, np.linalg.norm(motion.joint_force(result), axis=2))
     names = list(result["joint"].values)
-    for name, contacts in _lasting(result).items():
+    for name, contacts in _find_lasting(result).items():
         if name in names:
             lasting = result["lasting_force"].values[:, contacts].sum(axis=1)
             force[:, names.index(name)] = np.linalg.norm(lasting, axis=1)

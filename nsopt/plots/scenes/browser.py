@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     import viser
 
 MOST_FRAMES = 300
+"""Largest number of pictures: the page holds the poses of all bodies in each."""
 SHORTEST, LONGEST = 2.0, 30.0
-"""Bounds of the length of a film without a speed of its own [s]."""
+"""Bounds of the length of a film whose speed is not given [s]."""
 NAMED_BODIES = 8
+"""Largest number of bodies that the caption names."""
 
 # The page may run what it holds and fetch nothing: no address is allowed.
 POLICY = (
@@ -74,7 +76,7 @@ def save_view(result: Result, path: str | Path, speed: float | None = None) -> P
         raise ValueError(f"cannot save a view as {path.name!r}: end it with .html")
     if speed is not None and not (math.isfinite(speed) and speed > 0):
         raise ValueError(f"speed must be a positive number, got {speed}")
-    _viser()
+    _import_viser()
     path = check_writable(path)
     with replacing(path) as new:
         create(new, page(result, speed))
@@ -84,7 +86,7 @@ def save_view(result: Result, path: str | Path, speed: float | None = None) -> P
 def page(result: Result, speed: float | None = None) -> str:
     """Return the page of `save_view` as text."""
     scene, playback = Scene(result), playback_of(result, speed)
-    with _quiet_server() as server:
+    with _start_quiet_server() as server:
         shown = BrowserScene(server, result, scene, playback)
         recorded = server.get_scene_serializer()
         for k, wait in enumerate(np.diff(playback.times) / playback.speed):
@@ -97,7 +99,7 @@ def page(result: Result, speed: float | None = None) -> str:
     player = player.replace("<head>", f"<head>{policy}", 1)
     player = player.replace("<title>Viser</title>", f"<title>{html.escape(result.name)}</title>", 1)
     begin, body, end = player.rpartition("<body>")
-    return begin + body + _caption(result, scene, playback) + end
+    return begin + body + _write_caption(result, scene, playback) + end
 
 
 def playback_of(result: Result, speed: float | None = None) -> Playback:
@@ -112,7 +114,7 @@ def playback_of(result: Result, speed: float | None = None) -> Playback:
     return Playback(times, speed)
 
 
-def _viser() -> Any:
+def _import_viser() -> Any:
     try:
         import viser
     except ImportError as error:
@@ -124,9 +126,9 @@ def _viser() -> Any:
 
 
 @contextmanager
-def _quiet_server() -> Iterator[viser.ViserServer]:
-    """Yield a server that nobody calls; viser records scenes only with one."""
-    module = _viser()
+def _start_quiet_server() -> Iterator[viser.ViserServer]:
+    """Yield a server that nobody calls, as viser records scenes only with one."""
+    module = _import_viser()
     import rich
 
     console = rich.get_console()
@@ -141,9 +143,9 @@ def _quiet_server() -> Iterator[viser.ViserServer]:
         console.quiet = was
 
 
-def _caption(result: Result, scene: Scene, playback: Playback) -> str:
+def _write_caption(result: Result, scene: Scene, playback: Playback) -> str:
     """Return the caption of the page: the run, and the colour of each body."""
-    lines = [f"<b>{html.escape(style.label(result))}</b>", *_pace(playback.speed)]
+    lines = [f"<b>{html.escape(style.label(result))}</b>", *_tell_pace(playback.speed)]
     if len(scene.bodies) <= NAMED_BODIES:
         lines += [
             f'<span style="color:{style.look(b).color}">&#9632;</span> {html.escape(name)}'
@@ -154,7 +156,7 @@ def _caption(result: Result, scene: Scene, playback: Playback) -> str:
     return f'<div style="{CAPTION}">{"<br>".join(lines)}</div>'
 
 
-def _pace(speed: float) -> list[str]:
+def _tell_pace(speed: float) -> list[str]:
     if speed == 1:
         return []
     return [f"played {speed:.3g} times faster" if speed > 1 else f"slowed {1 / speed:.3g} times"]

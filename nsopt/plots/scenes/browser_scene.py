@@ -53,15 +53,17 @@ class BrowserScene:
         self.size = (
             scene.size() or float(np.linalg.norm(np.ptp(scene.find_swept_points(), axis=0))) or 1.0
         )
-        self.radius = _radius(scene, self.size)
-        self.up = _up(scene.gravity)
+        self.radius = _choose_radius(scene, self.size)
+        self.up = _find_up(scene.gravity)
         self.nodes.set_up_direction(self.up)
         self.nodes.world_axes.visible = False
         self.world = self.nodes.add_frame("/world", show_axes=False)
-        self._ground()
-        self.bodies = [self._body(b) for b in range(len(scene.bodies))]
-        self.points = [self._point(k, *point) for k, point in enumerate(self._track(result))]
-        self.clock = self._camera(server)
+        self._add_ground()
+        self.bodies = [self._add_body(b) for b in range(len(scene.bodies))]
+        self.points = [
+            self._add_point(k, *point) for k, point in enumerate(self._find_tracks(result))
+        ]
+        self.clock = self._set_camera(server)
         self.show(0)
 
     def show(self, k: int) -> None:
@@ -73,32 +75,32 @@ class BrowserScene:
             body.wxyz = self.poses.quaternion[k, b]
         for node, path in self.points:
             node.position = path[k]
-        self.clock.text = self._time(k)
+        self.clock.text = self._write_time(k)
 
-    def _time(self, k: int) -> str:
+    def _write_time(self, k: int) -> str:
         times = self.playback.times
         gap = max(float(np.median(np.diff(times))), 1e-6)
         return f"t = {times[k]:.{max(2, -math.floor(math.log10(gap)))}f} s"
 
-    def _lines(self, name: str, lines: Sequence[Array], colour: Any, width: float) -> None:
+    def _add_lines(self, name: str, lines: Sequence[Array], colour: Any, width: float) -> None:
         pieces = [np.stack([line[:-1], line[1:]], axis=1) for line in lines if len(line) > 1]
         if pieces:
             self.nodes.add_line_segments(
                 name, np.concatenate(pieces), colour, thickness=width, thickness_units="screen"
             )
 
-    def _sphere(self, name: str, position: Array, colour: Any, radius: float) -> Any:
+    def _add_sphere(self, name: str, position: Array, colour: Any, radius: float) -> Any:
         return self.nodes.add_icosphere(
             name, radius * self.radius, colour, subdivisions=2, position=position, cast_shadow=False
         )
 
-    def _ground(self) -> None:
+    def _add_ground(self) -> None:
         scene = self.scene
-        self._lines("/world/ground/lines", scene.ground, BLACK, 2.0)
-        self._lines("/world/ground/obstacles", scene.obstacles, GREY, 1.0)
-        self._lines("/world/ground/guides", scene.guides() if self.far else [], (185,) * 3, 1.5)
+        self._add_lines("/world/ground/lines", scene.ground, BLACK, 2.0)
+        self._add_lines("/world/ground/obstacles", scene.obstacles, GREY, 1.0)
+        self._add_lines("/world/ground/guides", scene.guides() if self.far else [], (185,) * 3, 1.5)
         for k, pin in enumerate(scene.pins):
-            self._sphere(f"/world/ground/joint {k}", pin, BLACK, 1.0)
+            self._add_sphere(f"/world/ground/joint {k}", pin, BLACK, 1.0)
         swept = scene.find_swept_points()
         low = swept[np.argmin(swept @ self.up)] @ self.up
         middle = scene.poses.position[0].mean(axis=0)
@@ -116,18 +118,18 @@ class BrowserScene:
             position=middle + (low - middle @ self.up - 1e-3 * self.size) * self.up,
         )
 
-    def _body(self, b: int) -> Any:
-        scene, name = self.scene, f"/world/bodies/{_node(self.scene.bodies[b])}"
+    def _add_body(self, b: int) -> Any:
+        scene, name = self.scene, f"/world/bodies/{_name_node(self.scene.bodies[b])}"
         frame = self.nodes.add_frame(name, show_axes=False)
-        colour = _colour(b)
-        self._lines(f"{name}/outline", scene.outlines[b], colour, 2.0)
-        self._lines(f"{name}/stick", scene.sticks[b], colour, 5.0)
-        self._sphere(f"{name}/centre of mass", np.zeros(3), colour, 1.4)
+        colour = _choose_colour(b)
+        self._add_lines(f"{name}/outline", scene.outlines[b], colour, 2.0)
+        self._add_lines(f"{name}/stick", scene.sticks[b], colour, 5.0)
+        self._add_sphere(f"{name}/centre of mass", np.zeros(3), colour, 1.4)
         for k, stick in enumerate(scene.sticks[b]):
-            self._sphere(f"{name}/joint {k}", stick[-1], GREY, 1.0)
+            self._add_sphere(f"{name}/joint {k}", stick[-1], GREY, 1.0)
         return frame
 
-    def _track(self, result: Result) -> list[tuple[str, Array]]:
+    def _find_tracks(self, result: Result) -> list[tuple[str, Array]]:
         """Return the points followed, each with its path in the pictures, (n, 3) [m]."""
         known, times = result["time"].values, self.playback.times
         return [
@@ -135,18 +137,18 @@ class BrowserScene:
             for name, path in read_followed_paths(result).items()
         ]
 
-    def _point(self, k: int, name: str, path: Array) -> tuple[Any, Array]:
+    def _add_point(self, k: int, name: str, path: Array) -> tuple[Any, Array]:
         """Add a point with its name, its whole path and a stick of its body to it."""
-        colour, node = _colour(k + 3), f"/world/points/{_node(name)}"
-        self._lines(f"{node} path", [path], colour, 1.5)
-        sphere = self._sphere(node, path[0], colour, 1.2)
+        colour, node = _choose_colour(k + 3), f"/world/points/{_name_node(name)}"
+        self._add_lines(f"{node} path", [path], colour, 1.5)
+        sphere = self._add_sphere(node, path[0], colour, 1.2)
         self.nodes.add_label(f"{node}/name", f" {name}", anchor="center-left")
-        for b, mark in _marks(self.scene, path[0]):
-            stick = f"/world/bodies/{_node(self.scene.bodies[b])}/to {_node(name)}"
-            self._lines(stick, [np.array([np.zeros(3), mark])], _colour(b), 5.0)
+        for b, mark in _find_mark(self.scene, path[0]):
+            stick = f"/world/bodies/{_name_node(self.scene.bodies[b])}/to {_name_node(name)}"
+            self._add_lines(stick, [np.array([np.zeros(3), mark])], _choose_colour(b), 5.0)
         return sphere, path
 
-    def _camera(self, server: viser.ViserServer) -> Any:
+    def _set_camera(self, server: viser.ViserServer) -> Any:
         """Look at all that is swept, nearly as pictures do; return the node of the clock."""
         camera, swept, up = server.initial_camera, self._find_bounding_points(), self.up
         middle = (swept.min(axis=0) + swept.max(axis=0)) / 2
@@ -170,23 +172,27 @@ class BrowserScene:
         camera.near, camera.far = distance / 200, 200 * distance
         position = middle + 1.2 * max(tall, 0.3 * room) * up
         return self.nodes.add_label(
-            "/time", self._time(0), position=position, anchor="bottom-center", font_screen_scale=1.2
+            "/time",
+            self._write_time(0),
+            position=position,
+            anchor="bottom-center",
+            font_screen_scale=1.2,
         )
 
     def _find_bounding_points(self) -> Array:
         if not self.far:
             return self.scene.find_swept_points()
-        return _all_points(self.scene, self.scene.poses)
+        return _list_points(self.scene, self.scene.poses)
 
 
-def _radius(scene: Scene, size: float) -> float:
+def _choose_radius(scene: Scene, size: float) -> float:
     """Return the radius of a joint's sphere; the size of a chain of short links makes lumps [m]."""
     lengths = [float(np.linalg.norm(stick[-1])) for own in scene.sticks for stick in own]
     typical = float(np.median([x for x in lengths if x > 0.005 * size] or [size]))
     return min(max(0.12 * typical, 0.004 * size), 0.011 * size)
 
 
-def _marks(scene: Scene, point: Array) -> list[tuple[int, Array]]:
+def _find_mark(scene: Scene, point: Array) -> list[tuple[int, Array]]:
     """Return the body whose outline has a cross at a point of the first picture, and where there.
 
     A result says where a point is, but not whose it is.
@@ -199,7 +205,7 @@ def _marks(scene: Scene, point: Array) -> list[tuple[int, Array]]:
     return []
 
 
-def _all_points(scene: Scene, poses: Poses) -> Array:
+def _list_points(scene: Scene, poses: Poses) -> Array:
     """Return all points of the bodies at the first of some times, (n, 3) [m]."""
     r, e = poses.position[0], poses.quaternion[0]
     parts = [
@@ -211,17 +217,17 @@ def _all_points(scene: Scene, poses: Poses) -> Array:
     return np.concatenate([r, *parts])
 
 
-def _colour(k: int) -> tuple[int, int, int]:
+def _choose_colour(k: int) -> tuple[int, int, int]:
     r, g, b = (round(255 * part) for part in to_rgb(style.look(k).color))
     return r, g, b
 
 
-def _node(name: str) -> str:
+def _name_node(name: str) -> str:
     """Return a name without the characters that make it a path of nodes."""
     return name.replace("/", "∕")
 
 
-def _up(gravity: Array) -> Array:
+def _find_up(gravity: Array) -> Array:
     size = float(np.linalg.norm(gravity))
     return -gravity / size if size else np.array([0.0, 0.0, 1.0])
 

@@ -22,8 +22,10 @@ from nsopt.result import Result
 
 Pixels = NDArray[np.uint8]
 DPI = 100
-LONG, SHORT = 7.2, 3.4  # inches: longer side of the picture of the mechanism, least shorter side
+LONG, SHORT = 7.2, 3.4
+"""Longer side of the picture of the mechanism, and the least shorter one [inches]."""
 MARGIN = 0.06
+"""Margin about what is drawn, over its extent."""
 
 
 class Film:
@@ -50,20 +52,20 @@ class Film:
         self.view = view_of(self.scene, view)
         self.name = result.name
         self.far = self.scene.travels_far()
-        low, high = self._window()
+        low, high = self._find_window()
         self.half = (high - low) / 2
-        self.figure, self.ax, strip = self._figure()
+        self.figure, self.ax, strip = self._make_figure()
         self.ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
         self._draw_background()
-        self.outlines = [self._collection(b, 1.0) for b in range(len(self.scene.bodies))]
-        self.sticks = [self._collection(b, 2.6) for b in range(len(self.scene.bodies))]
+        self.outlines = [self._add_lines(b, 1.0) for b in range(len(self.scene.bodies))]
+        self.sticks = [self._add_lines(b, 2.6) for b in range(len(self.scene.bodies))]
         looks = [style.look(b).color for b in range(len(self.scene.bodies))]
         self.traces = [self.ax.plot([], [], color=c, linewidth=0.8, alpha=0.55)[0] for c in looks]
         self.masses = [self.ax.plot([], [], "o", color=c, markersize=6, zorder=6)[0] for c in looks]
         self.circles = [self.ax.plot([], [], color="black", lw=0.8)[0] for _ in self.magnified]
         self.orbits = [self.ax.plot([], [], color="#666666", lw=0.6)[0] for _ in self.magnified]
         self.pins = [self.ax.plot([], [], "ok", markersize=4, zorder=8)[0] for _ in self.magnified]
-        self.mark = self._strip(strip) if strip is not None else None
+        self.mark = self._draw_strip(strip) if strip is not None else None
         # A long title takes a second line, for which there is to be room from the start.
         self.end = "\n" if self.magnified else "   "
         self.title = self.ax.set_title(
@@ -74,7 +76,7 @@ class Film:
         self.figure.draw_without_rendering()
         self.figure.set_layout_engine("none")
 
-    def _window(self) -> tuple[Array, Array]:
+    def _find_window(self) -> tuple[Array, Array]:
         """Return the corners of the picture [m]: all that is swept, or the mechanism alone."""
         scene = self.scene
         if self.far:
@@ -90,7 +92,7 @@ class Film:
         half = np.maximum(extent / 2 + MARGIN * largest, largest * SHORT / LONG / 2)
         return (low + high) / 2 - half, (low + high) / 2 + half
 
-    def _figure(self) -> tuple[Figure, Axes, Axes | None]:
+    def _make_figure(self) -> tuple[Figure, Axes, Axes | None]:
         size = LONG * self.half / self.half.max() + [0.9, 0.9 + 1.0 * self.far]
         pixels = 2 * np.round(size * DPI / 2)  # MP4 wants even numbers
         figure = Figure(figsize=tuple(pixels / DPI), dpi=DPI, layout="constrained")
@@ -127,13 +129,13 @@ class Film:
         else:
             style.axis_labels(ax, "[m], seen from above and aside", "[m]")
 
-    def _collection(self, body: int, width: float) -> LineCollection:
+    def _add_lines(self, body: int, width: float) -> LineCollection:
         lines = LineCollection([], colors=style.look(body).color, linewidths=width, zorder=4)
         lines.set_capstyle("round")
         self.ax.add_collection(lines, autolim=False)
         return lines
 
-    def _strip(self, ax: Axes) -> Line2D:
+    def _draw_strip(self, ax: Axes) -> Line2D:
         """Draw the whole way; return the mark on it."""
         away = int(np.argmax(self.scene.travel()))
         along = self.scene.poses.position.mean(axis=1)[:, away]
@@ -162,13 +164,13 @@ class Film:
             here = view(poses.position[0, b])
             self.masses[b].set_data([here[0]], [here[1]])
             self.traces[b].set_data(*np.vstack([view(scene.poses.position[past, b]), here]).T)
-        self._magnify(poses, past)
+        self._draw_magnified(poses, past)
         self._follow(poses.position[0].mean(axis=0))
         self.title.set_text(text)
         self.canvas.draw()
         return np.array(self.canvas.buffer_rgba(), dtype=np.uint8)
 
-    def _magnify(self, poses: Poses, past: NDArray[np.bool_]) -> None:
+    def _draw_magnified(self, poses: Poses, past: NDArray[np.bool_]) -> None:
         """Draw the clearances that are magnified, and the ways in them so far."""
         for k, clearance in enumerate(self.magnified):
             self.circles[k].set_data(*self.view(clearance.circle(poses)).T)

@@ -57,16 +57,16 @@ class MagnifiedClearance(NamedTuple):
 
     def circle(self, poses: Poses) -> Array:
         """Return the circle about frame a at the first of some times, (n, 3) [m]."""
-        across = axes_from_z(self._axis(poses)[0])[:, :2]
+        across = axes_from_z(self._find_axis(poses)[0])[:, :2]
         around = np.column_stack([np.cos(TURN), np.sin(TURN)]) @ across.T
         return np.asarray(self.a.at(poses)[0] + self.radius * around)
 
     def offset(self, poses: Poses) -> Array:
         """Return how far frame b is off the axis, magnified, (n, 3) [m] in world axes."""
-        d, z = self.b.at(poses) - self.a.at(poses), self._axis(poses)
+        d, z = self.b.at(poses) - self.a.at(poses), self._find_axis(poses)
         return np.asarray(self.factor * (d - np.sum(d * z, axis=1)[:, None] * z))
 
-    def _axis(self, poses: Poses) -> Array:
+    def _find_axis(self, poses: Poses) -> Array:
         axis = Anchor(self.a.body, np.zeros(3)).at(poses), Anchor(self.a.body, self.z).at(poses)
         return axis[1] - axis[0]
 
@@ -91,7 +91,7 @@ def magnify_clearances(result: Result, factor: float) -> list[MagnifiedClearance
         if a["kind"] == SphericalClearance.__name__:
             continue  # its clearance is no circle about an axis
         z, c = np.asarray(a["z"], dtype=float), float(clearances(result)[contacts[0]])
-        found.append(MagnifiedClearance(_anchor(a), _anchor(b), z, c, factor))
+        found.append(MagnifiedClearance(_make_anchor(a), _make_anchor(b), z, c, factor))
     if not found:
         raise ValueError(
             f"no clearance to magnify: {result.name} has no joint with a bore about an axis"
@@ -99,5 +99,5 @@ def magnify_clearances(result: Result, factor: float) -> list[MagnifiedClearance
     return found
 
 
-def _anchor(frame: dict[str, Any]) -> Anchor:
+def _make_anchor(frame: dict[str, Any]) -> Anchor:
     return Anchor(int(frame["body"]), np.asarray(frame["origin"], dtype=float))

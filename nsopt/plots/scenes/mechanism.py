@@ -12,9 +12,11 @@ from nsopt.plots.style import Array
 from nsopt.result import Result
 
 INSTANTS = 7
+"""Number of instants at which a mechanism is drawn."""
 FEW = 4
-"""Instants of a mechanism whose bodies have outlines, which cover more."""
+"""Number of instants of a mechanism whose bodies have outlines, which cover more."""
 ROWS = 4
+"""Number of instants of a mechanism that goes far, one in each row."""
 
 
 def mechanism(ax: Axes, result: Result) -> None:
@@ -25,19 +27,19 @@ def mechanism(ax: Axes, result: Result) -> None:
     scene = Scene(result)
     view = view_of(scene)
     if scene.travels_far():
-        _in_rows(ax, scene, view)
+        _draw_in_rows(ax, scene, view)
         style.title(ax, "Mechanism, the picture moving with it")
         return
     end = float(scene.poses.time[-1]) if result.is_optimum else scene.outward()
     count = FEW if scene.shaped else INSTANTS
     times = np.linspace(scene.poses.time[0], end, count)
     poses = scene.at(times)
-    _ground(ax, scene, view)
+    _draw_ground(ax, scene, view)
     for b in range(len(scene.bodies)):
         path = view(scene.poses.position[:, b])
         ax.plot(*path.T, color=style.GREY, linewidth=0.6, zorder=1, label="_path")
     for k in range(count):
-        _bodies(ax, scene, view, poses, k, 0.25 + 0.75 * k / (count - 1))
+        _draw_bodies(ax, scene, view, poses, k, 0.25 + 0.75 * k / (count - 1))
     ax.set_aspect("equal", adjustable="datalim")
     ax.margins(0.08)
     ax.locator_params(axis="x", nbins=6)
@@ -45,7 +47,7 @@ def mechanism(ax: Axes, result: Result) -> None:
     style.title(ax, f"Mechanism, t = {times[0]:.3g} (light) to {end:.3g} s (dark)")
 
 
-def _ground(ax: Axes, scene: Scene, view: View) -> None:
+def _draw_ground(ax: Axes, scene: Scene, view: View) -> None:
     """Draw what is on the ground as far as it is close to the bodies."""
     low, high = scene.corners(view)
     ax.update_datalim([low, high])
@@ -61,7 +63,7 @@ def _ground(ax: Axes, scene: Scene, view: View) -> None:
     ax.plot(*pins[close].T, "+", color="black", markersize=5, label="_pin")
 
 
-def _bodies(ax: Axes, scene: Scene, view: View, poses: Poses, k: int, strength: float) -> None:
+def _draw_bodies(ax: Axes, scene: Scene, view: View, poses: Poses, k: int, strength: float) -> None:
     outlines, sticks = (scene.place(lines, poses, k) for lines in (scene.outlines, scene.sticks))
     for b in range(len(scene.bodies)):
         colour = style.tint(style.look(b).color, strength)
@@ -78,17 +80,17 @@ def _bodies(ax: Axes, scene: Scene, view: View, poses: Poses, k: int, strength: 
         ax.plot(*view(poses.position[k, b]), "o", color=colour, markersize=4, zorder=4 + k)
 
 
-def _in_rows(ax: Axes, scene: Scene, view: View) -> None:
+def _draw_in_rows(ax: Axes, scene: Scene, view: View) -> None:
     """Draw a mechanism that goes far at a few instants below each other, each where it is then."""
     times = np.linspace(scene.poses.time[0], scene.poses.time[-1], ROWS)
     poses = scene.at(times)
     away = int(np.argmax(scene.travel()))
-    spread, sideways = _window(scene, view)
+    spread, sideways = _find_window(scene, view)
     for k in range(ROWS):
         middle = poses.position[k].mean(axis=0)
         shift = view(np.where(np.arange(3) == away, middle, 0.0)) + np.array([0.0, k * sideways])
-        for colour, width, lines in _lines(scene, poses, k):
-            seen = [_inside(view(x) - shift, spread) for x in lines]
+        for colour, width, lines in _list_lines(scene, poses, k):
+            seen = [_clip_line(view(x) - shift, spread) for x in lines]
             ax.add_collection(LineCollection(seen, colors=[colour], linewidths=width))
         text = f"t = {times[k]:.3g} s\n{AXES[away]} = {middle[away]:.3g} m"
         ax.annotate(
@@ -108,7 +110,7 @@ def _in_rows(ax: Axes, scene: Scene, view: View) -> None:
     style.axis_labels(ax, f"{AXES[away]} from its centre [m]", None)
 
 
-def _lines(scene: Scene, poses: Poses, k: int) -> list[tuple[str, float, list[Array]]]:
+def _list_lines(scene: Scene, poses: Poses, k: int) -> list[tuple[str, float, list[Array]]]:
     drawn = [("#bbbbbb", 0.8, scene.guides()), ("black", 0.8, scene.ground)]
     drawn += [(style.GREY, 0.5, scene.obstacles)]
     for lines, width in ((scene.outlines, 1.2), (scene.sticks, 1.8)):
@@ -118,7 +120,7 @@ def _lines(scene: Scene, poses: Poses, k: int) -> list[tuple[str, float, list[Ar
     return drawn
 
 
-def _window(scene: Scene, view: View) -> tuple[float, float]:
+def _find_window(scene: Scene, view: View) -> tuple[float, float]:
     """Return the half width of a row, and the distance of rows, in the picture [m]."""
     own = [
         line
@@ -130,6 +132,6 @@ def _window(scene: Scene, view: View) -> tuple[float, float]:
     return float(0.9 * extent[0]), float(1.5 * extent[1])
 
 
-def _inside(line: Array, spread: float) -> Array:
+def _clip_line(line: Array, spread: float) -> Array:
     """Return a line whose ends are not further than needed to leave the picture."""
     return np.column_stack([np.clip(line[:, 0], -2 * spread, 2 * spread), line[:, 1]])

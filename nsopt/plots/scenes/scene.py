@@ -15,7 +15,10 @@ from nsopt.result import Result
 Array = NDArray[np.float64]
 AXES = "xyz"
 UPRIGHT = 2.0
-"""How much more the vertical counts than other directions where a view is chosen."""
+"""Weight of the extent along the vertical where a view is chosen; that of others is one."""
+
+FAR = 6.0
+"""Travel over the size of a mechanism, above which it is too small in a picture of its path."""
 
 
 class Poses(NamedTuple):
@@ -44,6 +47,8 @@ class Scene:
         its centre of mass to each joint.
     shaped : set of int
         The bodies with an outline of their own.
+    pins : list of (3,) [m]
+        Where joints are on the ground.
     poses : Poses
         At the recorded times; Euler parameters change sign nowhere.
     """
@@ -75,7 +80,7 @@ class Scene:
         self.poses = Poses(
             result["time"].values,
             result["body_position"].values,
-            _continuous(result["body_quaternion"].values),
+            _make_continuous(result["body_quaternion"].values),
         )
         self.gravity = np.asarray(result.data.attrs["gravity"], dtype=float)
 
@@ -144,14 +149,14 @@ class Scene:
         return extent
 
     def outward(self) -> float:
-        """Return the time when the bodies' mean is farthest from its start, one swing [s]."""
+        """Return the first time when the bodies' mean is about farthest from its start [s]."""
         mean = self.poses.position.mean(axis=1)
         distance = np.linalg.norm(mean - mean[0], axis=1)
         return float(self.poses.time[np.argmax(distance >= 0.99 * distance.max())])
 
     def guides(self) -> list[Array]:
         """Return lines of the ground along the travel, made as long as all of it."""
-        away, low, high = int(np.argmax(self.travel())), *np.sort(self._ends())
+        away, low, high = int(np.argmax(self.travel())), *np.sort(self._find_ends())
         guides = []
         for line in self.ground:
             along = np.abs(line[-1] - line[0])
@@ -161,14 +166,14 @@ class Scene:
                 guides.append(longer)
         return guides
 
-    def _ends(self) -> Array:
+    def _find_ends(self) -> Array:
         along = self.poses.position.mean(axis=1)[:, int(np.argmax(self.travel()))]
         ends: Array = np.array([along.min() - self.size(), along.max() + self.size()])
         return ends
 
     def travels_far(self) -> bool:
         """Whether the mechanism is too small to be seen in a picture of its whole path."""
-        return float(self.travel().max()) > 6 * self.size() > 0
+        return float(self.travel().max()) > FAR * self.size() > 0
 
 
 class View(NamedTuple):
@@ -209,13 +214,14 @@ def view_of(scene: Scene, name: str | None = None) -> View:
         For an unknown name; the message lists the names.
     """
     if name is None:
-        return _plane(*_widest(scene), scene.gravity)
+        return _make_plane_view(*_find_widest_plane(scene), scene.gravity)
     if name not in VIEWS:
         raise ValueError(f"unknown view {name!r}: choose one of {', '.join(VIEWS)}")
     return VIEWS[name](scene.gravity)
 
 
-def _widest(scene: Scene) -> tuple[int, int]:
+def _find_widest_plane(scene: Scene) -> tuple[int, int]:
+    # Where extents are equal, x counts before y before z.
     extent = np.ptp(scene.find_swept_points(), axis=0) + 1e-12 * np.array([3, 2, 1])
     if weight := np.linalg.norm(scene.gravity):
         # What weighs is seen from aside, what sweeps over a level and hardly rises from above.
@@ -224,13 +230,13 @@ def _widest(scene: Scene) -> tuple[int, int]:
     return int(a), int(b)
 
 
-def _plane(a: int, b: int, gravity: Array) -> View:
+def _make_plane_view(a: int, b: int, gravity: Array) -> View:
     """Return the view of a plane of world axes; the one more along gravity is up."""
     across, up = (b, a) if abs(gravity[a]) > abs(gravity[b]) else (a, b)
     return View(np.eye(3)[[across, up]], AXES[across], AXES[up])
 
 
-def _oblique(gravity: Array) -> View:
+def _make_oblique_view(gravity: Array) -> View:
     """Return a view from above and aside, with gravity down."""
     up = -gravity / np.linalg.norm(gravity) if np.any(gravity) else np.array([0.0, 0.0, 1.0])
     first = np.cross(np.eye(3)[int(np.argmin(np.abs(up)))], up)
@@ -244,14 +250,14 @@ def _oblique(gravity: Array) -> View:
 
 
 VIEWS: dict[str, Callable[[Array], View]] = {
-    "xy": lambda gravity: _plane(0, 1, gravity),
-    "xz": lambda gravity: _plane(0, 2, gravity),
-    "yz": lambda gravity: _plane(1, 2, gravity),
-    "oblique": _oblique,
+    "xy": lambda gravity: _make_plane_view(0, 1, gravity),
+    "xz": lambda gravity: _make_plane_view(0, 2, gravity),
+    "yz": lambda gravity: _make_plane_view(1, 2, gravity),
+    "oblique": _make_oblique_view,
 }
 
 
-def _continuous(e: Array) -> Array:
+def _make_continuous(e: Array) -> Array:
     """Return Euler parameters (n, body, 4) with signs that make neighbours close."""
     flips = np.where(np.sum(e[1:] * e[:-1], axis=-1) < 0, -1.0, 1.0)
     signs = np.concatenate([np.ones((1, e.shape[1])), np.cumprod(flips, axis=0)])
