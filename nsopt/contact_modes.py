@@ -144,6 +144,7 @@ def count_unresolved(data: xr.Dataset) -> int:
 
 
 def _count_unresolved(data: xr.Dataset, least: Array) -> int:
+    """Count them among some times; contacts are open from the gaps ``least`` (contact,) [m] on."""
     mode, gap, impulse = (data[x].values for x in ("contact_mode", "gap", "impulse"))
     force = np.linalg.norm(data["lasting_force"].values, axis=-1)
     was_open = gap[:-1] > least

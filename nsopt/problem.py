@@ -267,6 +267,7 @@ def _load_optimization_class() -> type[Optimization]:
 
 
 def _import_file(file: Path) -> ModuleType:
+    """Run a file as a module, with its folder first on the import path."""
     spec = importlib.util.spec_from_file_location(f"_nsopt_problem_{file.stem}", file)
     assert spec is not None  # a .py file always has a loader
     assert spec.loader is not None

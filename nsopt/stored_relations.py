@@ -180,7 +180,7 @@ def _is_reachable(
     gap: NDArray[Any],
     impulse: NDArray[Any],
 ) -> bool:
-    # Solvers close gaps and joints to 1e-10 m, whatever size mechanisms are of.
+    # Solvers close gaps and joints to 1e-10 m, so that places are rounded as those of a metre.
     fastest, size = abs(velocity).max(initial=0), abs(place).max(initial=1)
     moved = abs(np.diff(place, axis=0)).max(axis=(1, 2), initial=0)
     # What falls and strikes a wall within a step may be at rest at both ends of it.

@@ -101,7 +101,7 @@ def _measure_at_meetings(
     When they meet follows from the gaps before, else from where the ways from both ends of the step
     come closest. Surfaces that touch as the run begins met then: bodies move away all the step.
     """
-    motion, met_at, quiet = _Motion.of(data), _find_meetings(data), ~find_changes(data)
+    motion, met_at, changes = _Motion.of(data), _find_meetings(data), find_changes(data)
     is_open = find_open(data)[:, : closes.shape[1]]
     slides = _find_slides(data, closes, is_open)
     touches = "gap" in data and closes[0].any() and not is_open[0][closes[0]].all()
@@ -112,7 +112,7 @@ def _measure_at_meetings(
             continue
         if k == 0:
             acceleration = _find_accelerations_at_first(data)
-        elif quiet[k] or k in met_at:
+        elif not changes[k] or k in met_at:
             acceleration = (motion.v[k] - motion.v[k - 1]) / motion.h[k]
         else:  # the contact that changes beside it may have changed the velocity at once
             acceleration = np.zeros_like(motion.v[k])

@@ -89,6 +89,7 @@ def tell_slip(data: xr.Dataset) -> str:
 
 
 def _tell_long_steps(data: xr.Dataset) -> Iterator[str]:
+    """Tell of steps too long for a pin to follow its bore."""
     count, steps = data.attrs["steps_unfollowed"], data.attrs["steps"]
     if count > FEW * steps:
         yield (

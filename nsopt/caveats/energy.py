@@ -46,6 +46,7 @@ ROOM = 0.1
 
 
 def _tell_energy_of_steps(data: xr.Dataset) -> Iterator[str]:
+    """Tell of energy that steps gain or lose, where nothing else may have taken it."""
     loss, whole = _sum_losses_between_impacts(data), measure_exchange(data)
     whole_loss = data["dissipated_energy"].values
     gained = float(np.max(np.maximum.accumulate(whole_loss) - whole_loss))
@@ -124,6 +125,7 @@ def forces_dissipate(data: xr.Dataset) -> bool:
 
 
 def _tell_energy_by_contacts(data: xr.Dataset) -> Iterator[str]:
+    """Tell of the contact that gave most energy, by how far the sum of its losses fell."""
     if not data.sizes["contact"] or "contact_loss" not in data:
         return
     taken = most_taken = given = np.zeros(data.sizes["contact"])  # (contact,) [J] so far
@@ -142,6 +144,7 @@ def _tell_energy_by_contacts(data: xr.Dataset) -> Iterator[str]:
 
 
 def _tell_late_energy(data: xr.Dataset) -> Iterator[str]:
+    """Tell of the energy by which a run is off as steps do not end at impacts."""
     off, a, whole = data.attrs["unplaced_energy"], data.attrs, measure_exchange(data)
     if off > UNPLACED * whole:
         shrinks = a["h_min"] < ROOM * a["h_max"] and BLIND not in a["step_control"]

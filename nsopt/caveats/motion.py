@@ -67,6 +67,7 @@ def _yield_defects(data: xr.Dataset) -> Iterator[_Defects]:
 
 
 def _find_defects(data: xr.Dataset) -> _Defects:
+    """Return the defects of the steps between some times, by Hermite's quadrature."""
     t, h = data["time"].values, np.diff(data["time"].values)[:, None]
     x, v, a = (
         data[f"body_{name}"].values.reshape(len(t), -1)
@@ -138,6 +139,7 @@ def _find_changes_beside(data: xr.Dataset, unknown: NDArray[np.bool_]) -> NDArra
 
 
 def _tell_shift(data: xr.Dataset) -> Iterator[str]:
+    """Tell how far bodies are ahead or behind at most; of an error of phase its cause."""
     if is_optimum(data) or data.attrs["scheme_name"] in EXACT or not data.sizes["body"]:
         return
     phase = measure_phase_errors(data)

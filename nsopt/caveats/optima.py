@@ -85,6 +85,7 @@ def _round_up(x: float) -> float:
 
 
 def _tell_smoothed_friction(data: xr.Dataset) -> Iterator[str]:
+    """Tell of the cost that an objective with smoothed dry friction leaves out."""
     if "exact_cost" not in data.attrs:
         return
     exact, stated = (json.loads(data.attrs[x]) for x in ("exact_cost", "detailed_cost"))
@@ -108,6 +109,7 @@ def _tell_closing(data: xr.Dataset) -> Iterator[str]:
 
 
 def _tell_departure(data: xr.Dataset) -> Iterator[str]:
+    """Tell when the simulation of an optimum leaves it."""
     if "resimulated" not in data:
         return
     q = data["q"].values

@@ -85,6 +85,7 @@ PAPER_FORMS: dict[str, Callable[[], Scheme]] = {
 """Forms of `PaperStep`: those printed, one by one and together, and that of a given step size; see
 docs/paper_step.md."""
 SCHEMES = list_kinds(schemes, Scheme) | PAPER_FORMS  # type: ignore[type-abstract]
+"""What ``--scheme`` may name; ``--impact`` and ``--solver`` likewise below."""
 IMPACTS = list_kinds(schemes, schemes.Impact)  # type: ignore[type-abstract]
 SchemeName = Annotated[
     str | None,

@@ -93,6 +93,7 @@ def _largest_forces(data: xr.Dataset, begin: int, end: int) -> tuple[_Force, _Fo
 
 
 def _tell_force(data: xr.Dataset, of_contact: _Force, of_joint: _Force) -> str:
+    """Return the largest force of a contact in words, and that of its joint if they differ."""
     force, k, j = of_contact
     most, when = of_joint[0], data["time"].values[-k]
     where = str(data["contact"].values[j])

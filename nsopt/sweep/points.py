@@ -23,6 +23,8 @@ STEP = ("h", "h_min", "h_max")
 """Names that are no Parameter: a fixed step, and bounds of h."""
 
 SAMPLE = "sample"
+"""Dimension of `Samples`."""
+
 DIMENSIONS = {"time", "q", "v", "contact", "joint", "axis", "body", "quaternion", SAMPLE, *FIGURE}
 """Dimensions of results, which name nothing else."""
 
@@ -30,6 +32,7 @@ MOST = 1_000_000
 """Largest number of points of a sweep: with a millisecond each it takes a quarter of an hour."""
 
 FORMS = "give numbers, FROM:TO:COUNT or log:FROM:TO:COUNT, separated by commas"
+"""The remedy for text that `numbers` cannot read."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -105,6 +105,7 @@ class _Posture(Condition):
         return np.full(dynamics.nv, np.nan) if v is None else np.asarray(v, dtype=float)
 
     def _bounds(self, m: NodeSample) -> list[Bound]:
+        """Return bounds that make the stated numbers equal to their targets."""
         bounds = []
         q, v, accelerations = self._order_targets(m.dynamics)
         for name, x, given in (

@@ -18,7 +18,7 @@ from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.task import Task
 
-EXAMPLES: dict[type, str] = {
+EXAMPLES: dict[type, str] = {  # of each type of argument, for messages
     Dynamics: "assemble(mechanism, elements)",
     Horizon: "Horizon(duration, steps)",
     Cost: "Effort()",

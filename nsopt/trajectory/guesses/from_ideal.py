@@ -85,6 +85,7 @@ class FromIdeal(Guess):
         known = self.guess.trajectory(share, bounds, ())
         known.check("FromIdeal", ideal, ())
         q, v = self._name_numbers(ideal, known)
+        # Of the mechanism with play; what the ideal one does not have is zero.
         n = self.dynamics.nq - len(self.dynamics.internal_names)
         rates = np.column_stack([v.get(x, 0 * share) for x in self.dynamics.v_names])
         return Trajectory(

@@ -136,13 +136,14 @@ def _resample(result: Result, share: Array, inputs: Array) -> Trajectory:
     t = data["time"].values
     times = t[0] + share * (t[-1] - t[0])
 
-    def over(values: Array) -> Array:
+    def interpolate(values: Array) -> Array:
         columns = [np.interp(times, t, x) for x in values.T]
-        return np.column_stack([np.zeros((len(times), 0)), *columns])
+        return np.column_stack([np.zeros((len(times), 0)), *columns])  # also of no columns
 
     q, v = data["q"].values, data["v"].values
     a = np.gradient(v, t, axis=0)
     if "acceleration" in data:
         recorded = data["acceleration"].values
         a = np.where(np.isfinite(recorded), recorded, a)
-    return Trajectory(over(q), over(v), over(a), over(inputs), float(t[-1] - t[0]))
+    q, v, a, inputs = (interpolate(x) for x in (q, v, a, inputs))
+    return Trajectory(q, v, a, inputs, float(t[-1] - t[0]))

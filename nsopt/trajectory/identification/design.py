@@ -140,9 +140,9 @@ def design(
     SensitivityError
         If the motion at the guesses has no derivatives.
     """
-    box = ScaledUnknowns(dynamics, unknowns, parameters)
+    scaled = ScaledUnknowns(dynamics, unknowns, parameters)
     options = {"start": start, "scheme": scheme, "outputs": outputs}
-    problem = _DesignProblem(dynamics, box, np.atleast_1d(times), steps, options)
+    problem = _DesignProblem(dynamics, scaled, np.atleast_1d(times), steps, options)
     problem.define(cost, limits)
     return problem.solve(slack, iterations)
 
@@ -165,12 +165,12 @@ class _DesignProblem:
     def __init__(
         self,
         dynamics: Dynamics,
-        box: ScaledUnknowns,
+        scaled: ScaledUnknowns,
         times: Array,
         steps: StepBounds,
         options: dict[str, Any],
     ) -> None:
-        self._dynamics, self._box, self._times, self._steps = dynamics, box, times, steps
+        self._dynamics, self._unknowns, self._times, self._steps = dynamics, scaled, times, steps
         self._options = options
         self._evaluations, self._key = 0, b""
         self._motion: Sensitivities | None = None
@@ -181,7 +181,7 @@ class _DesignProblem:
         names = [limit.name for limit in limits]
         if len(set(names)) < len(names):
             raise ValueError(f"limits must have names of their own, got {', '.join(names)}")
-        n, m = self._simulate(self._box.guess).value.shape
+        n, m = self._simulate(self._unknowns.guess).value.shape
         y, p = ca.SX.sym("y", n, m), ca.SX.sym("p", len(d.parameters))
         named = {parameter.name: p[k] for k, parameter in enumerate(d.parameters)}
         value = ca.SX(cost(y, named))
@@ -197,20 +197,19 @@ class _DesignProblem:
 
     def solve(self, slack: float, iterations: int) -> Design:
         """Return the design, its limits checked with half the step."""
-        # The cost at the guess gives its scale.
-        size = abs(float(self._value(self._cost, self._box.guess)[0])) or 1.0
+        size_at_guess = abs(float(self._value(self._cost, self._unknowns.guess)[0])) or 1.0
         rows = scipy.optimize.NonlinearConstraint(
             partial(self._value, self._excess), -np.inf, 0, partial(self._jacobian, self._excess)
         )
         options: dict[str, Any] = {
-            "jac": lambda x: self._jacobian(self._cost, x)[0] / size,
+            "jac": lambda x: self._jacobian(self._cost, x)[0] / size_at_guess,
             "constraints": [rows] if self._limits else [],
             "method": "SLSQP",
             "options": {"maxiter": iterations, "ftol": 1e-10},
         }
 
         def cost(x: Array) -> float:
-            return float(self._value(self._cost, x)[0]) / size
+            return float(self._value(self._cost, x)[0]) / size_at_guess
 
         try:
             optimum = self._search(cost, options)
@@ -234,7 +233,7 @@ class _DesignProblem:
         _TrialError
             If simulations fail however near they are to the last motion.
         """
-        x, reach = self._box.guess, 1.0
+        x, reach = self._unknowns.guess, 1.0
         while True:
             iterates = [x]
             lower, upper = np.maximum(x - reach, 0), np.minimum(x + reach, 1)
@@ -272,22 +271,24 @@ class _DesignProblem:
                     f"than {limit.most:.4g}: take smaller steps"
                 )
         cost = float(self._value(self._cost, x)[0])
-        p = self._box.values(x)
+        p = self._unknowns.values(x)
         return Design(
-            self._box.names, p, cost, values, resimulated, True, "converged", self._evaluations
+            self._unknowns.names, p, cost, values, resimulated, True, "converged", self._evaluations
         )
 
     def _evaluate_limits(self, x: Array, y: Array) -> dict[str, float]:
         """Return the largest entry of each limit's value."""
-        largest = np.asarray(self._largest(y, self._dynamics.values(self._box.numbers(x))))
+        largest = np.asarray(self._largest(y, self._dynamics.values(self._unknowns.numbers(x))))
         return {
             limit.name: float(value)
             for limit, value in zip(self._limits, largest.ravel(), strict=True)
         }
 
     def _fail(self, message: str) -> Design:
-        undefined = np.full(len(self._box.names), np.nan)
-        return Design(self._box.names, undefined, np.nan, {}, {}, False, message, self._evaluations)
+        undefined = np.full(len(self._unknowns.names), np.nan)
+        return Design(
+            self._unknowns.names, undefined, np.nan, {}, {}, False, message, self._evaluations
+        )
 
     def _tell_worst(self, x: Array) -> str:
         """Return a message on the limit that is exceeded most."""
@@ -299,28 +300,29 @@ class _DesignProblem:
         return f"{limit.name!r} is {values[limit.name]:.4g} at best, more than {limit.most:.4g}"
 
     def _run(self, x: Array, steps: StepBounds) -> Sensitivities:
+        """Simulate with scaled unknowns (k,); failures after the first are `_TrialError`."""
         self._evaluations += 1
         try:
             return sensitivities(
                 self._dynamics,
                 times=self._times,
-                by=self._box.names,
+                by=self._unknowns.names,
                 by_start=False,
-                parameters=self._box.numbers(x),
+                parameters=self._unknowns.numbers(x),
                 steps=steps,
                 **self._options,
             )
         except (SensitivityError, ValueError) as error:
             if self._evaluations == 1:  # at the guesses
                 raise
-            told = self._tell(x, error)
+            message = self._explain_failure(x, error)
             if isinstance(error, SensitivityError):
-                raise _LockedError(told, x) from error
-            raise _TrialError(told) from error
+                raise _LockedError(message, x) from error
+            raise _TrialError(message) from error
 
-    def _tell(self, x: Array, error: Exception) -> str:
+    def _explain_failure(self, x: Array, error: Exception) -> str:
         """Return what went wrong in the last simulation, and with which values."""
-        values = zip(self._box.names, self._box.values(x), strict=True)
+        values = zip(self._unknowns.names, self._unknowns.values(x), strict=True)
         stated = ", ".join(f"{name} = {value:.6g}" for name, value in values)
         trial = f"with {stated} (simulation {self._evaluations})"
         if isinstance(error, SensitivityError):
@@ -339,19 +341,19 @@ class _DesignProblem:
         return self._motion
 
     def _value(self, function: ca.Function, x: Array) -> Array:
-        p = self._dynamics.values(self._box.numbers(np.clip(x, 0, 1)))
+        p = self._dynamics.values(self._unknowns.numbers(np.clip(x, 0, 1)))
         return np.asarray(function(self._simulate(x).value, p)[0]).ravel()
 
     def _jacobian(self, function: ca.Function, x: Array) -> Array:
         """Return the Jacobian by the unknowns, (rows, k)."""
         motion = self._simulate(x)
-        p = self._dynamics.values(self._box.numbers(np.clip(x, 0, 1)))
+        p = self._dynamics.values(self._unknowns.numbers(np.clip(x, 0, 1)))
         _, by_y, by_p = (np.asarray(out) for out in function(motion.value, p))
         names = [parameter.name for parameter in self._dynamics.parameters]
-        columns = [names.index(name) for name in self._box.names]
+        columns = [names.index(name) for name in self._unknowns.names]
         # CasADi counts the entries of y column by column.
         sensitivity = motion.forward().parameters.swapaxes(0, 1).reshape(by_y.shape[1], -1)
-        return np.asarray((by_y @ sensitivity + by_p[:, columns]) * self._box.width)
+        return np.asarray((by_y @ sensitivity + by_p[:, columns]) * self._unknowns.width)
 
 
 def _with_jacobians(name: str, y: ca.SX, p: ca.SX, value: ca.SX) -> ca.Function:

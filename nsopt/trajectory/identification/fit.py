@@ -175,12 +175,12 @@ def fit(
     """
     if starts < 1:
         raise ValueError(f"starts must be 1 or more, got {starts}")
-    box = ScaledUnknowns(dynamics, unknowns, parameters)
+    scaled = ScaledUnknowns(dynamics, unknowns, parameters)
     check_measured(dynamics, measured, start)
     problem = _FitProblem(
         dynamics,
         measured,
-        box,
+        scaled,
         start,
         {"steps": steps, "scheme": scheme},
         window or GrowingWindow(),
@@ -188,7 +188,7 @@ def fit(
     problem.check()
     random = np.random.default_rng(seed).uniform(0, 1, (starts - 1, len(unknowns)))
     outcomes: list[FitOutcome] = []
-    for x in [box.guess, *random]:
+    for x in [scaled.guess, *random]:
         outcomes.append(problem.fit_from(x))
         if outcomes[-1].explained:
             break
@@ -202,12 +202,12 @@ class _FitProblem:
         self,
         dynamics: Dynamics,
         measured: Measured,
-        box: ScaledUnknowns,
+        scaled: ScaledUnknowns,
         start: Start | None,
         options: dict[str, Any],
         window: Window,
     ) -> None:
-        self._dynamics, self._measured, self._box = dynamics, measured, box
+        self._dynamics, self._measured, self._unknowns = dynamics, measured, scaled
         self._start, self._options, self._window = start, options, window
         self._evaluations = 0
         self._key: tuple[bytes, int] = (b"", 0)
@@ -216,7 +216,7 @@ class _FitProblem:
     def check(self) -> None:
         """Raise the ValueError of a problem that is stated wrongly; a simulation may fail here."""
         with suppress(SensitivityError):
-            self._simulate_up_to(self._box.guess, len(self._measured.times))
+            self._simulate_up_to(self._unknowns.guess, len(self._measured.times))
 
     def fit_from(self, x: Array) -> FitOutcome:
         """Return the outcome of a fit from x, window by window."""
@@ -252,8 +252,8 @@ class _FitProblem:
         if converged and not likely:
             message = f"residual of {residual:.3g} deviations: noise does not explain it"
         return FitOutcome(
-            self._box.values(begin),
-            self._box.values(x),
+            self._unknowns.values(begin),
+            self._unknowns.values(x),
             residual,
             self._evaluations,
             converged,
@@ -263,14 +263,14 @@ class _FitProblem:
 
     def best(self, outcomes: tuple[FitOutcome, ...], check: bool) -> Fit:
         """Return the best of the outcomes as a `Fit`."""
-        names, k = self._box.names, len(self._box.names)
+        names, k = self._unknowns.names, len(self._unknowns.names)
         solved = [outcome for outcome in outcomes if outcome.converged]
         unknown = np.full((k, k), np.nan)
         if not solved:
             why = f"no start converged: {outcomes[0].message}"
             return Fit(names, unknown[0], unknown[0], unknown, np.inf, False, why, outcomes)
         best = min(solved, key=lambda outcome: outcome.residual)
-        J = self._jacobian(self._box.scale(best.end), len(self._measured.times))
+        J = self._jacobian(self._unknowns.scale(best.end), len(self._measured.times))
         singular = np.linalg.svd(J, compute_uv=False)  # values, the largest first
         if singular[-1] <= UNIDENTIFIABLE * singular[0]:
             why = (
@@ -278,7 +278,7 @@ class _FitProblem:
                 "measure more, or give one a value"
             )
             return Fit(names, unknown[0], unknown[0], unknown, best.residual, False, why, outcomes)
-        n, width = self._measured.values.size, self._box.width
+        n, width = self._measured.values.size, self._unknowns.width
         scale = max(best.residual**2 * n / max(n - k, 1), 1.0)
         covariance = scale * np.linalg.inv(J.T @ J) * np.outer(width, width)
         message, step_errors = best.message, unknown[0]
@@ -315,7 +315,7 @@ class _FitProblem:
 
         From what the fit would come to, to first order by its Jacobian, in halved steps.
         """
-        x, count = self._box.scale(values), len(self._measured.times)
+        x, count = self._unknowns.scale(values), len(self._measured.times)
         own, stated = self._simulate_up_to(x, count), self._options["steps"]
         longest = float(np.diff(own.steps.t).max())  # steps end at the measured times
         shortest = min(stated.h_min, longest)
@@ -326,7 +326,7 @@ class _FitProblem:
             options = self._options | {"steps": bounds.scale(part)}
             value = own.value if part == 1 else self._simulate(x, count, (), options).value
             off = np.ravel((value - own.value) / self._measured.deviation)
-            again: Array = values - np.linalg.lstsq(J, off)[0] * self._box.width
+            again: Array = values - np.linalg.lstsq(J, off)[0] * self._unknowns.width
             return again
 
         return estimate_in_halves(fit_again)
@@ -341,7 +341,7 @@ class _FitProblem:
         key = (x.tobytes(), count)
         if self._motion is None or key != self._key:
             self._evaluations += 1
-            self._motion = self._simulate(x, count, self._box.names, self._options)
+            self._motion = self._simulate(x, count, self._unknowns.names, self._options)
             self._key = key
         return self._motion
 
@@ -355,7 +355,7 @@ class _FitProblem:
             outputs=self._measured.outputs,
             by=by,
             by_start=False,
-            parameters=self._box.numbers(x),
+            parameters=self._unknowns.numbers(x),
             **options,
         )
 
@@ -365,5 +365,5 @@ class _FitProblem:
 
     def _jacobian(self, x: Array, count: int) -> Array:
         slopes = self._simulate_up_to(x, count).forward().parameters
-        scaled = slopes / np.asarray(self._measured.deviation)[:, None] * self._box.width
+        scaled = slopes / np.asarray(self._measured.deviation)[:, None] * self._unknowns.width
         return np.asarray(scaled.reshape(-1, len(x)))

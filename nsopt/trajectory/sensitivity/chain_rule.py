@@ -135,7 +135,7 @@ class ChainRule:
         t, q, v, p, h, _ = given  # the last are scales
         x = [part.x for part in program.parts]
         active = [ActiveRows.of(part) for part in program.parts]
-        w = ca.vertcat(t, q, v, h, *(p[k] for k in by))
+        w = ca.vertcat(t, q, v, h, *(p[k] for k in by))  # z, h, parameters
         end = program.end(*x, ca.vertcat(*given))  # the time that the step took, q, v
         reached = ca.vertcat(t + end[0], end[1], end[2])
         self._nz, self._nw = 1 + d.nq + d.nv, w.numel()
@@ -157,39 +157,39 @@ class ChainRule:
         A, B = np.empty((n, nz, nz)), np.empty((n, nz, self._nw - nz - 1))
         ties: list[Tie] = []
         for begin in range(0, n, BATCH):
-            rows = np.arange(begin, min(begin + BATCH, n))
+            batch = np.arange(begin, min(begin + BATCH, n))
             known = [steps.x, steps.t[:-1], steps.q[:-1], steps.v[:-1]]
-            columns = [*(a[rows] for a in known), p, steps.given[rows], steps.scales]
-            *matrices, margins = self._linear(len(rows), columns)
-            X, W = self._blocks.solve(matrices)
-            A[rows], B[rows] = self._split(W, steps.slope[rows])
+            columns = [*(a[batch] for a in known), p, steps.given[batch], steps.scales]
+            *matrices, margins = self._linear(len(batch), columns)
+            dx_dw, dz_dw = self._blocks.solve(matrices)
+            A[batch], B[batch] = self._split(dz_dw, steps.slope[batch])
             near = np.argwhere(margins[:, 0] < BIACTIVE)
             if near.size:
-                (slopes,) = self._slopes(len(rows), columns)
-                ties += self._ties(near, slopes, X, steps.slope[rows], begin)
+                (slopes,) = self._slopes(len(batch), columns)
+                ties += self._make_ties(near, slopes, dx_dw, steps.slope[batch], begin)
         return Transitions(A, B, tuple(ties))
 
-    def _split(self, W: Array, slope: Array) -> tuple[Array, Array]:
-        """Return derivatives (..., nw) by state and by parameters, from those by w.
+    def _split(self, by_w: Array, slope: Array) -> tuple[Array, Array]:
+        """Return derivatives (..., nz) by state and (..., np) by parameters, from those by w.
 
         Where the last steps share the remaining time, h depends on the time at which they start:
         that is `Steps.slope`.
         """
         nz = self._nz
-        A = W[..., :nz].copy()
-        A[..., 0] += W[..., nz] * slope.reshape(-1, *[1] * (W.ndim - 2))
-        return A, W[..., nz + 1 :]
+        by_state = by_w[..., :nz].copy()
+        by_state[..., 0] += by_w[..., nz] * slope.reshape(-1, *[1] * (by_w.ndim - 2))
+        return by_state, by_w[..., nz + 1 :]
 
-    def _ties(
-        self, near: NDArray[np.intp], slopes: Array, X: Array, slope: Array, begin: int
+    def _make_ties(
+        self, near: NDArray[np.intp], slopes: Array, dx_dw: Array, slope: Array, begin: int
     ) -> list[Tie]:
         """Return the ties of a batch: ``near`` (ties, 2) are its steps and their alternatives."""
-        ties, nx = [], X.shape[1]
+        ties, nx = [], dx_dw.shape[1]
         for k, i in near.tolist():
             row = slopes[k, :, i]  # columns come first
-            by_w = row[:nx] @ X[k] + row[nx:]
+            by_w = row[:nx] @ dx_dw[k] + row[nx:]
             # Unknowns are scaled, so that round-off is relative to the largest of them.
-            size = np.sum(np.abs(row[:nx])) * np.max(np.abs(X[k]), axis=0, initial=0.0)
+            size = np.sum(np.abs(row[:nx])) * np.max(np.abs(dx_dw[k]), axis=0, initial=0.0)
             size += np.abs(row[nx:])
             along = np.concatenate(self._split(by_w[None], slope[k : k + 1]), axis=1)[0]
             sizes = np.concatenate(self._split(size[None], np.abs(slope[k : k + 1])), axis=1)[0]

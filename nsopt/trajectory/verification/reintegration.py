@@ -163,7 +163,7 @@ class Reintegration:
     ) -> Array:
         """Return the ends (q, v) of all steps, as one system of equations."""
         steps = len(begin)
-        firsts, count = h * np.arange(float(steps)), 0
+        starts, count = h * np.arange(float(steps)), 0  # [s] of the steps
         change = self._change
 
         def rate(s: float, y: Array) -> Array:
@@ -172,7 +172,7 @@ class Reintegration:
             if count > MOST_AT_ONCE:
                 raise _TooManyError
             forces = quadratic(along, s)
-            (value,) = change([firsts + s * h, y.reshape(steps, -1), forces], [p])
+            (value,) = change([starts + s * h, y.reshape(steps, -1), forces], [p])
             return h * value.ravel()
 
         # Its error is the mean over all steps, of which one may have it all.
