@@ -67,6 +67,11 @@ def contacts_of_joints(data: xr.Dataset) -> dict[str, list[int]]:
     return indices
 
 
+def count_rigid(data: xr.Dataset) -> int:
+    """Return the number of rigid contacts; compliant ones, which forces press, come after them."""
+    return data.sizes["contact"] - int(data.attrs["pressed"])
+
+
 def step_modes(data: xr.Dataset) -> NDArray[np.int8]:
     """Return the mode of each contact in each step, (time - 1, contact)."""
     return np.concatenate([x.astype(np.int8) for _, x in blocks(data["contact_mode"][1:])])
@@ -132,7 +137,7 @@ def count_unresolved(data: xr.Dataset) -> int:
     Their first impulse is more than `RESTS` steps of the lasting force, and counts as no impact.
     """
     needed = {"gap", "impulse", "contact_mode", "lasting_force", "h"}
-    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
+    rigid = count_rigid(data)
     if not rigid or not needed <= {*data.variables}:
         return 0
     least = _find_least_openings(data)[:rigid]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.algebra import rotate
+from nsopt.contact_modes import count_rigid
 from nsopt.result import Result
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def find_impacts(result: Result) -> NDArray[np.bool_]:
     """
     if not result.data.sizes["contact"]:
         return np.zeros(result.data.sizes["time"], dtype=bool)
-    rigid = result.data.sizes["contact"] - int(result.data.attrs["pressed"])
+    rigid = count_rigid(result.data)
     found: NDArray[np.bool_] = np.any(result["impact_impulse"].values[:, :rigid] > 0, axis=1)
     return found
 

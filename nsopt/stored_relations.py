@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.contact_modes import IMPACT, contacts_of_joints
+from nsopt.contact_modes import IMPACT, contacts_of_joints, count_rigid
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -130,7 +130,7 @@ def yield_parts(data: xr.Dataset, name: str) -> Iterator[NDArray[Any]]:
 
 def _yield_rigid_parts(data: xr.Dataset, name: str) -> Iterator[NDArray[Any]]:
     """Yield a variable in parts without compliant contacts, whose forces are not over steps."""
-    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
+    rigid = count_rigid(data)
     of_contacts = data.variables[name].dims[1:2] == ("contact",)
     yield from (x[:, :rigid] if of_contacts else x for x in yield_parts(data, name))
 

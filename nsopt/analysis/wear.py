@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nsopt.analysis.orbit import bores_of_joints
 from nsopt.checks import positive
-from nsopt.contact_modes import contacts_of_joints
+from nsopt.contact_modes import contacts_of_joints, count_rigid
 from nsopt.result import Result
 
 Array = NDArray[np.float64]
@@ -139,17 +139,12 @@ def wear(
     return Wear(joint, volume, (edges[1:] + edges[:-1]) / 2, depth, c, c + float(depth.mean()))
 
 
-def _count_rigid(result: Result) -> int:
-    """Return the number of rigid contacts, which come before surfaces that forces press apart."""
-    return result.data.sizes["contact"] - int(result.data.attrs["pressed"])
-
-
 def _find_normal_impulses(result: Result) -> Array:
     """Return the normal impulses of steps (time, contact) [N s].
 
     On record impulses of compliant contacts contain friction, which is along the slip.
     """
-    impulse, k = result["impulse"].values.copy(), _count_rigid(result)
+    impulse, k = result["impulse"].values.copy(), count_rigid(result.data)
     force, slip = (result[x].values[:, k:] for x in ("contact_force", "contact_slip"))
     sizes = np.linalg.norm(force, axis=2) * np.linalg.norm(slip, axis=2)
     along = np.einsum("kji,kji->kj", force, slip) / np.where(sizes > 0, sizes, 1)
@@ -159,6 +154,6 @@ def _find_normal_impulses(result: Result) -> Array:
 
 def _is_carried_by_a_film(result: Result, contacts: list[int]) -> bool:
     """Return whether forces press where surfaces are apart."""
-    of_forces = [k for k in contacts if k >= _count_rigid(result)]
+    of_forces = [k for k in contacts if k >= count_rigid(result.data)]
     apart = result["gap"].values[:, of_forces] > 0
     return bool(np.any(apart & np.any(result["contact_force"].values[:, of_forces] != 0, axis=2)))

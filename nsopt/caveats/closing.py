@@ -17,7 +17,7 @@ from nsopt.caveats.sizes import (
     suggest_shorter,
 )
 from nsopt.caveats.steps import EXACT
-from nsopt.contact_modes import FREE, find_changes, find_open
+from nsopt.contact_modes import FREE, count_rigid, find_changes, find_open
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -58,7 +58,7 @@ def _tell_closing_in_steps(data: xr.Dataset) -> Iterator[str]:
 
 def _find_closings(data: xr.Dataset) -> NDArray[np.bool_]:
     """Return where rigid contacts close, (time - 1, rigid), also after flights that are short."""
-    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
+    rigid = count_rigid(data)
     closed = np.nan_to_num(data["contact_mode"].values[:, :rigid]) != FREE
     is_open = find_open(data)[:, :rigid]
     before = ~closed[:-1] | (is_open[:-1] & ~is_open[1:])
@@ -199,7 +199,7 @@ def _tell_swings(data: xr.Dataset) -> Iterator[str]:
     needed = NEEDED | {"body_angular_velocity"}
     if is_optimum(data) or not has_all_steps(data) or not needed <= {*data.data_vars}:
         return
-    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
+    rigid = count_rigid(data)
     if not rigid or data.attrs["scheme_name"] in EXACT:
         return
     if not np.any(np.nan_to_num(data["contact_mode"].values[:, :rigid]) != FREE):

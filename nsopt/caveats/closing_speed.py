@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.contact_modes import FREE, OPEN, SHUT, contacts_of_joints, spans
+from nsopt.caveats.sizes import has_all_steps, is_optimum
+from nsopt.contact_modes import FREE, OPEN, SHUT, contacts_of_joints, count_rigid, spans
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -69,9 +70,9 @@ def find_unresolved_closing(data: xr.Dataset) -> UnresolvedClosing | None:
     Optima, runs of which not all steps are stored, and compliant contacts are left out.
     """
     needed = {"gap", "contact_mode", "h"}
-    rigid = data.sizes["contact"] - int(data.attrs["pressed"])  # compliant ones come last
-    thinned = data.attrs["store_every"] > 1 or data.attrs["output_times"]
-    if "objective" in data.attrs or thinned or not rigid or not needed <= {*data.variables}:
+    rigid = count_rigid(data)
+    recorded = has_all_steps(data) and needed <= {*data.variables}
+    if is_optimum(data) or not rigid or not recorded:
         return None
     joints = [[k for k in ks if k < rigid] for ks in contacts_of_joints(data).values()]
     closings = [[x for k in ks for x in _find_closings(data, k)] for ks in joints]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.caveats.sizes import ROUND_OFF, has_all_steps, measure_exchange
-from nsopt.contact_modes import spans
+from nsopt.contact_modes import count_rigid, spans
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -67,8 +67,7 @@ def _tell_short_contacts(data: xr.Dataset) -> Iterator[str]:
     count = int(data.attrs["pressed"])
     if not count or not has_all_steps(data) or not {"contact_force", "gap"} <= {*data.data_vars}:
         return
-    first = data.sizes["contact"] - count
-    pushes = {k: _find_pushes(data, k) for k in range(first, first + count)}
+    pushes = {k: _find_pushes(data, k) for k in range(count_rigid(data), data.sizes["contact"])}
     least = TAKING if _take_energy(data, pushes) else RESOLVED
     short = [
         (int(steps), k, int(begin))

@@ -22,7 +22,7 @@ from nsopt.caveats.sizes import (
     suggest_following,
     suggest_shorter,
 )
-from nsopt.contact_modes import LASTING, joint_of
+from nsopt.contact_modes import LASTING, count_rigid, joint_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -117,7 +117,7 @@ def _tell_impacts_together(data: xr.Dataset) -> Iterator[str]:
     Where none of the surfaces parts again, the order does not matter: what strikes first stays in
     contact, and what comes of the next impact is the same for both at once.
     """
-    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
+    rigid = count_rigid(data)
     if rigid < 2 or not {"gap", "impact_impulse"} <= {*data.data_vars}:
         return
     pairs = _find_bodies_of_contacts(data)[:rigid]
@@ -163,7 +163,7 @@ def _tell_rolling_pins(data: xr.Dataset) -> Iterator[str]:
     needed = {"contact_offset", "contact_mode", "body_quaternion"}
     if is_optimum(data) or not has_all_steps(data) or not needed <= {*data.data_vars}:
         return
-    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
+    rigid = count_rigid(data)
     walls = _find_walls(data)
     for k in np.flatnonzero(np.isfinite(np.atleast_1d(data.attrs["clearances"])[:rigid])):
         name = str(data["contact"].values[k])
@@ -199,7 +199,7 @@ def _tell_creep(data: xr.Dataset) -> Iterator[str]:
         return
     if data.attrs["scheme_name"] not in CREEPING:
         return
-    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
+    rigid = count_rigid(data)
     bores, h = np.isfinite(np.atleast_1d(data.attrs["clearances"])), np.nan_to_num(data["h"].values)
     walls, worst = _find_walls(data), (0.0, "", 0.0)
     for k, name in enumerate(data["contact"].values[:rigid]):

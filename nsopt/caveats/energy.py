@@ -16,7 +16,7 @@ from nsopt.caveats.sizes import (
     suggest_following,
     suggest_shorter,
 )
-from nsopt.contact_modes import find_changes
+from nsopt.contact_modes import count_rigid, find_changes
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -100,7 +100,7 @@ def _sum_losses_between_impacts(data: xr.Dataset) -> Array:
     neither loses nor gains.
     """
     loss = sum_step_losses(data)
-    if forces_dissipate(data) or not (rigid := data.sizes["contact"] - int(data.attrs["pressed"])):
+    if forces_dissipate(data) or not (rigid := count_rigid(data)):
         return loss
     changes = find_changes(data.isel(contact=slice(rigid)))
     kept: Array = np.cumsum(np.where(changes, 0.0, np.diff(loss, prepend=loss[0])))

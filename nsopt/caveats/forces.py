@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.caveats.sizes import has_all_steps, is_optimum, suggest_shorter
-from nsopt.contact_modes import LASTING, find_open, least_force
+from nsopt.contact_modes import LASTING, count_rigid, find_open, least_force
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -40,7 +40,7 @@ def _tell_alternating_forces(data: xr.Dataset) -> Iterator[str]:
     needed = {"contact_force", "lasting_force", "contact_mode", "impulse"}
     if is_optimum(data) or not has_all_steps(data) or not needed <= {*data.data_vars}:
         return
-    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
+    rigid = count_rigid(data)
     lasting = data["contact_mode"].values[:, :rigid] == LASTING
     lasting &= ~_find_closing_steps(data, rigid)
     h = data["h"].values[:, None] * lasting
@@ -69,7 +69,7 @@ def _tell_forces_of_flights(data: xr.Dataset) -> Iterator[str]:
     needed = {"gap", "lasting_force", "contact_mode"}
     if is_optimum(data) or not has_all_steps(data) or not needed <= {*data.data_vars}:
         return
-    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
+    rigid = count_rigid(data)
     force = np.linalg.norm(np.nan_to_num(data["lasting_force"].values[:, :rigid]), axis=2)
     stays = (data["contact_mode"].values[:, :rigid] == LASTING) & ~find_open(data)[:, :rigid]
     stays[1:] &= ~find_open(data)[:-1, :rigid]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nsopt.caveats.energy import UNPLACED
 from nsopt.caveats.sizes import TINY, has_all_steps, is_optimum, measure_exchange, suggest_shorter
-from nsopt.contact_modes import FREE
+from nsopt.contact_modes import FREE, count_rigid
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -37,7 +37,7 @@ def find_late_impacts(data: xr.Dataset) -> Iterator[tuple[int, LateImpacts]]:
 
     Those after which it stays closed are among them.
     """
-    rigid = data.sizes["contact"] - int(data.attrs["pressed"])
+    rigid = count_rigid(data)
     if not rigid or not {"gap", "contact_mode"} <= {*data.data_vars}:
         return
     h = data["h"].values

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nsopt.caveats.sizes import STILL, TINY, suggest_shorter
-from nsopt.contact_modes import FREE
+from nsopt.contact_modes import FREE, count_rigid
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -57,7 +57,7 @@ def _tell_changes_at_steps(data: xr.Dataset) -> Iterator[str]:
     a = data.attrs
     if not a.get("stationarity_kind") or "modes" in a or "contact_mode" not in data:
         return
-    rigid = data.sizes["contact"] - int(a["pressed"])
+    rigid = count_rigid(data)
     closed = data["contact_mode"].values[1:, :rigid] != FREE
     changes = closed[1:] != closed[:-1]
     if changes.any():
