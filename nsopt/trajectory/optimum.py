@@ -155,9 +155,10 @@ def _record_steps(motion: TranscribedMotion, nv: int) -> dict[str, Variable]:
     return found
 
 
-def _friction(x: Transcription, motion: TranscribedMotion, p: Array) -> dict[str, Any]:
-    """Return attributes of dry friction that turns round within a step, and that should hold."""
-    found, slid = find_reversals(x.dynamics, motion, p), measure_held_slip(x.dynamics, motion, p)
+def _find_friction_errors(x: Transcription, motion: TranscribedMotion, p: Array) -> dict[str, Any]:
+    """Return attributes of friction that reverses within a step, or slips where it should hold."""
+    reversal = find_reversals(x.dynamics, motion, p)
+    attrs = measure_held_slip(x.dynamics, motion, p)
     steps = as_steps(x)
     if steps is not None and steps.scheme.slip_creep:
         attrs |= {"slip_creep": steps.scheme.slip_creep}

@@ -140,9 +140,9 @@ class PreparedOptimization:
             guess = check_arguments(task) if changes else self.guess
             d, p, inputs = task.dynamics, task.dynamics.values(task.parameters), task.inputs
             check_no_new_nan(d, task.conditions, self._task.conditions)
-            now = self._program = self._restate(task, guess, p).smooth_for(guess)
-            transcription, nlp, settings = now.transcription, now.nlp, now.settings
-            start = starting_point(transcription, nlp, guess)
+            program = self._program = self._restate(task, guess, p).smooth_for(guess)
+            transcription, settings = program.transcription, program.settings
+            start = choose_start(transcription, program.nlp, guess)
             warn_outside_bores(transcription, start.x, p)
             schedules = choose_schedules(guess, start, transcription, settings)
             import_xarray()
@@ -178,7 +178,7 @@ class PreparedOptimization:
                 **record_tie(found.program.tie),
                 **({} if found.swings is None else {"other_start": found.swings}),
                 **find_closing_at_end(d, motion, p),
-                "stationarity": what_it_is(now.transcription, settings, solution),
+                "stationarity": describe_stationarity(x, settings, solution),
                 **({} if kept is None else kept.attrs),
                 "stop_reason": (found.remark + fault if fault else "")
                 or (kept.fault if kept is not None else "")

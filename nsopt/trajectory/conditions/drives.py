@@ -170,7 +170,7 @@ class JerkLimits(Condition):
         driven = [x.joint for x in dynamics.mechanism.actuators]
         chosen = driven if self.joints is None else self.joints
         limit, bounds = np.array([self.jerk]), []
-        followers = followers_of(dynamics)
+        followers = find_followers(dynamics)
         for joint in [x for x in driven if x in chosen]:
             mimic = followers.get(joint)
             owner, ratio = (joint, 1.0) if mimic is None else (mimic.of, mimic.ratio)

@@ -57,14 +57,14 @@ class _Posture(Condition):
             ("accelerations", accelerations, d.v_names, 0),
         ):
             if x is not None:
-                target_values(f"{what} of {type(self).__name__}", x, names, internal)
+                read_targets(f"{what} of {type(self).__name__}", x, names, internal)
 
     def _order_targets(self, d: Dynamics) -> tuple[ArrayLike | None, ...]:
         """Return the targets of q, v and accelerations, each in the order of names or None."""
         condition, external = type(self).__name__, len(d.q_names) - len(d.internal_names)
-        q = in_order(f"q of {condition}", self.q, d.q_names[:external])
+        q = order_targets(f"q of {condition}", self.q, d.q_names[:external])
         rates = (("v", self.v), ("accelerations", self.accelerations))
-        others = (in_order(f"{what} of {condition}", x, d.v_names) for what, x in rates)
+        others = (order_targets(f"{what} of {condition}", x, d.v_names) for what, x in rates)
         return with_internal_states(d, q, self.internal), *others
 
     def free(self, dynamics: Dynamics) -> dict[str, frozenset[str]]:

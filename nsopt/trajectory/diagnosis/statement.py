@@ -197,7 +197,7 @@ class Statement:
         m, rows = self.sample, []
         for c in self.conditions:
             for when, method in ((START, "start"), (ALONG, "along"), (END, "end")):
-                rows += [row for b in bounds_of(c, method, m) for row in self._split(c, when, b)]
+                rows += [row for b in call_bounds(c, method, m) for row in self._split(c, when, b)]
         return tuple(rows)
 
     @cached_property

@@ -102,7 +102,7 @@ class OptimumInSequence(ExactMotion):
             "sequences_tried": self.tried,
             "borders": self.solved.borders,
             **({} if kept is None else kept.attrs),
-            **record_tie(linked.phases[0].tie),
+            **record_tie(first.tie),
             **find_closing_at_end(self.steps.dynamics, motion, p),
             "stop_reason": self.fault,
         }

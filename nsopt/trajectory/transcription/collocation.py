@@ -357,11 +357,11 @@ class Collocation(Transcription):
         """Return times, q, v, a and inputs at shares s (n,) of steps k (n,), (n, .) each."""
         h = fine.duration / self.horizon.steps
         a, u = (np.stack([x[:-2:2], x[1::2], x[2::2]])[:, k] for x in (fine.a, fine.inputs))
-        length = np.full(len(k), h)
-        begin, turns = (fine.q[2 * k], fine.v[2 * k]), turns_of(self.dynamics)
-        q, v = integrate_accelerations(*begin, a.transpose(1, 0, 2), length, s, turns)
-        now = s[:, None]
-        return h * (k + s), q, v, quadratic(a, now), quadratic(u, now)
+        sizes, turns = np.full(len(k), h), find_turns(self.dynamics)
+        begin = fine.q[2 * k], fine.v[2 * k]
+        q, v = integrate_accelerations(*begin, a.transpose(1, 0, 2), sizes, s, turns)
+        share = s[:, None]
+        return h * (k + s), q, v, quadratic(a, share), quadratic(u, share)
 
     def _sample(self, rows: Array, duration: float) -> Trajectory:
         q, v, a, u = (rows[:, i] for i in self._slices())

@@ -174,8 +174,8 @@ class Stepped(Transcription):
     def _last(self) -> ConstraintBlock:
         x = self.last
         bounds = x.constraints(self.model, self.relaxation)
-        bounds += [b for c in self.conditions for b in bounds_of(c, "along", x.sample)]
-        bounds += [b for c in self.conditions for b in bounds_of(c, "end", x.sample)]
+        bounds += [b for c in self.conditions for b in call_bounds(c, "along", x.sample)]
+        bounds += [b for c in self.conditions for b in call_bounds(c, "end", x.sample)]
         steps = self.horizon.steps
         bounds += [b for s in self._spans(x) if s.find_nodes(steps)[1] == steps for b in s.bounds]
         terms = self._cost_terms(x) + call_costs(self.costs, "final", x.sample)
@@ -209,7 +209,7 @@ class Stepped(Transcription):
         for k, span in enumerate(self._spans(self.inner)):
             first, last = span.find_nodes(self.horizon.steps)
             nodes = np.arange(first, min(last, self.horizon.steps - 1) + 1, dtype=np.intp)
-            blocks.append(self._at(f"during_{k}", span.bounds, nodes))
+            blocks.append(self._state_at(f"during_{k}", span.bounds, nodes))
         return blocks
 
     def _state_at(self, name: str, bounds: Sequence[Bound], nodes: Index) -> ConstraintBlock:
@@ -219,7 +219,7 @@ class Stepped(Transcription):
         return replace(block, data=self._data()[nodes])
 
     def _spans(self, x: NodeTemplate) -> list[Span]:
-        return [span for c in self.conditions for span in spans_of(c, x.sample)]
+        return [span for c in self.conditions for span in call_spans(c, x.sample)]
 
     def _coupling(self) -> ConstraintBlock:
         first, last = self.inner, self.last

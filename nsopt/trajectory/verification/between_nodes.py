@@ -194,7 +194,9 @@ class LimitsBetweenNodes:
         """
         steps = self.transcription.horizon.steps
         k = np.repeat(np.arange(steps), FINE + 1)
-        v = self.transcription.at(fine, k, np.tile(EVEN, steps))[2].reshape(steps, FINE + 1, -1)
+        v = self.transcription.interpolate(fine, k, np.tile(EVEN, steps))[2].reshape(
+            steps, FINE + 1, -1
+        )
         before, after = v[:, :-1], v[:, 1:]
         turns = before * after < 0
         part = before / np.where(turns, before - after, 1.0)  # of the interval, by a straight line

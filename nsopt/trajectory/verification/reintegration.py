@@ -114,7 +114,7 @@ class Reintegration:
     ) -> tuple[Array, Array, Array]:
         """Return drives, external power and net forces, friction smoothed up to a speed."""
         x, n = self.transcription, len(points[0])
-        given = (*points, np.tile(np.append(p, x.everywhere(creep)), (n, 1)))
+        given = (*points, np.tile(np.append(p, x.fill_creep(creep)), (n, 1)))
         function = _make_forces(x.dynamics, tuple(x.inputs))
         forces, powers, net = evaluate_at_times(function, *given)
         return forces, powers, net
