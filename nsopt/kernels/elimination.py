@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from nsopt.kernels.kernel import copy, inline
+from nsopt.kernels.kernel import inline
 from nsopt.kernels.machine import add_multiple, index
 from nsopt.kernels.plan import LANES
 from nsopt.kernels.square import EQUATIONS, EVENTS, PAIRS, TERMS
 
 TINY = 1e-300
 """Keeps a pivot that is exactly zero from dividing by zero; the step is then refused anyway."""
-
-HELD = 1e-6
-"""Part of the mean pivot of redundant rows that is added to theirs."""
 
 LEAST = 1e-7
 """Part of the mean size of late pivots that stands for one that is zero for certain."""
@@ -39,10 +36,11 @@ def assemble(s: Any, w: Any) -> None:
 
 
 @inline
-def hold_redundant(s: Any, w: Any, proximal: float) -> None:
-    """Add a little of the mean pivot to those of rows some of which hold by the others.
+def hold_redundant(s: Any, w: Any, proximal: float, held: float) -> None:
+    """Add a part ``held`` of the mean pivot to those of rows some of which hold by the others.
 
-    ``held`` counts what `strengthen` has added to them before.
+    It takes the place of what `strengthen` has added: one size for all, so that it is least change
+    of the multipliers which decides among combinations without effect.
     """
     for b in range(len(s.redundant_start) - 1):
         begin, end = s.redundant_start[b], s.redundant_start[b + 1]
@@ -51,13 +49,13 @@ def hold_redundant(s: Any, w: Any, proximal: float) -> None:
             mean += abs(w.A[s.redundant_place[k]]) / (end - begin)
         for k in range(begin, end):
             pivot = w.A[s.redundant_place[k]]
-            w.A[s.redundant_place[k]] = pivot + HELD * mean
-            w.held[k] = HELD * mean + abs(pivot) * proximal / (1.0 + proximal)
+            w.held[k] = held * mean
+            w.A[s.redundant_place[k]] = pivot - abs(pivot) * proximal / (1.0 + proximal) + w.held[k]
 
 
 @inline
 def release_redundant(s: Any, w: Any, late: int) -> None:
-    """Take back from the direction what redundant rows got alone; the rows r are used up.
+    """Take back from the late rows of a direction what redundant ones got; the rows r are used up.
 
     With E for ``held``, d = (A + E)^-1 r gives combinations u without effect,
     u^T A = 0, the multipliers u^T r / u^T E u: what is off in them by terms of second order becomes
@@ -66,16 +64,20 @@ def release_redundant(s: Any, w: Any, late: int) -> None:
     for terms of second order.
     """
     plan = s.plan
-    copy(w.dx, w.r)
+    first = plan.first[late]
+    for turn in range(first, len(plan.pivot)):
+        i = plan.pivot[turn]
+        w.r[i] = w.dx[i]
     for weight in (1.0, -2.0):
-        for i in range(len(w.r)):
-            w.A[plan.right[i]] = 0.0
+        for turn in range(first, len(plan.pivot)):
+            w.A[plan.right[plan.pivot[turn]]] = 0.0
         for k in range(len(s.redundant_row)):
             row = s.redundant_row[k]
             w.A[plan.right[row]] = w.held[k] * w.r[row]
         eliminate_right_side(plan, late, len(plan.width), w.A, w.L)
-        substitute_back(plan, w.A, w.r)
-        for i in range(len(w.r)):
+        substitute_back(plan, late, len(plan.width), w.A, w.r)
+        for turn in range(first, len(plan.pivot)):
+            i = plan.pivot[turn]
             w.dx[i] += weight * w.r[i]
 
 
@@ -86,15 +88,17 @@ def eliminate_right_side(plan: Any, begin: int, end: int, A: Any, L: Any) -> Non
         width, first = plan.width[f], plan.place[f]
         pivots = plan.first[f + 1] - plan.first[f]
         right = first + pivots + plan.column_start[f + 1] - plan.column_start[f]
-        for s in range(1, pivots):
-            row = s * width
-            for k in range(s):
-                A[index(right + row)] += L[index(first + row + k)] * A[index(right + k * width)]
+        for k in range(pivots - 1):  # sums of different rows do not wait for each other
+            value = A[index(right + k * width)]
+            for row in range((k + 1) * width, pivots * width, width):
+                A[index(right + row)] += L[index(first + row + k)] * value
         row = first + pivots * width
         for i in range(plan.row_start[f], plan.row_start[f + 1]):
             place = plan.right[index(plan.row[index(i)])]
+            value = A[index(place)]
             for k in range(pivots):
-                A[index(place)] += L[index(row + k)] * A[index(right + k * width)]
+                value += L[index(row + k)] * A[index(right + k * width)]
+            A[index(place)] = value
             row += width
 
 
@@ -143,18 +147,21 @@ def is_changed(L: Any, row: int, pivots: int) -> bool:
 
 
 @inline
-def substitute_back(plan: Any, A: Any, x: Any) -> None:
-    """Return in x (n,) the solution of the system that `eliminate` leaves in A."""
-    for f in range(len(plan.width) - 1, -1, -1):
+def substitute_back(plan: Any, begin: int, end: int, A: Any, x: Any) -> None:
+    """Return in x (n,) the part of the solution that fronts ``begin`` to ``end`` give.
+
+    `eliminate` has left the system in A; x holds what later fronts give.
+    """
+    for f in range(end - 1, begin - 1, -1):
         width, turn = plan.width[f], plan.first[f]
         pivots = plan.first[f + 1] - turn
-        begin, end = plan.column_start[f], plan.column_start[f + 1]
+        border, right = plan.column_start[f], plan.column_start[f + 1]
         for s in range(pivots - 1, -1, -1):
             row = plan.place[f] + s * width
-            border = row + pivots - begin
-            value = A[index(border + end)]
-            for k in range(begin, end):
-                value -= A[index(border + k)] * x[index(plan.column[index(k)])]
+            shift = row + pivots - border
+            value = A[index(shift + right)]
+            for k in range(border, right):
+                value -= A[index(shift + k)] * x[index(plan.column[index(k)])]
             for k in range(pivots - 1, s, -1):  # what was found last comes last
                 value -= A[index(row + k)] * x[index(plan.pivot[index(turn + k)])]
             x[index(plan.pivot[index(turn + s)])] = -value * A[index(row + s)]

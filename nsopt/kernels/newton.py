@@ -8,7 +8,7 @@ import numpy as np
 
 from nsopt.kernels.kernel import copy, kernel
 from nsopt.kernels.search import search
-from nsopt.kernels.steps import evaluate_at, find_direction, find_direction_again, go
+from nsopt.kernels.steps import HELD, evaluate_at, find_direction, find_direction_again, go
 from nsopt.kernels.views import square_of, workspace_of
 
 ENOUGH = 5
@@ -20,6 +20,14 @@ where this is expected to be within such a part of the tolerance."""
 
 NEAR = 0.3
 """Residual up to which motion seems to go on as before; after an impact it is beyond."""
+
+SLOW = 0.1
+"""Of the residual before, from which on a full step has hardly lowered it."""
+
+LESS = 1e-3
+"""Of what is added to pivots of redundant rows, what is where steps are slow: joints pass a
+configuration in which more rows depend on each other than elsewhere, as a parallelogram that is
+flat, and what is added is as large as the pivots that are small there."""
 
 
 @kernel
@@ -58,16 +66,18 @@ def solve(
         copy(w.trial, w.x)
     else:
         size = evaluate_at(p, space, evaluate, w.x)
-    again = False
+    again, held = False, HELD
     for count in range(1, o.iterations + 1):
         if again:
             find_direction_again(p, space)
         else:
-            find_direction(p, space, complete, w.x, o.proximal)
+            find_direction(p, space, complete, w.x, o.proximal, held)
         go(s, w, w.x, w.x, 1.0)
         before, size = size, evaluate_at(p, space, evaluate, w.x)
         if size <= share * o.tolerance or (count >= ENOUGH and size <= o.rough):
             return size, count
+        if size > SLOW * before:
+            held = LESS * HELD
         expected = size * size  # the next residual, times the last
         again = not again and expected <= SURE * share * o.tolerance * before
     if o.last == 0:

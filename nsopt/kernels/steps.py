@@ -19,6 +19,9 @@ from nsopt.kernels.min_map import combine, largest
 from nsopt.kernels.square import LATE
 from nsopt.kernels.views import square_of, workspace_of
 
+HELD = 1e-6
+"""Part of the mean pivot of redundant rows that is added to theirs."""
+
 
 @kernel
 def evaluate_at(p: Any, space: Any, evaluate: int, x: Any) -> float:
@@ -32,8 +35,11 @@ def evaluate_at(p: Any, space: Any, evaluate: int, x: Any) -> float:
 
 
 @kernel
-def find_direction(p: Any, space: Any, complete: int, x: Any, proximal: float) -> None:
-    """Solve for Newton's direction at x, which was evaluated last; the rows r are used up."""
+def find_direction(p: Any, space: Any, complete: int, x: Any, proximal: float, held: float) -> None:
+    """Solve for Newton's direction at x, which was evaluated last; the rows r are used up.
+
+    ``proximal`` is added of late pivots, ``held`` of the mean one of redundant rows.
+    """
     s, w = square_of(p), workspace_of(p, space)
     call(complete, x, w.kept, w.y)
     assemble(s, w)
@@ -41,11 +47,9 @@ def find_direction(p: Any, space: Any, complete: int, x: Any, proximal: float) -
     for half in range(2):  # so that the code of `eliminate` stands here once
         if half == 1:
             strengthen(s.plan, s.plan.first[late], proximal, w.A)
-            hold_redundant(s, w, proximal)
+            hold_redundant(s, w, proximal, held)
         eliminate(s.plan, half * late, fronts if half == 1 else late, w.A, w.L)
-    substitute_back(s.plan, w.A, w.dx)
-    if len(s.redundant_row) > 0:
-        release_redundant(s, w, late)
+    substitute(s, w, late)
 
 
 @kernel
@@ -55,9 +59,18 @@ def find_direction_again(p: Any, space: Any) -> None:
     for i in range(len(w.r)):
         w.A[index(s.plan.right[index(i)])] = w.r[index(i)]
     eliminate_right_side(s.plan, 0, len(s.plan.width), w.A, w.L)
-    substitute_back(s.plan, w.A, w.dx)
-    if len(s.redundant_row) > 0:
-        release_redundant(s, w, s.sizes[LATE])
+    substitute(s, w, s.sizes[LATE])
+
+
+@inline
+def substitute(s: Any, w: Any, late: int) -> None:
+    """Find the direction from what elimination leaves: of late rows, then of the others."""
+    fronts = len(s.plan.width)
+    for half in range(2):  # so that the code of `substitute_back` stands here once
+        begin, end = (0, late) if half == 1 else (late, fronts)
+        substitute_back(s.plan, begin, end, w.A, w.dx)
+        if half == 0 and len(s.redundant_row) > 0:
+            release_redundant(s, w, late)
 
 
 @inline
