@@ -86,7 +86,7 @@ ONLY = {
         *("caveats", "checks", "files", "hold", "motion_files", "sampled", "stored"),
         *("stored_checks", "stored_hash", "summary"),
     ],
-    "loads": ["algebra", "result"],
+    "loads": ["algebra", "contact_modes", "result"],
     "elements": [
         "algebra",
         "parameter",
