@@ -24,8 +24,8 @@ BEHIND = {
         """,
     "parts of leaves and kernels that no user calls": """
         kernels.plan kernels.views leaves.background leaves.instructions leaves.kept_text
-        leaves.leaf leaves.mapped leaves.operations leaves.program leaves.repeated leaves.routines
-        leaves.structure leaves.turns
+        leaves.lane_interpreter leaves.leaf leaves.mapped leaves.operations leaves.program
+        leaves.repeated leaves.routines leaves.structure leaves.turns
         """,
     "parts of mechanisms and steps that no user calls": """
         elements.range_of_motion.nearest elements.tangents mechanics.coordinates.absolute

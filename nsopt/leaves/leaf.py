@@ -127,7 +127,7 @@ class Improving(ABC, Generic[Code]):
 
     def __init__(self, function: ca.Function, turns: Turns) -> None:
         self._function, self._turns = function, turns
-        self._records = read_records(function, turns)
+        self._records = read_records(function, turns.entries)
         self._interpreted = None if self._records is None else Interpreted(self._records, turns)
         if self._interpreted is None:
             _ = self._text

@@ -21,19 +21,24 @@ from numpy.typing import ArrayLike, NDArray
 from nsopt.kept_code import Entry, cache_folder
 from nsopt.leaves import background
 from nsopt.leaves.instructions import read_instances
+from nsopt.leaves.lane_interpreter import LaneInterpreter
 from nsopt.leaves.lanes import InstanceSizes, LanesText, write_lanes_text
 from nsopt.leaves.machine import GOOD, QUICK, compile_module, lanes, load_objects, state_target
 
 Array = NDArray[np.float64]
 
 SOON = 0.02
-"""Seconds that the virtual machine may take for a function before code of level 0 is made."""
+"""Seconds that a function may be interpreted before code of level 0 is made."""
 
 BLOCK = 512
 """Instances that are evaluated together."""
 
 LATER = 1.0
 """Seconds that code of level 0 may take before code of level 2 is made."""
+
+MAKING = {QUICK: 2e-5, GOOD: 1e-4}
+"""Seconds that LLVM takes for an instruction at its levels. Better code is made only after as long
+a use: it is about twice as fast, and of a short run interpreted instructions are not the most."""
 
 MOST = 8
 """Numbers of instances for which a leaf has the virtual machine ready."""
@@ -54,14 +59,14 @@ class _Code(NamedTuple):
 class MappedLeaf:
     """An SX function at many instances, with the bits of CasADi's virtual machine.
 
-    That evaluates it at first. Where it has been busy for a while, machine code is made in the
-    background, by level 0 and, of what takes longer, by level 2; code on the disk is found again.
-    So a call waits for no compiler, and all give the same bits.
+    At first it is interpreted, all instances side by side. Where that has taken as long as LLVM
+    would, machine code is made in the background, by level 0 and, of what takes longer, by level 2;
+    code on the disk is found again. So a call waits for no compiler, and all give the same bits.
 
     Parameters
     ----------
     function : ca.Function
-        Of SX. What has no machine code stays with the virtual machine.
+        Of SX. What has no machine code stays with CasADi's virtual machine.
     own : int, optional
         How many of its inputs, the first, each instance has for itself; the others are common to
         all. By default all are its own.
@@ -84,10 +89,11 @@ class MappedLeaf:
         self._interpreters: dict[int, _Interpreter] = {}
         self._lock = threading.Lock()
         self._spent, self._making, self._final = 0.0, 0, False
+        self._length = int(function.n_instructions())
 
     @property
     def level(self) -> int | None:
-        """LLVM's level of optimisation of the code in use; None of the virtual machine."""
+        """LLVM's level of optimisation of the code in use; None where it is interpreted."""
         code = self._code
         return None if code is None else code.level
 
@@ -150,8 +156,13 @@ class MappedLeaf:
             outputs = (ctypes.c_void_p * len(found))(*map(_address, found))
             code.call(count, inputs, outputs, -(-work.ctypes.data // _LINE) * _LINE)
         self._spent += perf_counter() - begin
-        if not self._final and self._spent > (SOON if code is None else LATER):
+        if not self._final and self._spent > self._enough(None if code is None else code.level):
             self.improve()
+
+    def _enough(self, level: int | None) -> float:
+        """Return the seconds of use of code of a level that repay better code."""
+        least, better = (SOON, QUICK) if level is None else (LATER, GOOD)
+        return max(least, MAKING[better] * self._length)
 
     def improve(self) -> None:
         """Take better code: that on the disk at once; else it is made in the background.
@@ -185,11 +196,19 @@ class MappedLeaf:
         self, count: int, given: Sequence[memoryview], found: Sequence[memoryview | None]
     ) -> None:
         with self._lock:  # an interpreter has one memory
+            if self._in_lanes:
+                self._in_lanes.evaluate(count, given, found)
+                return
             if count not in self._interpreters:
                 while len(self._interpreters) >= MOST:
                     del self._interpreters[next(iter(self._interpreters))]
                 self._interpreters[count] = _Interpreter(self.interpreter(count))
             self._interpreters[count].evaluate(given, found)
+
+    @cached_property
+    def _in_lanes(self) -> LaneInterpreter | None:
+        """What interprets it, where it is found; else CasADi's virtual machine does."""
+        return LaneInterpreter.of(self.function, self.own)
 
     def _improve(self) -> Iterator[None]:
         try:

@@ -148,8 +148,8 @@ class Structure:
         )
 
 
-def read_records(function: ca.Function, turns: Turns) -> Records | None:
-    """Return the instructions of a function of dense columns, where they are found."""
+def read_records(function: ca.Function, entries: Entries) -> Records | None:
+    """Return the instructions of a function, where they are found; ``entries``: its inputs."""
     n = function.n_instructions()
     if n == 0:
         return np.zeros(0, RECORD)
@@ -162,7 +162,7 @@ def read_records(function: ca.Function, turns: Turns) -> Records | None:
             records = np.frombuffer(content, RECORD, n, begin)
             unary = _compare(function, records)
             if unary is not None:
-                return _place(function, records, unary, turns.entries)
+                return _place(function, records, unary, entries)
     return None
 
 

@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from nsopt.leaves import MappedLeaf, mapped, routines
+from nsopt.leaves import MappedLeaf, lane_interpreter, mapped, routines
 from tests.leaves.functions import BINARY, SPECIAL, UNARY, assert_same_bits, random_function, sx
 from tests.leaves.waiting import finish
 
@@ -30,6 +30,7 @@ def assert_same(found, expected):
 def test_random_functions_have_the_same_bits(side_by_side, piece, monkeypatch):
     """In any number of lanes, in pieces, at both levels, of any number of instances."""
     monkeypatch.setattr(mapped, "lanes", lambda: side_by_side)
+    monkeypatch.setattr(lane_interpreter, "lanes", lambda: max(side_by_side, 2))
     monkeypatch.setattr(routines, "PIECE", piece)
     function = random_function(side_by_side, length=100)
     rng = np.random.default_rng(1)
@@ -39,19 +40,21 @@ def test_random_functions_have_the_same_bits(side_by_side, piece, monkeypatch):
         if level is not None:
             leaf.compile(level)
         assert leaf.level == level
-        for count in (1, 8, 13):
+        for count in (1, 8, 13, 70):
             x = rng.normal(size=(count, 5))
             assert_same(leaf([x], [p]), one_by_one(function, [x], [p]))
 
 
-@pytest.mark.parametrize("level", [0, 2])
+@pytest.mark.parametrize("level", [None, 0, 2])
 def test_operations_have_the_bits_of_the_virtual_machine(level):
+    """Interpreted and as machine code."""
     a, b = ca.SX.sym("a"), ca.SX.sym("b")
     outputs = [*(f(a) for f in UNARY.values()), *(f(a, b) for f in BINARY.values())]
     function = ca.Function("all", [a, b], outputs)
     pairs = np.array([(x, y) for x in SPECIAL for y in SPECIAL])
     leaf = MappedLeaf(function)
-    leaf.compile(level)
+    if level is not None:
+        leaf.compile(level)
     assert_same(leaf([pairs[:, 0], pairs[:, 1]]), one_by_one(function, pairs.T))
 
 
@@ -126,6 +129,7 @@ def test_outputs_that_are_always_zero_are_written(count):
 def test_better_code_comes_by_itself_and_stays_on_the_disk(folder, monkeypatch):
     """The same bits all the time; another leaf of the same function finds the code."""
     monkeypatch.setattr(mapped, "SOON", 0.0)
+    monkeypatch.setattr(mapped, "MAKING", {0: 0.0, 2: 0.0})
     function, rng = random_function(5, length=50), np.random.default_rng(2)
     x, p = rng.normal(size=(9, 5)), rng.normal(size=4)
     expected = one_by_one(function, [x], [p])
@@ -144,8 +148,25 @@ def test_better_code_comes_by_itself_and_stays_on_the_disk(folder, monkeypatch):
     assert_same(other([x], [p]), expected)
 
 
+def test_long_functions_are_compiled_only_where_that_is_repaid(monkeypatch):
+    """By as many seconds of use as LLVM would take."""
+    monkeypatch.setattr(mapped, "SOON", 0.0)
+    leaf = MappedLeaf(random_function(5, length=50), 1)
+    x, p = np.ones((9, 5)), np.ones(4)
+    monkeypatch.setattr(mapped, "MAKING", {0: 60.0, 2: 60.0})
+    leaf([x], [p])
+    finish()
+    assert leaf.level is None
+    monkeypatch.setattr(mapped, "MAKING", {0: 0.0, 2: 60.0})
+    for _ in range(2):
+        leaf([x], [p])
+        finish()
+        assert leaf.level == 0
+
+
 def test_what_has_no_machine_code_is_interpreted(monkeypatch):
     monkeypatch.setattr(mapped, "SOON", 0.0)
+    monkeypatch.setattr(mapped, "MAKING", {0: 0.0, 2: 0.0})
     x, y = ca.SX.sym("x", 2), ca.MX.sym("y", 2)
     inner = ca.Function("inner", [y], [ca.sin(y)], {"never_inline": True})
     leaf = MappedLeaf(ca.Function("f", [x], [inner(x)]))

@@ -53,7 +53,7 @@ def hinges(lengths, mass=0.7, share=0.5):
 
 def structure_of(function):
     turns = Turns.alone(function)
-    return Structure(turns, read_records(function, turns))
+    return Structure(turns, read_records(function, turns.entries))
 
 
 def assert_right(*functions):
@@ -108,7 +108,7 @@ def test_no_more_texts_are_held_than_are_used(written, monkeypatch):
 @pytest.mark.usefixtures("written")
 def test_all_operations_in_random_order(seed):
     function = random_function(seed)
-    assert read_records(function, Turns.alone(function)) is not None
+    assert read_records(function, Turns.alone(function).entries) is not None
     x, p = np.linspace(-0.9, 1.1, 5), np.linspace(0.3, 2.0, 4)
     assert_same_bits(compiled(Leaf(function))(x, p), interpret(function, x, p))
 
@@ -136,7 +136,7 @@ def test_what_calls_others_is_read_one_by_one(written):
     called = ca.Function("called", [y], [ca.hypot(y[0], 0.7 * y[1])], {"never_inline": True})
     x, p = sx(2, 1)
     function = ca.Function("calls", [x, p], [called(x) + p])
-    assert read_records(function, Turns.alone(function)) is None
+    assert read_records(function, Turns.alone(function).entries) is None
     for _ in range(2):
         assert_same_bits(Leaf(function)([0.2, 0.3], [0.5]), interpret(function, [0.2, 0.3], [0.5]))
 
@@ -205,6 +205,6 @@ def test_functions_in_turn_that_are_parted_otherwise_have_another_text(written):
 def test_functions_in_turn_of_which_one_calls_others_are_read_one_by_one(written):
     functions = in_turn([0.3] * 11, calls=True)
     whole = in_one(functions[:-1], functions[-1])
-    assert read_records(whole, Turns.of(whole, [12, 0, 4])) is None
+    assert read_records(whole, Turns.of(whole, [12, 0, 4]).entries) is None
     assert_in_turn(*functions)
     assert len(written) == 1
