@@ -122,7 +122,8 @@ def install(extra: str = "dev", stamp: Path = STAMP) -> None:
             sys.exit(f"{tail}\nnsopt: the install failed (above); run this again to retry.")
     if stamp == STAMP:
         say("compiling the kernels (once, half a minute) ...")
-        compiled = "from nsopt.kernels import compile_kernels; compile_kernels()"
+        kernels = "from nsopt.kernels import compile_kernels; compile_kernels()"
+        compiled = f"{kernels}; from nsopt.mpcc import Ldlt; Ldlt().options"
         ok, told = quiet(PYTHON, "-c", compiled)
         if not ok:
             sys.exit(f"{told}\nnsopt: its kernels do not compile (above).")

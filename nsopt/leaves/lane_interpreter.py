@@ -24,16 +24,25 @@ from nsopt.leaves.structure import Records, read_records
 
 Array = NDArray[np.float64]
 
+Lines = NDArray[np.int32]
+"""Instructions as they are done, (n, 6)."""
+
+LINE = 64
+"""Bytes of a line of the processor's cache."""
+
 TOGETHER = 64
 """Instances that are interpreted together at most: registers of more leave the fast memory."""
 
-MUL, COMMON = ca.OP_MUL, frozenset((ca.OP_ADD, ca.OP_SUB, ca.OP_MUL))
-"""Operations that nearly all instructions are. They have one case, which chooses by bits: that the
-processor does not know which one comes next would take longer than to do it."""
+ADD, SUB, MUL, NEG = ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_NEG
+PRODUCTS, SUMS = (MUL, ca.OP_SQ), (ADD, SUB, ca.OP_TWICE, NEG)
+"""Operations that nearly all instructions are. They have one case, the sum of a product and another
+number, each with a sign: that the processor does not know which case comes next would take longer
+than to do it. Of a sum alone the product is by 1, of a product alone the other is -0."""
 
-SAME = {ca.OP_TWICE: ca.OP_ADD, ca.OP_SQ: ca.OP_MUL}
-"""Operations on one operand that are others on that operand twice."""
+OF_PRODUCT, OF_OTHER = 1, 2
+"""Bits of the signs."""
 
+_SUM = {"one": ("w", "one"), "two": ("w", "two"), "other": ("w", "other")}
 _OPERANDS = {"one": ("w", "one"), "two": ("w", "two")}
 
 _INTERPRET = """define void @interpret(i64 %count, ptr %records, i64 %width, ptr %x, ptr %w, ptr %y)
@@ -46,7 +55,7 @@ next:
 br i1 %goes_on, label %do, label %close
 do:
 %after = add i64 %k, 1
-%record = getelementptr [4 x i32], ptr %records, i64 %k
+%record = getelementptr [6 x i32], ptr %records, i64 %k
 %what = load i32, ptr %record, align 4
 {places}switch i32 %what, label %done [{labels}]
 {cases}done:
@@ -56,25 +65,22 @@ ret void
 }}
 """
 
-_CHOOSE = """%is_product = icmp eq i32 %what, {product}
-%product = sext i1 %is_product to i64
-%sum = xor i64 %product, -1
-%is_difference = icmp eq i32 %what, {difference}
-%sign = select i1 %is_difference, i64 {sign}, i64 0
+_SIGNS = """%signs_at = getelementptr i32, ptr %record, i64 5
+%signs = load i32, ptr %signs_at, align 4
+%signs_bits = zext i32 %signs to i64
+%one_product = shl i64 %signs_bits, 63
+%half_other = lshr i64 %signs_bits, 1
+%one_other = shl i64 %half_other, 63
 """
-"""Bits of what chooses: all or none for a product and for a sum, the sign for a difference."""
 
-_EITHER = """%bits = bitcast {d} %two{what} to {i64}
-%signed = xor {i64} %bits, %signs
-%term = bitcast {i64} %signed to {d}
-%added = fadd {d} %one{what}, %term
-%multiplied = fmul {d} %one{what}, %two{what}
-%of_sum = bitcast {d} %added to {i64}
-%of_product = bitcast {d} %multiplied to {i64}
-%if_sum = and {i64} %of_sum, %sums
-%if_product = and {i64} %of_product, %products
-%either = or {i64} %if_sum, %if_product
-%chosen = bitcast {i64} %either to {d}
+_ADD = """%multiplied = fmul {d} %one{what}, %two{what}
+%product_bits = bitcast {d} %multiplied to {i64}
+%other_bits = bitcast {d} %other{what} to {i64}
+%signed_product = xor {i64} %product_bits, %product
+%signed_other = xor {i64} %other_bits, %other_sign
+%product_term = bitcast {i64} %signed_product to {d}
+%other_term = bitcast {i64} %signed_other to {d}
+%added = fadd {d} %product_term, %other_term
 """
 
 _CASE = """case{what}:
@@ -105,8 +111,8 @@ class LaneInterpreter:
     """
 
     def __init__(self, records: Records, function: ca.Function, own: int) -> None:
-        self._records, self._own = records, own
-        self._registers = int(function.sz_w())
+        self._own, self._registers = own, int(function.sz_w())
+        self._lines = _join(records, self._registers)
         self._inputs = _parts(function.nnz_in(i) for i in range(function.n_in()))
         self._outputs = _parts(function.nnz_out(i) for i in range(function.n_out()))
         self._memory: _Memory | None = None
@@ -116,11 +122,7 @@ class LaneInterpreter:
         """Return that of a function, None where its instructions are not found."""
         entries = list_entries(P, sum(function.nnz_in(i) for i in range(function.n_in())))
         records = read_records(function, entries)
-        if records is None:
-            return None
-        for one, other in SAME.items():
-            records["operation"][records["operation"] == one] = other
-        return cls(records, function, own)
+        return None if records is None else cls(records, function, own)
 
     def evaluate(
         self, count: int, given: Sequence[memoryview], found: Sequence[memoryview | None]
@@ -129,37 +131,93 @@ class LaneInterpreter:
         x = [np.frombuffer(values) for values in given]
         x = [each.reshape(count if i < self._own else 1, -1) for i, each in enumerate(x)]
         y = [None if values is None else np.frombuffer(values) for values in found]
-        for begin in range(0, count, TOGETHER):
-            n = min(TOGETHER, count - begin)
-            memory = self._remember(-(-n // lanes()) * lanes())
+        together = -(-count // -(-count // TOGETHER))  # as many at each time
+        memory = self._remember(together)
+        for begin in range(0, count, together):
+            n = min(together, count - begin)
             for i, (values, part) in enumerate(zip(x, self._inputs, strict=True)):
                 here = values[begin : begin + n] if i < self._own else values
                 memory.x[part, :n] = here.T
                 memory.x[part, n:] = here[-1:].T
-            memory.interpret(self._records)
+            memory.interpret(self._lines)
             for result, part in zip(y, self._outputs, strict=True):
                 if result is not None:
                     result.reshape(count, -1)[begin : begin + n] = memory.y[part, :n].T
 
-    def _remember(self, width: int) -> _Memory:
+    def _remember(self, count: int) -> _Memory:
         """Return memory for so many instances, that of the last call where it fits."""
+        side_by_side = _lanes_of(count)
+        width = -(-count // side_by_side) * side_by_side
         if self._memory is None or self._memory.x.shape[1] != width:
-            sizes = self._inputs[-1].stop, self._registers, self._outputs[-1].stop
-            self._memory = _Memory(*(np.zeros((size, width)) for size in sizes))
+            x, y = (_zeros(parts[-1].stop, width) for parts in (self._inputs, self._outputs))
+            self._memory = _Memory(x, _zeros(self._registers + 2, width), y, side_by_side)
+            self._memory.registers[-2:] = [[1.0], [-0.0]]
         return self._memory
 
 
 class _Memory(NamedTuple):
-    """Entries of inputs, registers and entries of outputs, each of all instances side by side."""
+    """Entries of inputs, registers and entries of outputs, each of all instances side by side.
+
+    The last two registers are 1 and -0.
+    """
 
     x: Array
     registers: Array
     y: Array
+    side_by_side: int
 
-    def interpret(self, records: Records) -> None:
+    def interpret(self, lines: Lines) -> None:
         """Do all instructions."""
-        arrays = [array.ctypes.data for array in self]
-        _interpreter(lanes())(len(records), records.ctypes.data, self.x.shape[1], *arrays)
+        arrays = [array.ctypes.data for array in (self.x, self.registers, self.y)]
+        _interpreter(self.side_by_side)(len(lines), lines.ctypes.data, self.x.shape[1], *arrays)
+
+
+def _zeros(size: int, width: int) -> Array:
+    """Return rows that begin with a line of the processor's cache, if lanes fill lines."""
+    memory = np.zeros(size * width + LINE // 8)
+    begin = -memory.ctypes.data % LINE // 8
+    return memory[begin : begin + size * width].reshape(size, width)
+
+
+def _lanes_of(count: int) -> int:
+    """Return how many of so many instances are side by side: of a few the narrowest registers."""
+    return 2 if count <= 2 else lanes()
+
+
+def _join(records: Records, registers: int) -> Lines:
+    """Return instructions of which a product is one with the sum behind it, its only reader.
+
+    Each is its operation, where its result goes, three operands and `OF_PRODUCT`, `OF_OTHER`.
+    """
+    what, (result, one, two) = records["operation"], records["places"].T
+    is_product, is_sum = np.isin(what, PRODUCTS), np.isin(what, SUMS)
+    readers = _count_readers(records)
+    lines = np.zeros((len(what), 6), np.int32)
+    lines[:, 0], lines[:, 1:4] = what, records["places"]
+    unit, nothing = registers, registers + 1
+    lines[is_product, 4] = nothing
+    lines[is_sum, 3], lines[is_sum, 4] = unit, np.where(what == NEG, nothing, two)[is_sum]
+    lines[what == SUB, 5], lines[what == NEG, 5] = OF_OTHER, OF_PRODUCT
+    lines[is_product | is_sum, 0] = MUL
+    first, second = one[1:] == result[:-1], two[1:] == result[:-1]
+    alone = is_product[:-1] & (readers[:-1] == 1) & np.isin(what[1:], [ADD, SUB])
+    k = np.flatnonzero(alone & (first ^ second))
+    lines[k + 1, 2:4] = lines[k, 2:4]
+    lines[k + 1, 4] = np.where(first[k], two[k + 1], one[k + 1])
+    signs = np.where(first[k], OF_OTHER, OF_PRODUCT)
+    lines[k + 1, 5] = np.where(what[k + 1] == SUB, signs, 0)
+    return np.delete(lines, k, axis=0)
+
+
+def _count_readers(records: Records) -> NDArray[np.intp]:
+    """Return how many operands each instruction's result is."""
+    what, (result, one, two) = records["operation"], records["places"].T.astype(np.int64)
+    n, none = len(what), np.isin(what, [INPUT, CONSTANT])
+    steps = np.arange(n)
+    writes = np.sort((result * n + steps)[what != OUTPUT])
+    of_each = (one * n + steps)[~none], (two * n + steps)[~none & (what != OUTPUT)]
+    reads = np.sort(np.concatenate(of_each))  # in order they are found in a tenth of the time
+    return np.bincount(writes[np.searchsorted(writes, reads) - 1] % n, minlength=n)
 
 
 def _parts(sizes: Iterable[int]) -> list[slice]:
@@ -181,40 +239,39 @@ def _write_interpreter(side_by_side: int) -> str:
         f"%{name}_at = getelementptr i32, ptr %record, i64 {k}\n"
         f"%{name}_entry = load i32, ptr %{name}_at, align 4\n"
         f"%{name} = sext i32 %{name}_entry to i64\n"
-        for k, name in enumerate(("result", "one", "two"), 1)
+        for k, name in enumerate(("result", "one", "two", "other"), 1)
     )
     constant = "%number = load double, ptr %one_at, align 4\n"
     cases = {
         INPUT: _write_case(INPUT, side_by_side, {"value": ("x", "two")}),
         OUTPUT: _write_case(OUTPUT, side_by_side, {"value": ("w", "one")}, to=("y", "two")),
         CONSTANT: _write_case(CONSTANT, 1, {}, "%number", constant),
-        MUL: _write_common(side_by_side),
+        MUL: _write_sum(side_by_side),
     }
     in_lanes, alone = operations_in(side_by_side), operations_in(1)
-    for what in in_lanes.keys() - COMMON:
+    for what in in_lanes.keys() - {*PRODUCTS, *SUMS}:
         step = 1 if in_lanes[what].alone else side_by_side
         template, results, _ = (alone if step == 1 else in_lanes)[what]
         names = [f"of{what}.{k}" for k in range(results)]
         lines = template.format(f"%one{what}", f"%two{what}", *names)
         cases[what] = _write_case(what, step, _OPERANDS, f"%{names[-1]}", lines)
-    case_of = {**{what: what for what in cases}, **dict.fromkeys(COMMON, MUL)}
-    labels = "".join(f"i32 {what}, label %case{of}\n" for what, of in case_of.items())
+    labels = "".join(f"i32 {what}, label %case{what}\n" for what in cases)
     called = dict.fromkeys(chain(*(declarations(n).splitlines(True) for n in (1, side_by_side))))
     return "".join(called) + _INTERPRET.format(
         places=places, labels=labels, cases="".join(cases.values())
     )
 
 
-def _write_common(side_by_side: int) -> str:
-    """Write the case of sums, differences and products, in which nothing is decided by a jump."""
+def _write_sum(side_by_side: int) -> str:
+    """Write the case of the sum of a product and another number."""
     d, i64 = (type_of(side_by_side, of) for of in ("double", "i64"))
-    choose = _CHOOSE.format(product=MUL, difference=ca.OP_SUB, sign=-(2**63))
-    for name in ("product", "sum", "sign"):
-        choose += f"%one_{name} = insertelement {i64} poison, i64 %{name}, i64 0\n"
+    signs = _SIGNS
+    for name, of in (("product", "product"), ("other", "other_sign")):
+        signs += f"%first_{name} = insertelement {i64} poison, i64 %one_{name}, i64 0\n"
         zeros = f"<{side_by_side} x i32> zeroinitializer"
-        choose += f"%{name}s = shufflevector {i64} %one_{name}, {i64} poison, {zeros}\n"
-    lines = _EITHER.format(d=d, i64=i64, what=MUL)
-    return _write_case(MUL, side_by_side, _OPERANDS, "%chosen", lines, before=choose)
+        signs += f"%{of} = shufflevector {i64} %first_{name}, {i64} poison, {zeros}\n"
+    lines = _ADD.format(d=d, i64=i64, what=MUL)
+    return _write_case(MUL, side_by_side, _SUM, "%added", lines, before=signs)
 
 
 def _write_case(

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from nsopt.kept_code import Entry, cache_folder
 from nsopt.leaves import background
 from nsopt.leaves.instructions import read_instances
-from nsopt.leaves.lane_interpreter import LaneInterpreter
+from nsopt.leaves.lane_interpreter import LINE, LaneInterpreter
 from nsopt.leaves.lanes import InstanceSizes, LanesText, write_lanes_text
 from nsopt.leaves.machine import GOOD, QUICK, compile_module, lanes, load_objects, state_target
 
@@ -44,8 +44,6 @@ MOST = 8
 """Numbers of instances for which a leaf has the virtual machine ready."""
 
 _MAP = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * 3)
-_LINE = 64
-"""Bytes of a line of the processor's cache; scratch memory begins with one."""
 
 
 class _Code(NamedTuple):
@@ -151,10 +149,11 @@ class MappedLeaf:
         if code is None:
             self._interpret(count, given, found)
         else:
-            work = np.empty(code.work + _LINE // 8)
+            # Scratch memory begins with a line.
+            work = np.empty(code.work + LINE // 8)
             inputs = (ctypes.c_void_p * len(given))(*map(_address, given))
             outputs = (ctypes.c_void_p * len(found))(*map(_address, found))
-            code.call(count, inputs, outputs, -(-work.ctypes.data // _LINE) * _LINE)
+            code.call(count, inputs, outputs, -(-work.ctypes.data // LINE) * LINE)
         self._spent += perf_counter() - begin
         if not self._final and self._spent > self._enough(None if code is None else code.level):
             self.improve()

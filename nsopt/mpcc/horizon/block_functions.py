@@ -17,7 +17,8 @@ LONG = 5000
 takes seconds, and serves any mass, clearance or scale then."""
 
 MANY = 10
-"""Instances from which a function is one that machine code may come to evaluate."""
+"""Instances from which short functions, too, are evaluated as leaves: of fewer a call of Python
+takes longer than CasADi's virtual machine."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,7 @@ class InstanceFunction:
         count : int
         """
         given = [*own, *common, *([ca.MX(self.numbers)] if self.numbers.numel() else [])]
-        if count < MANY:
+        if count < MANY and self.leaf.function.n_instructions() < LONG:
             return list(self.leaf.interpreter(count).call(given))
         if count not in self._callbacks:
             self._callbacks[count] = MappedCallback(self.leaf, count)
