@@ -58,6 +58,20 @@ def test_operations_have_the_bits_of_the_virtual_machine(level):
     assert_same(leaf([pairs[:, 0], pairs[:, 1]]), one_by_one(function, pairs.T))
 
 
+def test_sums_with_products_have_the_bits_of_the_virtual_machine():
+    """Also of zeros with signs, and where the product has other readers."""
+    a, b, c = ca.SX.sym("a"), ca.SX.sym("b"), ca.SX.sym("c")
+    outputs = [a * b + c, a * b - c, c - a * b, a * b - b * a, -(a * b), 2 * (a * c) + b]
+    outputs += [b * c, b * c + a, (a - b) * (a + c) - c**2, -c, a - a * c, ca.sin(a * a) + a * a]
+    function = ca.Function("sums", [a, b, c], outputs)
+    some = [x for x in SPECIAL if not abs(x) > 1e300 or np.isinf(x)]
+    triples = np.array([(x, y, z) for x in some for y in some for z in some])
+    leaf = MappedLeaf(function)
+    found = leaf(list(triples.T))
+    assert leaf.level is None
+    assert_same(found, one_by_one(function, triples.T))
+
+
 @pytest.mark.parametrize("piece", [3, 2000])
 def test_each_lane_takes_its_own_side_of_a_branch(piece, monkeypatch):
     """Also of a branch within a side, and of one that depends on p alone."""
