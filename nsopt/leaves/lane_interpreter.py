@@ -24,8 +24,11 @@ from nsopt.leaves.structure import Records, read_records
 
 Array = NDArray[np.float64]
 
-Lines = NDArray[np.int32]
+Lines = NDArray[np.int32] | NDArray[np.uint16]
 """Instructions as they are done, (n, 6)."""
+
+SHORT = 1 << 16
+"""Beyond the numbers of instructions that take half of the memory."""
 
 LINE = 64
 """Bytes of a line of the processor's cache."""
@@ -55,9 +58,10 @@ next:
 br i1 %goes_on, label %do, label %close
 do:
 %after = add i64 %k, 1
-%record = getelementptr [6 x i32], ptr %records, i64 %k
-%what = load i32, ptr %record, align 4
-{places}switch i32 %what, label %done [{labels}]
+%record = getelementptr [6 x i{bits}], ptr %records, i64 %k
+%operation = load i{bits}, ptr %record, align 2
+%what = zext i{bits} %operation to i64
+{places}switch i64 %what, label %done [{labels}]
 {cases}done:
 br label %next
 close:
@@ -65,11 +69,8 @@ ret void
 }}
 """
 
-_SIGNS = """%signs_at = getelementptr i32, ptr %record, i64 5
-%signs = load i32, ptr %signs_at, align 4
-%signs_bits = zext i32 %signs to i64
-%one_product = shl i64 %signs_bits, 63
-%half_other = lshr i64 %signs_bits, 1
+_SIGNS = """%one_product = shl i64 %signs, 63
+%half_other = lshr i64 %signs, 1
 %one_other = shl i64 %half_other, 63
 """
 
@@ -169,7 +170,8 @@ class _Memory(NamedTuple):
     def interpret(self, lines: Lines) -> None:
         """Do all instructions."""
         arrays = [array.ctypes.data for array in (self.x, self.registers, self.y)]
-        _interpreter(self.side_by_side)(len(lines), lines.ctypes.data, self.x.shape[1], *arrays)
+        interpret = _interpreter(self.side_by_side, 8 * lines.itemsize)
+        interpret(len(lines), lines.ctypes.data, self.x.shape[1], *arrays)
 
 
 def _zeros(size: int, width: int) -> Array:
@@ -206,7 +208,17 @@ def _join(records: Records, registers: int) -> Lines:
     lines[k + 1, 4] = np.where(first[k], two[k + 1], one[k + 1])
     signs = np.where(first[k], OF_OTHER, OF_PRODUCT)
     lines[k + 1, 5] = np.where(what[k + 1] == SUB, signs, 0)
-    return np.delete(lines, k, axis=0)
+    return _shorten(np.delete(lines, k, axis=0))
+
+
+def _shorten(lines: Lines) -> Lines:
+    """Return instructions in half of the memory, if all of their numbers are short."""
+    is_constant = lines[:, 0] == CONSTANT
+    if lines[~is_constant].max(initial=0) >= SHORT:
+        return lines
+    short = lines.astype(np.uint16)
+    short[is_constant, 2:] = np.ascontiguousarray(lines[is_constant, 2:4]).view(np.uint16)
+    return short
 
 
 def _count_readers(records: Records) -> NDArray[np.intp]:
@@ -225,23 +237,23 @@ def _parts(sizes: Iterable[int]) -> list[slice]:
 
 
 @cache
-def _interpreter(side_by_side: int) -> Any:
+def _interpreter(side_by_side: int, bits: int) -> Any:
     """Return what interprets, as a function of numbers and addresses."""
-    text = _write_interpreter(side_by_side)
+    text = _write_interpreter(side_by_side, bits)
     made = read_object(text, GOOD) or make_object(text, GOOD, tell=False)
     (address,) = load_objects([made], ("interpret",))
     return _CALLED(address)
 
 
-def _write_interpreter(side_by_side: int) -> str:
+def _write_interpreter(side_by_side: int, bits: int) -> str:
     """Return the module of what interprets: a loop, with a case for each operation."""
     places = "".join(
-        f"%{name}_at = getelementptr i32, ptr %record, i64 {k}\n"
-        f"%{name}_entry = load i32, ptr %{name}_at, align 4\n"
-        f"%{name} = sext i32 %{name}_entry to i64\n"
-        for k, name in enumerate(("result", "one", "two", "other"), 1)
+        f"%{name}_at = getelementptr i{bits}, ptr %record, i64 {k}\n"
+        f"%{name}_entry = load i{bits}, ptr %{name}_at, align 2\n"
+        f"%{name} = zext i{bits} %{name}_entry to i64\n"
+        for k, name in enumerate(("result", "one", "two", "other", "signs"), 1)
     )
-    constant = "%number = load double, ptr %one_at, align 4\n"
+    constant = "%number = load double, ptr %one_at, align 2\n"
     cases = {
         INPUT: _write_case(INPUT, side_by_side, {"value": ("x", "two")}),
         OUTPUT: _write_case(OUTPUT, side_by_side, {"value": ("w", "one")}, to=("y", "two")),
@@ -255,10 +267,10 @@ def _write_interpreter(side_by_side: int) -> str:
         names = [f"of{what}.{k}" for k in range(results)]
         lines = template.format(f"%one{what}", f"%two{what}", *names)
         cases[what] = _write_case(what, step, _OPERANDS, f"%{names[-1]}", lines)
-    labels = "".join(f"i32 {what}, label %case{what}\n" for what in cases)
+    labels = "".join(f"i64 {what}, label %case{what}\n" for what in cases)
     called = dict.fromkeys(chain(*(declarations(n).splitlines(True) for n in (1, side_by_side))))
     return "".join(called) + _INTERPRET.format(
-        places=places, labels=labels, cases="".join(cases.values())
+        bits=bits, places=places, labels=labels, cases="".join(cases.values())
     )
 
 

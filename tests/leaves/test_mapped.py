@@ -28,7 +28,11 @@ def assert_same(found, expected):
 @pytest.mark.parametrize("side_by_side", [1, 2, 4, 8])
 @pytest.mark.parametrize("piece", [7, 2000])
 def test_random_functions_have_the_same_bits(side_by_side, piece, monkeypatch):
-    """In any number of lanes, in pieces, at both levels, of any number of instances."""
+    """In any number of lanes, in pieces, at both levels, of any number of instances.
+
+    With short numbers in what is interpreted, or long ones.
+    """
+    monkeypatch.setattr(lane_interpreter, "SHORT", piece if piece == 2000 else 0)
     monkeypatch.setattr(mapped, "lanes", lambda: side_by_side)
     monkeypatch.setattr(lane_interpreter, "lanes", lambda: max(side_by_side, 2))
     monkeypatch.setattr(routines, "PIECE", piece)
@@ -142,18 +146,21 @@ def test_outputs_that_are_always_zero_are_written(count):
 
 def test_better_code_comes_by_itself_and_stays_on_the_disk(folder, monkeypatch):
     """The same bits all the time; another leaf of the same function finds the code."""
-    monkeypatch.setattr(mapped, "SOON", 0.0)
     monkeypatch.setattr(mapped, "MAKING", {0: 0.0, 2: 0.0})
     function, rng = random_function(5, length=50), np.random.default_rng(2)
     x, p = rng.normal(size=(9, 5)), rng.normal(size=4)
     expected = one_by_one(function, [x], [p])
+    monkeypatch.setattr(mapped, "SOON", np.inf)
+    MappedLeaf(function, 1)([x], [p])  # by what interprets, which is code, too
+    made = len(list(folder.glob("*.o")))
     leaf = MappedLeaf(function, 1)
+    monkeypatch.setattr(mapped, "SOON", 0.0)
     monkeypatch.setattr(mapped, "LATER", 0.0)
     for level in (None, 0, 2):
         assert leaf.level == level
         assert_same(leaf([x], [p]), expected)
         finish()
-    assert len(list(folder.glob("*.o"))) == 2
+    assert len(list(folder.glob("*.o"))) == made + 2
     other = MappedLeaf(function, 1)
     monkeypatch.setattr(mapped, "compile_module", None)  # nothing is compiled
     assert_same(other([x], [p]), expected)
