@@ -12,6 +12,13 @@ from nsopt.kernels.square import EQUATIONS, EVENTS, PAIRS, TERMS
 TINY = 1e-300
 """Keeps a pivot that is exactly zero from dividing by zero; the step is then refused anyway."""
 
+SHARED = 1e-7
+"""Part of its own size that is added to each late pivot once some rows hold by the others. More
+leaves less of what redundant rows got alone after it is taken back."""
+
+LOOSE = 1e-2
+"""Part of a pivot that was added to it, from which its row holds by the others."""
+
 LEAST = 1e-7
 """Part of the mean size of late pivots that stands for one that is zero for certain."""
 
@@ -36,7 +43,7 @@ def assemble(s: Any, w: Any) -> None:
 
 
 @inline
-def hold_redundant(s: Any, w: Any, proximal: float, held: float) -> None:
+def hold_redundant(s: Any, w: Any, held: float) -> None:
     """Add a part ``held`` of the mean pivot to those of rows some of which hold by the others.
 
     It takes the place of what `strengthen` has added: one size for all, so that it is least change
@@ -48,9 +55,22 @@ def hold_redundant(s: Any, w: Any, proximal: float, held: float) -> None:
         for k in range(begin, end):
             mean += abs(w.A[s.redundant_place[k]]) / (end - begin)
         for k in range(begin, end):
-            pivot = w.A[s.redundant_place[k]]
-            w.held[k] = held * mean
-            w.A[s.redundant_place[k]] = pivot - abs(pivot) * proximal / (1.0 + proximal) + w.held[k]
+            row = s.redundant_row[k]
+            w.A[s.redundant_place[k]] += held * mean - w.held[row]
+            w.held[row] = held * mean
+
+
+@inline
+def is_loose(s: Any, w: Any, first: int) -> bool:
+    """Tell whether, once eliminated, a row from turn ``first`` on turns out to hold by others.
+
+    Of its pivot then little is left but what was added. So it is of contacts that stick where fewer
+    would do: four corners on a plane. What only presses opens where it is not needed.
+    """
+    most = 0.0
+    for t in range(first, len(s.plan.pivot)):
+        most = max(most, abs(w.held[s.plan.pivot[t]] * w.A[s.plan.diagonal[t]]))
+    return most > LOOSE
 
 
 @inline
@@ -70,10 +90,8 @@ def release_redundant(s: Any, w: Any, late: int) -> None:
         w.r[i] = w.dx[i]
     for weight in (1.0, -2.0):
         for turn in range(first, len(plan.pivot)):
-            w.A[plan.right[plan.pivot[turn]]] = 0.0
-        for k in range(len(s.redundant_row)):
-            row = s.redundant_row[k]
-            w.A[plan.right[row]] = w.held[k] * w.r[row]
+            i = plan.pivot[turn]
+            w.A[plan.right[i]] = w.held[i] * w.r[i]
         eliminate_right_side(plan, late, len(plan.width), w.A, w.L)
         substitute_back(plan, late, len(plan.width), w.A, w.r)
         for turn in range(first, len(plan.pivot)):
@@ -168,20 +186,22 @@ def substitute_back(plan: Any, begin: int, end: int, A: Any, x: Any) -> None:
 
 
 @inline
-def strengthen(plan: Any, first: int, proximal: float, A: Any) -> None:
-    """Add ``proximal`` of its own size to each pivot from turn ``first`` on.
+def strengthen(s: Any, w: Any, first: int, part: float) -> None:
+    """Add ``part`` of its own size to each pivot from turn ``first`` on, and note it as held.
 
     Dependent rows then solve: their multipliers stay at the least change, and an iteration loses
     only that part of its convergence. A pivot that is zero for certain, of coordinates without
     inertia that joints alone hold, counts as an inertia that small: the next iteration takes back
     by how much it changes the direction.
     """
+    plan, A = s.plan, w.A
     total, count = 0.0, 0
-    for s in range(first, len(plan.pivot)):
-        if not plan.empty[s]:
-            total += abs(A[plan.diagonal[s]])
+    for t in range(first, len(plan.pivot)):
+        if not plan.empty[t]:
+            total += abs(A[plan.diagonal[t]])
             count += 1
     least = LEAST * total / max(count, 1)
-    for s in range(first, len(plan.pivot)):
-        pivot = A[plan.diagonal[s]]
-        A[plan.diagonal[s]] = pivot + proximal * abs(pivot) + (least * plan.empty[s] + TINY)
+    for t in range(first, len(plan.pivot)):
+        pivot = A[plan.diagonal[t]]
+        w.held[plan.pivot[t]] = part * abs(pivot)
+        A[plan.diagonal[t]] = pivot + part * abs(pivot) + (least * plan.empty[t] + TINY)

@@ -60,6 +60,7 @@ def solve(
         there if it is near a solution.
     """
     s, w = square_of(p), workspace_of(p, space)
+    w.loose[0] = 1.0 if len(s.redundant_row) > 0 else 0.0
     copy(w.x, w.start)
     size = evaluate_at(p, space, evaluate, w.trial) if goes_on else np.inf
     if size <= NEAR:

@@ -211,8 +211,10 @@ class Workspace(NamedTuple):
         Of the parts of rows.
     A, L : (entries,)
         The matrix, and the multiples of rows that elimination added to others.
-    held : (redundant rows,)
-        What is added to their own entries.
+    held : (n,)
+        What is added to the own entries of late rows.
+    loose : (1,)
+        Whether some rows hold by the others, 0 or 1, as told or, with discs, found in this solve.
     start, last, trial, best : (n,)
         Unknowns that a search begins from, of its last point, and at hand.
     """
@@ -230,6 +232,7 @@ class Workspace(NamedTuple):
     A: Array
     L: Array
     held: Array
+    loose: Array
     start: Array
     last: Array
     trial: Array
@@ -244,7 +247,7 @@ def workspace_sizes(s: Square, known: int, kept: int) -> list[int]:
     of_projections = dict.fromkeys(("share", "slopes"), projections)
     given = {"known": known, "kept": kept, "y": s.values, "at": terms}
     sizes = of_unknowns | of_projections | given | {"weight": len(s.part_row)}
-    sizes |= {"A": entries, "L": entries, "held": len(s.redundant_row)}
+    sizes |= {"A": entries, "L": entries, "held": n, "loose": 1}
     return [sizes[name] for name in Workspace._fields]
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from nsopt.kernels.elimination import (
+    SHARED,
     assemble,
     eliminate,
     eliminate_right_side,
     hold_redundant,
+    is_loose,
     release_redundant,
     strengthen,
     substitute_back,
@@ -16,7 +18,7 @@ from nsopt.kernels.elimination import (
 from nsopt.kernels.kernel import copy, inline, kernel
 from nsopt.kernels.machine import call, index
 from nsopt.kernels.min_map import combine, largest
-from nsopt.kernels.square import LATE
+from nsopt.kernels.square import DISCS, LATE
 from nsopt.kernels.views import square_of, workspace_of
 
 HELD = 1e-6
@@ -44,11 +46,14 @@ def find_direction(p: Any, space: Any, complete: int, x: Any, proximal: float, h
     call(complete, x, w.kept, w.y)
     assemble(s, w)
     late, fronts = s.sizes[LATE], len(s.plan.width)
+    first = s.plan.first[late]
     for half in range(2):  # so that the code of `eliminate` stands here once
         if half == 1:
-            strengthen(s.plan, s.plan.first[late], proximal, w.A)
-            hold_redundant(s, w, proximal, held)
+            strengthen(s, w, first, max(proximal, w.loose[0] * SHARED))
+            hold_redundant(s, w, held)
         eliminate(s.plan, half * late, fronts if half == 1 else late, w.A, w.L)
+    if s.sizes[DISCS] > 0 and is_loose(s, w, first):
+        w.loose[0] = 1.0
     substitute(s, w, late)
 
 
@@ -69,7 +74,7 @@ def substitute(s: Any, w: Any, late: int) -> None:
     for half in range(2):  # so that the code of `substitute_back` stands here once
         begin, end = (0, late) if half == 1 else (late, fronts)
         substitute_back(s.plan, begin, end, w.A, w.dx)
-        if half == 0 and len(s.redundant_row) > 0:
+        if half == 0 and w.loose[0]:
             release_redundant(s, w, late)
 
 

@@ -69,4 +69,5 @@ def workspace_of(p: Any, space: Any) -> Any:
         view(space, p[40], p[41]),
         view(space, p[41], p[42]),
         view(space, p[42], p[43]),
+        view(space, p[43], p[44]),
     )

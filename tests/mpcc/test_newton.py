@@ -41,6 +41,38 @@ def test_redundant_combinations_of_rows_make_no_large_multipliers(told):
     assert (abs(solution[2] - solution[3]) < 1) == told
 
 
+CORNERS = np.array([[1, 1, 0], [-1, 1, 0], [-1, -1, 0], [1, -1, 0]])
+ALONG = [np.vstack([np.eye(3), np.cross(r, np.eye(3)).T]) for r in CORNERS]
+"""What a force along each axis at a corner gives a body, as columns."""
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_block_sticks_on_more_corners_than_it_needs(seed):
+    """Twelve rows of contacts hold six velocities, and contradict each other by round-off.
+
+    One step of Newton is enough, as no mode changes, and shares stay about as they were: together
+    they carry what presses the block down and aside, and none slips.
+    """
+    m = Mpcc("block")
+    load, gap = m.parameter("load", 6), m.parameter("gap", 4)
+    v, lam, z = m.variable("v", 6), m.variable("lam", 4), m.variable("z", 8)
+    up = np.column_stack([A[:, 2] for A in ALONG])
+    aside = np.hstack([A[:, :2] for A in ALONG])
+    m.equal("motion", v - load - ca.DM(up) @ lam - ca.DM(aside) @ z)
+    m.complement("corners", ca.DM(up).T @ v + gap, lam)
+    m.disc("friction", z, ca.DM(aside).T @ v, radius=0.6 * lam)
+    rng = np.random.default_rng(seed)
+    given = np.array([0.3, 0.1, -1.0, *rng.uniform(-0.1, 0.1, 3)])
+    off = 2e-12 * rng.normal(size=4)
+    x, residual, count = solved(m, [*given, *off], [0.0] * 6 + [0.25] * 4 + [0.0] * 8)
+    assert residual < 1e-11
+    assert count == 1
+    assert x[:6] == pytest.approx(0, abs=1e-10)
+    assert up @ x[6:10] + aside @ x[10:] == pytest.approx(-given, abs=1e-10)
+    assert np.abs(x[6:10] - 0.25).max() < 0.1
+    assert np.all(np.linalg.norm(x[10:].reshape(-1, 2), axis=1) < 0.6 * x[6:10])
+
+
 def lcp(rng, n=6):
     """A linear complementarity problem by way of its velocities, with friction on two rows."""
     m = Mpcc("lcp")

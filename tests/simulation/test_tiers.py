@@ -105,5 +105,5 @@ def test_a_run_counts_for_its_check_what_machine_code_would_take(monkeypatch):
 
     monkeypatch.setattr(StepKernel, "__call__", timed)
     monkeypatch.setattr(Check, "measure", told)
-    simulate(rods(worn), duration=0.8, steps=StepBounds(H, H), check=Check(), progress=False)
+    simulate(rods(worn), duration=0.6, steps=StepBounds(H, H), check=Check(), progress=False)
     assert 0 < told.counted < told.took / 2
