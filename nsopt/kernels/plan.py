@@ -9,6 +9,7 @@ they change, and the columns these have in common.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -144,9 +145,13 @@ def _choose_fronts(left: list[set[int]], columns: list[set[int]], group: set[int
         return (len(left[i]) - (i in left[i])) * (len(columns[i]) - (i in columns[i])), i
 
     costs = {i: cost(i) for i in group}
+    cheapest = sorted(costs.values())  # a heap, of costs that were since changed too
     fronts: dict[Border, list[int]] = {}
     while costs:
-        k = min(costs.values())[1]
+        least = heappop(cheapest)
+        k = least[1]
+        if costs.get(k) != least:
+            continue
         del costs[k]
         others, below = left[k] - {k}, columns[k] - {k}
         for i in below:
@@ -155,7 +160,10 @@ def _choose_fronts(left: list[set[int]], columns: list[set[int]], group: set[int
         for j in others:
             columns[j].discard(k)
             columns[j] |= below
-        costs |= {i: cost(i) for i in below | others if i in costs}
+        for i in below | others:
+            if i in costs and costs[i] != (new := cost(i)):
+                costs[i] = new
+                heappush(cheapest, new)
         _join_front(fronts, k, (frozenset(below), frozenset(others)))
     return [Front(pivots, *map(sorted, border)) for border, pivots in fronts.items()]
 

@@ -90,6 +90,8 @@ def _springs(d: Dynamics, run: Run) -> Iterator[str]:
 
 def fastest_swing(d: Dynamics, run: Run) -> tuple[float, str]:
     """Return the highest angular frequency [rad/s] at the start, 0 if none, and what moves most."""
+    if not d.applied.jac_sparsity(0, 1).nnz():
+        return 0.0, ""
     start, p, still = run.start, run.p, np.zeros(d.nv)  # dampers are no springs
     N = np.asarray(d.rate_matrix(start.q))
     at = _column(d.applied(start.t, start.q, still, p))

@@ -44,19 +44,27 @@ ORDER = 1e-6
 """Cost of a place in the order of statement, which decides where nothing else does."""
 
 
+MANY = 60
+"""Unknowns beyond which matrices are sparse ones: of few that takes longer, and dense ones of more
+keep all cores busy."""
+
+Matrix = Any
+"""An array of two dimensions, or a sparse one."""
+
+
 class RowDerivatives(NamedTuple):
     """Derivatives of the rows of a square program: of the terms that each is made of.
 
     Attributes
     ----------
-    pattern : (n, n) of bool
+    pattern : (n, n) of bool, sparse if large
         Which entries there are in rows, whatever they are made of.
     of_own : Function (x, p) -> (n, n)
         The rows' derivatives by the scaled unknowns, each made of the term in which its own unknown
         stands by itself.
     """
 
-    pattern: NDArray[np.bool_]
+    pattern: Matrix
     of_own: ca.Function
 
     @classmethod
@@ -75,22 +83,30 @@ class RowDerivatives(NamedTuple):
         own : list of int
             Of these the one in which its own unknown stands by itself.
         """
-        present = _fill(of_terms.sparsity(), True)
-        pattern = [present[terms].any(axis=0) for terms in rows]
-        function = ca.Function("derivatives", [mpcc.x, mpcc.p], [of_terms[own, :]])
-        return cls(np.array(pattern, dtype=bool).reshape(len(rows), -1), function)
+        from scipy.sparse import csr_array
 
-    def at(self, x: Array, p: Array) -> Array:
+        sparsity = of_terms.sparsity()
+        present = _fill(sparsity, np.ones(sparsity.nnz(), dtype=bool))
+        terms = np.array([term for parts in rows for term in parts], dtype=np.intp)
+        starts = np.cumsum([0, *map(len, rows)])
+        made_of = csr_array(
+            (np.ones(len(terms), dtype=bool), terms, starts), (len(rows), *present.shape[:1])
+        )
+        function = ca.Function("derivatives", [mpcc.x, mpcc.p], [of_terms[own, :]])
+        return cls(made_of @ present, function)
+
+    def at(self, x: Array, p: Array) -> Matrix:
         """Return the rows' derivatives, (n, n)."""
         found = self.of_own(x, p)
-        return np.asarray(_fill(found.sparsity(), found.nonzeros()), dtype=float)
+        return _fill(found.sparsity(), np.array(found.nonzeros(), dtype=float))
 
 
-def _fill(sparsity: ca.Sparsity, entries: Any) -> NDArray[Any]:
+def _fill(sparsity: ca.Sparsity, entries: NDArray[Any]) -> Matrix:
     """Return a matrix with some entries; the others are zero."""
-    values = np.zeros(sparsity.shape, dtype=np.asarray(entries).dtype)
-    values[tuple(map(np.array, sparsity.get_triplet()))] = entries
-    return values
+    from scipy.sparse import csc_array
+
+    found = csc_array((entries, sparsity.row(), sparsity.colind()), sparsity.shape)
+    return found.tocsr() if sparsity.shape[1] > MANY else found.toarray()
 
 
 def match_rows(mpcc: Mpcc, derivatives: RowDerivatives) -> list[int]:
@@ -121,7 +137,7 @@ def match_rows(mpcc: Mpcc, derivatives: RowDerivatives) -> list[int]:
     multiplier = np.array([name in mpcc.multipliers for name, _ in unknowns], dtype=bool)
     pivots = _Pivots(mpcc, derivatives)
     equations = sum(block.expr.numel() for block in mpcc.equalities)
-    balances = np.flatnonzero(pivots.pattern[:equations, multiplier].any(axis=1))
+    balances = np.flatnonzero(pivots.pattern[:equations][:, multiplier].sum(axis=1))
     given = np.setdiff1d(np.flatnonzero(~multiplier), last)
     stated = np.append(np.setdiff1d(np.arange(n), last), np.array(last, dtype=int))
     if _usable(pivots, stated, balances, before, multiplier):
@@ -143,7 +159,7 @@ def match_rows(mpcc: Mpcc, derivatives: RowDerivatives) -> list[int]:
     lost = [
         (rows[i], unknowns[j])
         for i, j, cost in pairs
-        if cost >= ABSENT and not multiplier[j] and pivots.pattern[i].any()
+        if cost >= ABSENT and not multiplier[j] and pivots.pattern[[i]].sum()
     ]
     if lost:
         equations_lost, unknowns_lost = (
@@ -166,11 +182,10 @@ def _usable(
     contacts are redundant, other pivots that are as large at the samples fail in some of its modes.
     """
     own = stated[balances]
-    if multiplier[own].any() or np.any(np.diag(pivots.costs(balances, own)) >= WEAK):
+    if multiplier[own].any() or np.any(pivots.own_costs(balances, own) >= WEAK):
         return False
     others = np.setdiff1d(np.arange(before), balances)
-    after = pivots.costs_after(balances, own, others, stated[others])
-    return bool(np.all(np.diag(after) < WEAK))
+    return bool(np.all(pivots.own_costs_after(balances, own, others, stated[others]) < WEAK))
 
 
 def _in_their_places(
@@ -181,7 +196,7 @@ def _in_their_places(
     None where one of these is a multiplier, or without a pivot. A compliant contact that presses at
     the samples has larger entries off the diagonal, which vanish in free flight.
     """
-    costs = np.diag(pivots.costs(rows, own))
+    costs = pivots.own_costs(rows, own)
     if multiplier[own].any() or np.any(costs >= WEAK):
         return []
     return [(int(i), int(j), float(x)) for i, j, x in zip(rows, own, costs, strict=True)]
@@ -190,9 +205,11 @@ def _in_their_places(
 class _Pivots:
     """The Jacobian of a program at a few points, each row of the min map by its own alternative.
 
+    Costs of pivots are minus the logarithms of their sizes.
+
     Attributes
     ----------
-    pattern : (n, n) of bool
+    pattern : (n, n) of bool, sparse if large
         Which entries there are, in any alternative.
     """
 
@@ -212,52 +229,155 @@ class _Pivots:
             )
             self._samples.append(derivatives.at(*arguments))
         # Products of these are zero only where there is no path at all.
-        self._generic = np.where(self.pattern, rng.uniform(0.5, 1.5, self.pattern.shape), 0.0)
+        self._generic = self.pattern * 1.0
+        entries = self._generic if isinstance(self._generic, np.ndarray) else self._generic.data
+        entries *= rng.uniform(0.5, 1.5, entries.shape)
 
     def costs(self, rows: Indices, columns: Indices) -> Array:
-        """Return minus the logarithms of the entries, (rows, columns)."""
-        entries = np.ix_(rows, columns)
-        sizes = [np.abs(J[entries]) for J in self._samples]
-        return _costs(sizes, [np.abs(J[rows]) for J in self._samples], self.pattern[entries])
+        """Return the costs of all entries, (rows, columns)."""
+        return _costs_of_all(self._choose(rows, columns), self.pattern[rows][:, columns])
 
     def costs_after(self, first: Indices, given: Indices, rows: Indices, columns: Indices) -> Array:
         """Return the same once the rows ``first`` gave their unknowns."""
-        sizes, terms = zip(
-            *(_eliminate(J, first, given, rows, columns) for J in self._samples), strict=True
-        )
-        generic, size = _eliminate(self._generic, first, given, rows, columns)
-        return _costs(sizes, terms, generic > VANISHING * size)
+        return _costs_of_all(*self._eliminate(first, given, rows, columns))
+
+    def own_costs(self, rows: Indices, columns: Indices) -> Array:
+        """Return the costs of the column in the place of each row, (rows,)."""
+        return _costs_of_own(self._choose(rows, columns), self.pattern[rows][:, columns])
+
+    def own_costs_after(
+        self, first: Indices, given: Indices, rows: Indices, columns: Indices
+    ) -> Array:
+        """Return the same once the rows ``first`` gave their unknowns."""
+        return _costs_of_own(*self._eliminate(first, given, rows, columns))
+
+    def _choose(self, rows: Indices, columns: Indices) -> list[_Entries]:
+        chosen = [abs(J[rows]) for J in self._samples]
+        return [_Entries(sizes[:, columns], _find_largest(sizes)) for sizes in chosen]
+
+    def _eliminate(
+        self, first: Indices, given: Indices, rows: Indices, columns: Indices
+    ) -> tuple[list[_Entries], Matrix]:
+        found = (_eliminate(J, first, given, rows, columns) for J in self._samples)
+        points = [_Entries(sizes, _find_largest(terms)) for sizes, terms in filter(None, found)]
+        generic = _eliminate(self._generic, first, given, rows, columns)
+        if generic is None:
+            return points, self.pattern[rows][:, columns] * False
+        sizes, terms = generic
+        return points, sizes > VANISHING * terms
+
+
+class _Entries(NamedTuple):
+    """Entries at one point: their sizes, sparse (m, n), and the largest terms of rows, (m,)."""
+
+    sizes: Matrix
+    largest: Array
+
+
+def _find_largest(terms: Matrix) -> Array:
+    """Return the largest finite entry of each row, zero where there is none."""
+    if isinstance(terms, np.ndarray):
+        return np.max(np.nan_to_num(terms, posinf=0.0), axis=1, initial=0.0)
+    finite = terms.copy()
+    finite.data = np.nan_to_num(finite.data, posinf=0.0)
+    return np.asarray(
+        finite.max(axis=1).toarray() if finite.nnz else np.zeros(terms.shape[0])
+    ).ravel()
 
 
 def _eliminate(
-    J: Array, first: Indices, given: Indices, rows: Indices, columns: Indices
-) -> tuple[Array, Array]:
-    """Return the sizes of the entries of a Schur complement, and those of their terms."""
-    from scipy.sparse import csc_array, csr_array  # most entries are zero
+    J: Matrix, first: Indices, given: Indices, rows: Indices, columns: Indices
+) -> tuple[Matrix, Matrix] | None:
+    """Return the sizes of the entries of a Schur complement, and those of their terms.
+
+    None where there is none.
+    """
+    here, by = J[rows][:, columns], J[rows][:, given]
+    own, others = J[first][:, given], J[first][:, columns]
+    if not by.size or not others.size:
+        return abs(here), abs(here)
+    inverse = _invert(own)
+    if inverse is None:
+        return None
+    fill = inverse @ others
+    return abs(here - by @ fill), abs(here) + abs(by) @ abs(fill)
+
+
+def _invert(matrix: Matrix) -> Matrix | None:
+    """Return the inverse, if there is one; of a sparse matrix by the blocks that are apart."""
+    with contextlib.suppress(np.linalg.LinAlgError, RuntimeError):  # exactly singular
+        if not np.isfinite(matrix.sum()):
+            return None
+        return np.linalg.inv(matrix) if isinstance(matrix, np.ndarray) else _invert_blocks(matrix)
+    return None
+
+
+def _invert_blocks(matrix: Matrix) -> Matrix:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    count, block = connected_components(matrix, directed=False)
+    order, sizes = np.argsort(block, kind="stable"), np.bincount(block, minlength=count)
+    starts = np.cumsum(sizes) - sizes
+    place = np.empty(len(block), dtype=np.intp)
+    place[order] = np.arange(len(block)) - np.repeat(starts, sizes)
+    entries = matrix.tocoo()
+    row, column = entries.coords
+    values, at, by = [], [], []
+    for size in np.unique(sizes):
+        chosen = np.flatnonzero(sizes == size)
+        number = np.full(count, -1)
+        number[chosen] = np.arange(len(chosen))
+        here = number[block[row]] >= 0
+        i, j = row[here], column[here]
+        dense = np.zeros((len(chosen), size, size))
+        dense[number[block[i]], place[i], place[j]] = entries.data[here]
+        values.append(_invert_each(dense).ravel())
+        members = order[starts[chosen][:, None] + np.arange(size)]
+        at.append(np.repeat(members, size, axis=1).ravel())
+        by.append(np.tile(members, (1, size)).ravel())
+    places = np.concatenate(at), np.concatenate(by)
+    return coo_array((np.concatenate(values), places), matrix.shape).tocsr()
+
+
+def _invert_each(blocks: Array) -> Array:
+    """Return the inverses of blocks (k, n, n)."""
+    from scipy.sparse import csc_array
     from scipy.sparse.linalg import splu
 
-    here, by = J[np.ix_(rows, columns)], J[np.ix_(rows, given)]
-    own, others = J[np.ix_(first, given)], J[np.ix_(first, columns)]
-    if not by.size or not here.size:
-        return np.abs(here), np.abs(here)
-    if np.isfinite(own).all():
-        with contextlib.suppress(RuntimeError):  # exactly singular
-            fill, carried = splu(csc_array(own)).solve(others), csr_array(by)
-            return np.abs(here - carried @ fill), np.abs(here) + abs(carried) @ np.abs(fill)
-    return np.full(here.shape, np.nan), np.full(here.shape, np.nan)
+    n = blocks.shape[-1]
+    if n <= MANY:
+        return np.linalg.inv(blocks)
+    return np.array([splu(csc_array(block)).solve(np.eye(n)) for block in blocks])
 
 
-def _costs(sizes: Sequence[Array], terms: Sequence[Array], pattern: NDArray[np.bool_]) -> Array:
+def _costs_of_all(points: Sequence[_Entries], pattern: Matrix) -> Array:
+    """Return the costs of all entries, (m, n)."""
+    m, n = pattern.shape
+    apart = np.abs(np.subtract.outer(np.arange(m), np.arange(n)))
+    sizes = [_fill_in(point.sizes) for point in points]
+    largest = [point.largest[:, None] for point in points]
+    return _find_costs(sizes, largest, _fill_in(pattern)) + ORDER * apart
+
+
+def _costs_of_own(points: Sequence[_Entries], pattern: Matrix) -> Array:
+    """Return the costs of the entries on the diagonal."""
+    sizes = [point.sizes.diagonal() for point in points]
+    return _find_costs(sizes, [point.largest for point in points], pattern.diagonal())
+
+
+def _fill_in(matrix: Matrix) -> Array:
+    return np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
+
+
+def _find_costs(sizes: list[Array], largest: list[Array], pattern: Array) -> Array:
     """Return the mean costs of pivots where there are any, by their sizes at several points."""
-    order = np.abs(np.subtract.outer(np.arange(pattern.shape[0]), np.arange(pattern.shape[1])))
     total, count = np.zeros(pattern.shape), np.zeros(pattern.shape)
-    for size, term in zip(sizes, terms, strict=True):
-        largest = np.max(np.nan_to_num(term, posinf=0.0), axis=1, initial=0.0, keepdims=True)
-        good = np.isfinite(size) & (size > VANISHING * largest)
+    for size, of_row in zip(sizes, largest, strict=True):
+        good = np.isfinite(size) & (size > VANISHING * of_row)
         total += np.where(good, -np.log(np.where(good, size, 1.0)), 0.0)
         count += good
-    cost = np.where(count > 0, total / np.maximum(count, 1), np.where(pattern, WEAK, ABSENT))
-    return np.asarray(cost + ORDER * order)
+    return np.where(count > 0, total / np.maximum(count, 1), np.where(pattern, WEAK, ABSENT))
 
 
 def _match(costs: Array, rows: Indices, columns: Indices) -> list[tuple[int, int, float]]:
