@@ -32,7 +32,7 @@ IN_NUMPY = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arct
 
 
 class Scalars:
-    """The arithmetic of one kind of numbers, beside + - *; here of floats and their arrays."""
+    """The arithmetic of one kind of numbers, beside ``+ - *``; here of floats and their arrays."""
 
     def function(self, name: str, *x: Any) -> Any:
         """Return a function of numbers by its name: sqrt, exp, atan2, ..."""
