@@ -68,3 +68,24 @@ def test_it_stands_by_the_least_torques(plan):
     force = result["contact_force"].values[1:]
     assert np.all(np.hypot(force[..., 0], force[..., 1]) < 0.7 * force[..., 2])
     assert np.ptp(result["q"].values, axis=0).max() < 1e-5
+
+
+@pytest.mark.slow
+def test_it_jumps_by_the_impulses_of_its_feet():
+    """From rest to rest what the floor gives is weight times duration; forces are contacts'.
+
+    Steps in joint coordinates keep momentum in space to the second order of their size.
+    """
+    result = load_optimization("quadruped_jump").solve()
+    assert result.completed, result.stop_reason
+    pressed, gap = result["impulse"].values[1:], result["gap"].values
+    weight = 9.81 * sum(x.mass for x in free(FILE).inertias)
+    assert pressed.sum() == pytest.approx(0.5 * weight, rel=2e-3)
+    assert pressed.min() >= 0
+    assert gap.min() > -1e-9
+    assert gap[10:13].min() > 0.02 - 1e-9
+    force = result["contact_force"].values[1:]
+    assert np.max(gap[1:] * force[..., 2]) < 1e-7
+    assert np.max(np.hypot(force[..., 0], force[..., 1]) - 0.7 * force[..., 2]) < 2e-3
+    q = result["q"].values
+    assert q[-1] - q[0] == pytest.approx(np.eye(19)[0] * 0.1, abs=1e-9)
