@@ -277,7 +277,7 @@ class _Entries(NamedTuple):
 def _find_largest(terms: Matrix) -> Array:
     """Return the largest finite entry of each row, zero where there is none."""
     if isinstance(terms, np.ndarray):
-        return np.max(np.nan_to_num(terms, posinf=0.0), axis=1, initial=0.0)
+        return np.asarray(np.max(np.nan_to_num(terms, posinf=0.0), axis=1, initial=0.0))
     finite = terms.copy()
     finite.data = np.nan_to_num(finite.data, posinf=0.0)
     return np.asarray(
@@ -347,7 +347,7 @@ def _invert_each(blocks: Array) -> Array:
 
     n = blocks.shape[-1]
     if n <= MANY:
-        return np.linalg.inv(blocks)
+        return np.asarray(np.linalg.inv(blocks), dtype=float)
     return np.array([splu(csc_array(block)).solve(np.eye(n)) for block in blocks])
 
 
