@@ -20,6 +20,7 @@ from nsopt.mechanics.equations.dynamics import Dynamics
 from nsopt.mechanics.equations.efforts import check_efforts, effort_functions
 from nsopt.mechanics.equations.forces import ForceFunctions
 from nsopt.mechanics.equations.joint_coordinates import joint_coordinate_functions
+from nsopt.mechanics.equations.own_contacts import check_normals, check_shapes
 from nsopt.mechanics.equations.planes import check_planes
 from nsopt.mechanics.equations.reactions import ReactionFunction
 from nsopt.mechanics.equations.symbolic import SymbolicMechanism
@@ -60,10 +61,10 @@ def assemble(
     ValueError
         If two names are equal or no file can hold one, an element uses a body that is not in the
         mechanism, two Parameters of one name differ in value, a free motion has no inertia, a
-        planar contact is not in the plane in which its frames can move, or drives cannot keep their
-        joint.
+        planar contact is not in the plane in which its frames can move, drives cannot keep their
+        joint, or gaps of a contact of one's own have other shapes or normals than `Gap` says.
     TypeError
-        If an ideal joint is among the elements.
+        If an ideal joint is among the elements, or a contact of one's own returns no gaps.
     """
     members = tuple(elements)
     for element in members:
@@ -83,10 +84,12 @@ def assemble(
     with interruptible(), naming(Element):  # errors name the element whose method raised them
         parameters = parameters_in((mechanism, members, gravity))
         symbolic = SymbolicMechanism(mechanism, members, gravity, tuple(parameters.values()))
+        check_shapes(symbolic)
         dynamics = _functions(symbolic)
         with interruptible():  # CasADi drops what is raised while it looks at its arguments
             _check_names(dynamics)
     check_planes(symbolic, dynamics)
+    check_normals(symbolic, dynamics)
     dynamics.check_mass(dynamics.stated_start(refuse=False)[0], dynamics.values())
     check_efforts(dynamics)
     return dynamics

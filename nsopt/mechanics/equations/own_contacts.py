@@ -1,0 +1,91 @@
+"""Checks of contacts that a user wrote, which no test of the catalogue has seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from nsopt.mechanics.equations.dynamics import Dynamics
+from nsopt.mechanics.equations.symbolic import SymbolicMechanism
+from nsopt.mechanics.model.element import Contact, Gap
+
+OURS = "nsopt."
+"""Modules whose contacts are not checked."""
+
+LENGTH = 1e-6
+"""By how much a normal may differ from a unit vector."""
+
+VELOCITIES = 8
+"""At which a gap opens as its normal says, on the whole."""
+
+
+def check_shapes(s: SymbolicMechanism) -> None:
+    """Refuse own contacts whose gaps are not of the shapes that `Gap` says.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Naming the contact, and the field of its gap.
+    """
+    for contact, gaps in _find_own(s):
+        _check_gaps(f"{type(contact).__name__} {contact.name!r}", gaps)
+
+
+def check_normals(s: SymbolicMechanism, dynamics: Dynamics) -> None:
+    """Refuse own contacts whose normals are no unit vectors, or point the other way.
+
+    A gap opens as its surfaces move apart along its normal: at the stated start, for the mean of
+    some velocities.
+
+    Raises
+    ------
+    ValueError
+        Naming the contact.
+    """
+    for contact, gaps in _find_own(s):
+        p, (q, _) = dynamics.values(), dynamics.stated_start(refuse=False)
+        name = f"{type(contact).__name__} {contact.name!r}"
+        a, b = (s.state.motion(frame) for frame in (contact.frames[0], contact.frames[-1]))
+        for gap in gaps:
+            apart = ca.dot(gap.normal, b.velocity_at(gap.point) - a.velocity_at(gap.point))
+            values = s.function(
+                "own", "t q v p", ca.norm_2(gap.normal), s.rate(gap.distance), apart
+            )
+            v = np.random.default_rng(0).normal(size=(dynamics.nv, VELOCITIES))
+            size, opens, parts = (np.asarray(x).ravel() for x in values(0.0, q, v, p))
+            if np.abs(size - 1).max() > LENGTH:
+                raise ValueError(
+                    f"the normal of a gap of {name} is {size[0]:.6g} long at the start: "
+                    "divide it by its length"
+                )
+            if opens @ parts < 0:
+                raise ValueError(
+                    f"a gap of {name} closes where its surfaces part along its normal: let the "
+                    "normal point along the force on the body of the last frame, or change the "
+                    "sign of distance"
+                )
+
+
+def _find_own(s: SymbolicMechanism) -> list[tuple[Contact, list[Gap]]]:
+    pairs = zip(s.contacts, s.gaps, strict=True)
+    return [pair for pair in pairs if not type(pair[0]).__module__.startswith(OURS)]
+
+
+def _check_gaps(name: str, gaps: Any) -> None:
+    if not isinstance(gaps, list | tuple) or not all(isinstance(x, Gap) for x in gaps):
+        raise TypeError(f"gaps of {name} must return a list of Gap, got {gaps!r:.60}")
+    if not gaps:
+        raise ValueError(f"gaps of {name} returns none: a contact has one or more")
+    for gap in gaps:
+        k = gap.tangents.shape[1]
+        shapes = {"point": (3, 1), "normal": (3, 1), "tangents": (3, k), "slip": (k, 1)}
+        shapes |= dict.fromkeys(("distance", "function", "scale", "clearance", "slope"), (1, 1))
+        for field, shape in shapes.items():
+            if (got := ca.SX(getattr(gap, field)).shape) != shape:
+                raise ValueError(f"{field} of a gap of {name} has the shape {got}, not {shape}")
+        if not k and not gap.law.frictionless:
+            raise ValueError(
+                f"{name} has friction and a gap without tangents: state the gap by `with_law`"
+            )

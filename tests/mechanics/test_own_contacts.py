@@ -1,0 +1,61 @@
+"""Contacts that a user wrote are refused, by name, where their gaps are not what `Gap` says."""
+
+from dataclasses import dataclass
+
+import casadi as ca
+import pytest
+
+from nsopt import GROUND, Body, ContactLaw, Frame, Mechanism, assemble
+from nsopt.mechanics import ContactPair, Gap
+
+pytestmark = pytest.mark.unit
+
+
+@dataclass(frozen=True, eq=False)
+class Floor(ContactPair):
+    """A point above the plane z = 0 of frame a, its gap as ``spoil`` leaves it."""
+
+    def gaps(self, s):
+        a, point = s.motion(self.a), s.motion(self.b).r
+        height = ca.dot(a.A[:, 2], point - a.r)
+        gap = Gap(
+            distance=height, function=height, point=point, normal=a.A[:, 2], scale=ca.SX(1e-3)
+        )
+        return self.spoil(gap)
+
+
+def on_floor(spoil):
+    ball = Body("ball", 1.0, (0.01, 0.01, 0.01), position=(0, 0, 0.3))
+    kind = type("Floor", (Floor,), {"spoil": staticmethod(spoil)})
+    return assemble(Mechanism([ball]), [kind("floor", Frame(GROUND), Frame(ball))])
+
+
+def test_one_that_is_as_gap_says_is_taken():
+    assert on_floor(lambda gap: [gap]).contact_names == ("floor",)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "error", "says"),
+    [
+        (lambda _: None, TypeError, "must return a list of Gap, got None"),
+        (lambda gap: gap, TypeError, "must return a list of Gap"),
+        (lambda _: [], ValueError, "one or more"),
+        (lambda x: [x._replace(distance=x.point)], ValueError, r"^distance .* shape \(3, 1\), not"),
+        (
+            lambda x: [x._replace(normal=x.normal[:2])],
+            ValueError,
+            r"^normal .* shape \(2, 1\), not",
+        ),
+        (lambda x: [x._replace(normal=2 * x.normal)], ValueError, "2 long at the start"),
+        (lambda x: [x._replace(normal=-x.normal)], ValueError, "closes where its surfaces part"),
+    ],
+)
+def test_others_are_refused(spoil, error, says):
+    with pytest.raises(error, match=says) as refusal:
+        on_floor(spoil)
+    assert "Floor 'floor'" in str(refusal.value)
+
+
+def test_friction_needs_tangents():
+    with pytest.raises(ValueError, match=r"Floor 'floor' has friction .* without tangents"):
+        on_floor(lambda x: [x._replace(law=ContactLaw(friction=0.2))])
