@@ -77,7 +77,7 @@ def solve(
         before, size = size, evaluate_at(p, space, evaluate, w.x)
         if size <= share * o.tolerance or (count >= ENOUGH and size <= o.rough):
             return size, count
-        if size > SLOW * before:
+        if size > SLOW * before and not again:
             held = LESS * HELD
         expected = size * size  # the next residual, times the last
         again = not again and expected <= SURE * share * o.tolerance * before
