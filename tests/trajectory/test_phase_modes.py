@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -30,6 +31,7 @@ from nsopt.trajectory import (
     Sticking,
     optimize_phases,
 )
+from nsopt.trajectory.phases import sample_symbols, with_modes
 
 G = 9.81
 UP = np.column_stack([(1, 0, 0), (0, 0, -1), (0, 1, 0)])  # z of the floor is y of the world
@@ -162,6 +164,22 @@ def test_friction_in_space_is_within_its_cone():
     assert -UP[:, :2] @ friction == pytest.approx(MU * normal * np.array([0.6, 0.0, 0.8]), rel=1e-3)
     with pytest.raises(ValueError, match="phase 0: contact 'floor' slips in two directions"):
         optimize_phases([MotionPhase(*stated, [start], air, modes={"floor": Sliding()})] * 2)
+
+
+@pytest.mark.parametrize("normal", [-5.0, -1e-6, 0.0, 1e-3, 5.0])
+def test_the_cone_in_space_is_that_of_coulomb(normal):
+    """Friction is within it up to mu N, none of it where N is negative, in a solver's iterates."""
+    ball = Body("ball", 1.0, UNIT)
+    contact = PlaneContact("floor", Frame(GROUND), Frame(ball), law=ContactLaw(friction=MU))
+    d, (forces,) = with_modes(assemble(Mechanism([ball]), [contact]), {"floor": Sticking()}, ())
+    m = sample_symbols(d)
+    f = ca.SX.sym("f", 3)
+    rows = forces.margins(m.state, forces.contact.gaps(m.state), f)
+    margin = ca.Function("margin", [m.t, m.q, m.v, m.p, f], [rows[1]])
+    for friction in (0.0, 1e-5, 3e-4, 0.999 * MU * 5, 1.001 * MU * 5, 100.0):
+        given = normal, 0.6 * friction, -0.8 * friction
+        value = float(margin(0, np.eye(7)[3], np.zeros(6), np.zeros(len(d.parameters)), given))
+        assert (value >= 0) == (friction <= MU * normal)
 
 
 @pytest.mark.parametrize(

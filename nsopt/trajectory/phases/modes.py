@@ -190,13 +190,15 @@ class ModeForces(Force):
             if friction.numel() == 1:
                 rows += [limit - friction, limit + friction]
             else:
-                # Divided by the limit, |f|^2 has a gradient at f = 0, where |f| has none.
-                rows.append(limit - ca.sumsqr(friction) / (limit + LEAST_LIMIT))
+                # Divided by the limit, |f|^2 has a gradient at f = 0, where |f| has none. By a
+                # positive number also where iterates of a solver have a limit below zero.
+                positive = (limit + ca.sqrt(limit**2 + LEAST_LIMIT**2)) / 2
+                rows.append(limit - ca.sumsqr(friction) / positive)
         return ca.vertcat(*rows)
 
 
 LEAST_LIMIT = 1e-6
-"""Added to the limit by which |f|^2 is divided, for the tip of the cone [N, N s]."""
+"""Limit of friction up to which the tip of its cone is rounded [N, N s]."""
 
 
 def name_gap(contact: str, k: int | None) -> str:
