@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from nsopt.leaves.branches import only_calls, sides_of
-from nsopt.leaves.operations import COMMUTATIVE, OPERATIONS, name_of
+from nsopt.leaves.operations import COMMUTATIVE, OPERATIONS, name_of, only_calls, sides_of
 
 INPUT, CONSTANT, OUTPUT, CALL = ca.OP_INPUT, ca.OP_CONST, ca.OP_OUTPUT, ca.OP_CALL
 P, X = 0, 1
