@@ -45,16 +45,8 @@ def tell_thinning(data: xr.Dataset) -> str:
 
 
 def tell_contacts(data: xr.Dataset) -> list[Row]:
-    """Return forces that last, impulses of impacts, modes of joints, and what is redundant.
-
-    Forces of impacts are left out: they are impulses over h, without a limit as h falls.
-    """
-    rows, attrs = [], data.attrs
-    if data.sizes["contact"] and {"lasting_force", "impulse"} <= {*data.variables}:
-        compliant = int(attrs["pressed"]) == data.sizes["contact"]
-        rows.append((f"largest{'' if compliant else ' lasting'} force", tell_largest_force(data)))
-    if data.sizes["contact"] and {"contact_mode", "impact_impulse"} <= {*data.variables}:
-        rows += tell_impacts(data) + tell_modes(data)
+    """Return forces that last, impulses of impacts, modes of joints, and what is redundant."""
+    rows, attrs = [*tell_forces(data), *tell_impacts(data), *tell_modes(data)], data.attrs
     if count := attrs["redundant_joint_rows"]:
         owners = json.loads(attrs["redundant_rows"]).items()
         names = ", ".join(f"{rows} of {joint!r}" for joint, rows in owners)
@@ -64,7 +56,18 @@ def tell_contacts(data: xr.Dataset) -> list[Row]:
     return rows
 
 
-def tell_largest_force(data: xr.Dataset) -> str:
+def tell_forces(data: xr.Dataset) -> list[Row]:
+    """Return the largest force that lasts.
+
+    Forces of impacts are left out: they are impulses over h, without a limit as h falls.
+    """
+    if not data.sizes["contact"] or not {"lasting_force", "impulse"} <= {*data.variables}:
+        return []
+    compliant = int(data.attrs["pressed"]) == data.sizes["contact"]
+    return [(f"largest{'' if compliant else ' lasting'} force", _tell_largest_force(data))]
+
+
+def _tell_largest_force(data: xr.Dataset) -> str:
     """Return in words the largest force that lasts; that of the start apart where it is larger."""
     t, least = data["time"].values, least_force(data)
     settled = int(np.searchsorted(t, t[0] + SETTLES * (t[-1] - t[0])))
@@ -116,6 +119,8 @@ def _tell_force(data: xr.Dataset, of_contact: _Force, of_joint: _Force) -> str:
 
 def tell_impacts(data: xr.Dataset) -> list[Row]:
     """Return the number of impacts and their impulses, those in successive steps as one."""
+    if not _has_modes(data):
+        return []
     count = sum(x.impacts for x in statistics_of_modes(data).values())
     total, most, last = 0.0, (0.0, 0, 0), np.zeros(data.sizes["contact"])
     for begin, x in blocks(data["impact_impulse"]):
@@ -145,6 +150,8 @@ def tell_impacts(data: xr.Dataset) -> list[Row]:
 
 def tell_modes(data: xr.Dataset) -> list[Row]:
     """Return how the first joints with contacts spent the time."""
+    if not _has_modes(data):
+        return []
     rows, found = [], [*statistics_of_modes(data).items()]
     for joint, x in found[:MOST_JOINTS]:
         parts = f"{100 * x.free:.3g} % free, {100 * x.lasting:.3g} % in lasting contact"
@@ -152,3 +159,7 @@ def tell_modes(data: xr.Dataset) -> list[Row]:
     if len(found) > MOST_JOINTS:
         rows.append(("modes of others", f"{len(found) - MOST_JOINTS} more: `contact_modes`"))
     return rows
+
+
+def _has_modes(data: xr.Dataset) -> bool:
+    return bool(data.sizes["contact"]) and {"contact_mode", "impact_impulse"} <= {*data.variables}

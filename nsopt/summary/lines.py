@@ -12,7 +12,13 @@ from nsopt.blocks import largest
 from nsopt.caveats import by_other_schemes, caveats, has_errors, tell_slip
 from nsopt.contact_modes import statistics_of_modes
 from nsopt.summary.beyond_rows import tell_beyond
-from nsopt.summary.contact_rows import tell_contacts, tell_thinning
+from nsopt.summary.contact_rows import (
+    tell_contacts,
+    tell_forces,
+    tell_impacts,
+    tell_modes,
+    tell_thinning,
+)
 from nsopt.summary.energy_rows import Row, tell_energy
 from nsopt.summary.error_rows import tell_errors
 
@@ -102,18 +108,16 @@ def tell_errors_in_short(data: xr.Dataset) -> list[Row]:
 
 def tell_contacts_in_short(data: xr.Dataset) -> list[Row]:
     """Return the largest force that lasts, impacts, and modes of the first joint with contacts."""
-    known = ("largest", "impacts", "modes")
-    rows = [row for row in tell_contacts(data) if row[0].startswith(known)]
+    is_optimum = "objective" in data.attrs  # has many lines of its own
+    modes = [] if is_optimum else tell_modes(data)
+    if len(modes) > 1:
+        label, text = modes[0]
+        more = len(statistics_of_modes(data)) - 1
+        modes = [(label, f"{text}; {more} more: `contact_modes`")]
+    rows = [*tell_forces(data), *tell_impacts(data), *modes]
     if (count := data.attrs["redundant_contacts"]) and rows:
         label, text = rows[0]
         rows[0] = label, f"{text}; up to {count} redundant contacts: shares are one of many"
-    told = [row for row in rows if row[0].startswith("modes")]
-    is_optimum = "objective" in data.attrs  # has many lines of its own
-    rows = [row for row in rows if row not in told[0 if is_optimum else 1 :]]
-    if len(told) > 1 and not is_optimum:
-        count = len(statistics_of_modes(data)) - 1
-        label, text = told[0]
-        rows[rows.index(told[0])] = (label, f"{text}; {count} more: `contact_modes`")
     return rows
 
 
@@ -122,7 +126,7 @@ def tell_ranges_in_short(data: xr.Dataset) -> list[Row]:
     rows = tell_ranges(data)
     if len(rows) < 2:
         return rows
-    beyond = [row for row in rows if row[1] != "never"]
+    beyond = [row for row, x in zip(rows, find_excesses(data), strict=True) if x.max() > 0]
     label, text = (beyond or rows)[0]
     return [(label, f"{text}; {len(rows) - 1} more ranges, {len(beyond)} of all exceeded")]
 
@@ -304,14 +308,17 @@ def tell_residuals(data: xr.Dataset) -> list[Row]:
 def tell_ranges(data: xr.Dataset) -> list[Row]:
     """Return the largest excess over each range."""
     rows = []
-    for name, variable in data.data_vars.items():
-        most = variable.attrs.get("most", np.inf)
-        if not np.isfinite(most):
-            continue
+    for variable in find_excesses(data):
         unit = variable.attrs["units"]
         factor, unit = (np.degrees(1.0), "deg") if unit == "rad" else (1.0, unit)
         k = int(np.argmax(variable.values))
         worst, when = variable.values[k], data["time"].values[k]
         text = f"{factor * worst:.3g} {unit} at most, t = {when:.6g} s{tell_thinning(data)}"
-        rows.append((str(name), text if worst > 0 else "never"))
+        rows.append((str(variable.name), text if worst > 0 else "never"))
     return rows
+
+
+def find_excesses(data: xr.Dataset) -> list[xr.DataArray]:
+    """Return how far joints are beyond their ranges, of each that has one."""
+    every = data.data_vars.values()
+    return [x for x in every if np.isfinite(x.attrs.get("most", np.inf))]
