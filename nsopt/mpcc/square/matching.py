@@ -235,21 +235,21 @@ class _Pivots:
 
     def costs(self, rows: Indices, columns: Indices) -> Array:
         """Return the costs of all entries, (rows, columns)."""
-        return _costs_of_all(self._choose(rows, columns), self.pattern[rows][:, columns])
+        return _find_all_costs(self._choose(rows, columns), self.pattern[rows][:, columns])
 
     def costs_after(self, first: Indices, given: Indices, rows: Indices, columns: Indices) -> Array:
         """Return the same once the rows ``first`` gave their unknowns."""
-        return _costs_of_all(*self._eliminate(first, given, rows, columns))
+        return _find_all_costs(*self._eliminate(first, given, rows, columns))
 
     def own_costs(self, rows: Indices, columns: Indices) -> Array:
         """Return the costs of the column in the place of each row, (rows,)."""
-        return _costs_of_own(self._choose(rows, columns), self.pattern[rows][:, columns])
+        return _find_own_costs(self._choose(rows, columns), self.pattern[rows][:, columns])
 
     def own_costs_after(
         self, first: Indices, given: Indices, rows: Indices, columns: Indices
     ) -> Array:
         """Return the same once the rows ``first`` gave their unknowns."""
-        return _costs_of_own(*self._eliminate(first, given, rows, columns))
+        return _find_own_costs(*self._eliminate(first, given, rows, columns))
 
     def _choose(self, rows: Indices, columns: Indices) -> list[_Entries]:
         chosen = [abs(J[rows]) for J in self._samples]
@@ -351,7 +351,7 @@ def _invert_each(blocks: Array) -> Array:
     return np.array([splu(csc_array(block)).solve(np.eye(n)) for block in blocks])
 
 
-def _costs_of_all(points: Sequence[_Entries], pattern: Matrix) -> Array:
+def _find_all_costs(points: Sequence[_Entries], pattern: Matrix) -> Array:
     """Return the costs of all entries, (m, n)."""
     m, n = pattern.shape
     apart = np.abs(np.subtract.outer(np.arange(m), np.arange(n)))
@@ -360,7 +360,7 @@ def _costs_of_all(points: Sequence[_Entries], pattern: Matrix) -> Array:
     return _find_costs(sizes, largest, _fill_in(pattern)) + ORDER * apart
 
 
-def _costs_of_own(points: Sequence[_Entries], pattern: Matrix) -> Array:
+def _find_own_costs(points: Sequence[_Entries], pattern: Matrix) -> Array:
     """Return the costs of the entries on the diagonal."""
     sizes = [point.sizes.diagonal() for point in points]
     return _find_costs(sizes, [point.largest for point in points], pattern.diagonal())

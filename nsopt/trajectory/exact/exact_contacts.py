@@ -118,7 +118,7 @@ class OptimumInSequence(ExactMotion):
             return "no other one was tried"
         return f"of {self.tried} other ones none was found to cost less"
 
-    def sequence_as_solved(self) -> tuple[ContactPhase, ...]:
+    def measure_sequence(self) -> tuple[ContactPhase, ...]:
         """Return its sequence with the durations of the optimum."""
         lengths = np.diff(self.solved.borders).tolist()
         pairs = zip(self.sequence, lengths, strict=True)
@@ -245,7 +245,7 @@ class ExactContacts(Strategy[StatedProgram]):
         return replace(best, tried=sum(solved.values()), stopped=is_interrupted())
 
     def _solve_again(self, motion: PhasedMotion, best: OptimumInSequence) -> OptimumInSequence:
-        return self._solve(motion, best.sequence_as_solved(), KnownMotion.of_phases(best.solved))
+        return self._solve(motion, best.measure_sequence(), KnownMotion.of_phases(best.solved))
 
     def _find_better(
         self, motion: PhasedMotion, best: OptimumInSequence, solved: dict[str, bool]
@@ -254,7 +254,7 @@ class ExactContacts(Strategy[StatedProgram]):
 
         Neighbours are added to ``solved``: True, or False where phases cannot state them.
         """
-        now, known = best.sequence_as_solved(), KnownMotion.of_phases(best.solved)
+        now, known = best.measure_sequence(), KnownMotion.of_phases(best.solved)
         fewer = [y for k in self._find_short(best) if len(now) > 1 for y in without_phase(now, k)]
         for sequence in (*fewer, *with_new_phase(now, find_at_borders(best.solved))):
             key = _identify(sequence)

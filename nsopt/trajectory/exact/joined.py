@@ -48,7 +48,7 @@ class PhaseMotion:
         return self.solved.linked.phases[self.k]
 
     @cached_property
-    def transcribed(self) -> TranscribedMotion:
+    def motion(self) -> TranscribedMotion:
         """The motion with contact forces as inputs, its time from zero."""
         linked, k, own = self.solved.linked, self.k, self.program
         part = own.extract_part(self.solved.solution, linked.unknowns[k], linked.rows[k])
@@ -107,7 +107,7 @@ class PhaseMotion:
 
     def steps(self, begin: float, after: PhaseMotion | None) -> AcceptedSteps:
         """Return its steps from a time on, the last with the impact that begins the next phase."""
-        x, d = self.transcribed.accepted, self.dynamics
+        x, d = self.motion.accepted, self.dynamics
         impulse, slip = (_integrate(x.h, f) for f in self.forces)
         impact, v, loss = np.zeros_like(impulse), x.v.copy(), self._losses(x)
         if after is not None:
@@ -168,7 +168,7 @@ def join_phases(solved: SolvedPhases, d: Dynamics, inputs: Sequence[str]) -> Tra
     accepted = replace(accepted, iterations=iterations, solve_time=seconds)
     # Controls are drives (nv,), then inputs.
     columns = [[*range(d.nv), *(d.nv + k for k in x.input_columns)] for x in parts]
-    alone = [x.transcribed for x in parts]
+    alone = [x.motion for x in parts]
     controls = [x.step_controls[:, :, own] for x, own in zip(alone, columns, strict=True)]
     q, v, a, u, drive, normal = (
         _join_nodes(values)
