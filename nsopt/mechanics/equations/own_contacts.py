@@ -12,39 +12,39 @@ from nsopt.mechanics.equations.symbolic import SymbolicMechanism
 from nsopt.mechanics.model.element import Contact, Gap
 
 OURS = "nsopt."
-"""Modules whose contacts are not checked."""
+"""Before the names of modules whose contacts are not checked: the tests do."""
 
 LENGTH = 1e-6
-"""By how much a normal may differ from a unit vector."""
+"""By how much the length of a normal may differ from 1."""
 
 VELOCITIES = 8
-"""At which a gap opens as its normal says, on the whole."""
+"""Number of random velocities at which the opening of a gap is compared with its normal."""
 
 
 def check_shapes(s: SymbolicMechanism) -> None:
-    """Refuse own contacts whose gaps are not of the shapes that `Gap` says.
+    """Refuse contacts of a user whose gaps are not of the shapes that `Gap` says.
 
     Raises
     ------
     TypeError, ValueError
         Naming the contact, and the field of its gap.
     """
-    for contact, gaps in _find_own(s):
+    for contact, gaps in _list_own(s):
         _check_gaps(f"{type(contact).__name__} {contact.name!r}", gaps)
 
 
 def check_normals(s: SymbolicMechanism, dynamics: Dynamics) -> None:
-    """Refuse own contacts whose normals are no unit vectors, or point the other way.
+    """Refuse contacts of a user whose normals are no unit vectors, or point the other way.
 
-    A gap opens as its surfaces move apart along its normal: at the stated start, for the mean of
-    some velocities.
+    At the stated start: where the surfaces move apart along the normal, the gap must open, in the
+    mean over random velocities.
 
     Raises
     ------
     ValueError
         Naming the contact.
     """
-    for contact, gaps in _find_own(s):
+    for contact, gaps in _list_own(s):
         p, (q, _) = dynamics.values(), dynamics.stated_start(refuse=False)
         name = f"{type(contact).__name__} {contact.name!r}"
         a, b = (s.state.motion(frame) for frame in (contact.frames[0], contact.frames[-1]))
@@ -70,7 +70,7 @@ def check_normals(s: SymbolicMechanism, dynamics: Dynamics) -> None:
                 )
 
 
-def _find_own(s: SymbolicMechanism) -> list[tuple[Contact, list[Gap]]]:
+def _list_own(s: SymbolicMechanism) -> list[tuple[Contact, list[Gap]]]:
     pairs = zip(s.contacts, s.gaps, strict=True)
     return [pair for pair in pairs if not type(pair[0]).__module__.startswith(OURS)]
 
