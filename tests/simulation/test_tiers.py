@@ -21,7 +21,7 @@ from nsopt import (
     batch_step,
     simulate,
 )
-from nsopt.leaves import INTERPRETED, leaf
+from nsopt.leaves import INTERPRETED, MappedLeaf, leaf
 from nsopt.simulation import StepKernel, step_kernel
 
 H = 1e-3
@@ -71,6 +71,28 @@ def test_steps_have_the_same_bits_at_all_levels(model, monkeypatch):
         found.append(numbers(*MODELS[model]))
     for other in found[1:]:
         np.testing.assert_array_equal(other, found[0])
+
+
+def test_results_have_the_same_bytes_by_all_code(monkeypatch):
+    """Whatever code evaluates what is recorded; NaN, of which there are many kinds, included."""
+    make, mapped, found = MappedLeaf.__init__, [], []
+
+    def kept(one, *given):
+        make(one, *given)
+        mapped.append(one)
+
+    monkeypatch.setattr(MappedLeaf, "__init__", kept)
+    dynamics = rods(worn)
+    for level in (None, 0, 2):
+        for one in mapped if level is not None else ():
+            one.compile(level)
+        data = simulate(dynamics, duration=0.02, steps=StepBounds(H, H), check=None, progress=False)
+        found.append({name: x.values for name, x in data.data.items() if name != "solve_time"})
+    assert mapped
+    assert np.isnan(found[0]["joint_reaction_torque"]).any()
+    for other in found[1:]:
+        for name in (name for name in other if other[name].dtype.kind != "O"):
+            assert other[name].tobytes() == found[0][name].tobytes(), name
 
 
 def test_many_states_go_on_by_machine_code(monkeypatch):

@@ -96,11 +96,12 @@ class Record(EvaluatedSteps):
         for group, names in GROUPS.items():
             if names.intersection(wanted):
                 values |= getattr(self, group)()
-        return {
+        stored = {
             name: (dims, values[name], {"units": units, "long_name": text})
             for name, (dims, units, text) in VARIABLES.items()
             if name in wanted
         } | self.outputs()
+        return {name: (dims, _equate_nans(x), told) for name, (dims, x, told) in stored.items()}
 
     def outputs(self) -> dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]]:
         """Return the outputs of forces and the efforts of drives, as variables of their names."""
@@ -379,3 +380,12 @@ class Record(EvaluatedSteps):
 
 def _names(names: tuple[str, ...]) -> NDArray[np.str_]:
     return np.array(names, dtype=str)
+
+
+def _equate_nans(values: Array) -> Array:
+    """Return values in which all NaN have the same bits, so that equal runs make equal files.
+
+    Which sign a NaN has, and which of two a sum hands on, differs with the code that adds.
+    """
+    unknown = np.isnan(values) if values.dtype.kind == "f" else np.zeros(1, bool)
+    return np.where(unknown, np.nan, values) if unknown.any() else values
