@@ -14,8 +14,10 @@ def numbers(what: str, value: Any) -> NDArray[np.float64]:
     Raises
     ------
     ValueError
-        Named ``what``, if there is text among the numbers or rows differ in length.
+        Named ``what``, for True or False, text among the numbers, or rows of different length.
     """
+    if isinstance(value, bool | np.bool_):  # to Python True is the number 1
+        raise ValueError(f"{what} must be numbers, got {value!r}")
     try:
         return np.asarray(number(value), dtype=float)
     except (TypeError, ValueError):

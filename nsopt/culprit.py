@@ -1,4 +1,4 @@
-"""Errors of CasADi, told as those of the element, cost or condition that states them."""
+"""Errors of what users write, told as those of the element, cost or condition at work."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 def naming(*kinds: type) -> Iterator[None]:
     """Raise what CasADi refuses as a ValueError that names the object whose code states it.
 
-    Such as Python's ``if`` on an expression. Errors in which no such object takes part are raised
-    as they are.
+    Such as Python's ``if`` on an expression. Any other error of its code gets a note with its name.
+    Errors in which no such object takes part are raised as they are.
 
     Parameters
     ----------
@@ -23,12 +23,17 @@ def naming(*kinds: type) -> Iterator[None]:
     """
     try:
         yield
-    except RuntimeError as error:
+    except Exception as error:
         frames = (frame for frame, _ in walk_tb(error.__traceback__))
         found = [(frame, owner) for frame in frames if (owner := _find_owner(frame, kinds))]
         if not found:
             raise
-        raise ValueError(_tell(*found[-1], error)) from error
+        if isinstance(error, RuntimeError):
+            raise ValueError(_tell(*found[-1], error)) from error
+        owner = _name_with_class(found[-1][1])
+        if owner not in str(error):
+            error.add_note(f"while {owner} was stated")
+        raise
 
 
 def _find_owner(frame: FrameType, kinds: tuple[type, ...]) -> Any:
@@ -38,14 +43,17 @@ def _find_owner(frame: FrameType, kinds: tuple[type, ...]) -> Any:
     return own if isinstance(own, kinds) else next(others, None)
 
 
+def _name_with_class(owner: Any) -> str:
+    name = getattr(owner, "name", None)
+    return f"{type(owner).__name__}{f' {name!r}' if isinstance(name, str) else ''}"
+
+
 def _tell(frame: FrameType, owner: Any, error: RuntimeError) -> str:
     """Return a message with the object, its method, and the last part of what CasADi says."""
-    name = getattr(owner, "name", None)
-    named = f"{type(owner).__name__}{f' {name!r}' if isinstance(name, str) else ''}"
     where = f" in its {frame.f_code.co_name}" if frame.f_locals.get("self") is owner else ""
     said = (str(error).strip() or "no reason").splitlines()[0].rpartition(": ")[2].rstrip(".")
     return (
-        f"{named} states{where} what CasADi refuses ({said}): on expressions write ca.if_else, "
-        "ca.fmin and ca.fmax in place of Python's if, min and max, and give "
+        f"{_name_with_class(owner)} states{where} what CasADi refuses ({said}): on expressions "
+        "write ca.if_else, ca.fmin and ca.fmax in place of Python's if, min and max, and give "
         "indices and shapes that fit"
     )

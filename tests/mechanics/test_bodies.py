@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from nsopt import Body, Parameter
+from nsopt import GROUND, Body, Frame, Mechanism, Parameter, SpringDamper, assemble
 from tests.states import array, assembled
 
 pytestmark = pytest.mark.unit
@@ -143,3 +143,14 @@ def test_orientation_may_be_a_parameter():
 def test_an_outline_is_a_sequence_of_polylines(outline, says):
     with pytest.raises(ValueError, match=says):
         Body("b", 1.0, (1.0, 1.0, 1.0), outline=outline)
+
+
+def test_numbers_may_be_arrays_without_axes_but_no_truths():
+    ball = Body("ball", np.array(1.5), (0.01, 0.01, 0.01), position=(0.5, 0, 0))
+    spring = SpringDamper("spring", Frame(GROUND), Frame(ball), np.array(4.0))
+    dynamics = assemble(Mechanism([ball]), [spring], gravity=(0, 0, 0))
+    q = np.array([0.5, 0, 0, 1, 0, 0, 0])
+    assert float(dynamics.mass(q, [])[0, 0]) == 1.5
+    assert float(dynamics.potential(0, q, np.zeros(6), [])) == pytest.approx(4.0 * 0.5**2 / 2)
+    with pytest.raises(ValueError, match="mass of body 'ball' must be numbers, got True"):
+        Body("ball", True, (0.01, 0.01, 0.01))

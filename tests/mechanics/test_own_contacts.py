@@ -6,7 +6,7 @@ import casadi as ca
 import pytest
 
 from nsopt import GROUND, Body, ContactLaw, Frame, Mechanism, assemble
-from nsopt.mechanics import ContactPair, Gap
+from nsopt.mechanics import ContactPair, Force, Gap, Pair
 
 pytestmark = pytest.mark.unit
 
@@ -59,3 +59,27 @@ def test_others_are_refused(spoil, error, says):
 def test_friction_needs_tangents():
     with pytest.raises(ValueError, match=r"Floor 'floor' has friction .* without tangents"):
         on_floor(lambda x: [x._replace(law=ContactLaw(friction=0.2))])
+
+
+@dataclass(frozen=True, eq=False)
+class Pull(Pair, Force):
+    """A force of a user between two points, its energy as ``spoil`` leaves it."""
+
+    def loads(self, s):
+        return []
+
+    def energy(self, s):
+        return self.spoil(s.motion(self.b).r)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "error"),
+    [(lambda r: r.height, AttributeError), (lambda r: r, ValueError), (lambda _: None, ValueError)],
+)
+def test_an_error_of_a_force_says_whose_it_is(spoil, error):
+    ball = Body("ball", 1.0, (0.01, 0.01, 0.01))
+    kind = type("Pull", (Pull,), {"spoil": staticmethod(spoil)})
+    with pytest.raises(error) as refusal:
+        assemble(Mechanism([ball]), [kind("pull", Frame(GROUND), Frame(ball))])
+    said = [str(refusal.value), *getattr(refusal.value, "__notes__", [])]
+    assert "Pull 'pull'" in " ".join(said)

@@ -76,7 +76,7 @@ def assemble(
     finite("gravity", gravity, (3,))
     if (count := sum(isinstance(element, Contact) for element in members)) > MANY:
         warnings.warn(
-            f"{count} contacts take minutes to assemble, and more to compile: state those alone "
+            f"{count} contacts take tens of seconds to start: state those alone "
             "that can touch during the motion",
             stacklevel=2,
         )

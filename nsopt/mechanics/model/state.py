@@ -112,6 +112,8 @@ class State:
             return self.value(at_time(x, self.t, self._symbol))
         if isinstance(x, Parameter):
             return self._symbol(x)
+        if isinstance(x, np.ndarray) and x.ndim == 0:
+            return self.value(x.item())
         if isinstance(x, Sequence | np.ndarray):
             parts = [self.value(part) for part in x]
             nested = any(isinstance(part, Sequence | np.ndarray) for part in x)
