@@ -17,7 +17,7 @@ BEHIND = {
         mpcc.square.square_program mpcc.solve.stationarity mpcc.horizon.structured_branch
         trajectory.checks trajectory.diagnosis.extent trajectory.smoothing.dry_friction
         trajectory.node_sample trajectory.programs trajectory.refine
-        trajectory.smoothing.schedules trajectory.sensitivity.mapped trajectory.task
+        trajectory.smoothing.schedules trajectory.sensitivity.chain_rule trajectory.task
         trajectory.transcription.base trajectory.transcription.collocation
         trajectory.transcription.lifting trajectory.transcription.resting
         trajectory.transcription.stepped

@@ -2,13 +2,15 @@
 
 from nsopt.mobility.branches import MotionBranch
 from nsopt.mobility.constraints import LoopConstraints
-from nsopt.mobility.cut_bodies import cut_bodies
-from nsopt.mobility.exact import constraint_expressions, constraint_polynomials
+from nsopt.mobility.expressions import (
+    constraint_expressions,
+    constraint_function,
+    constraint_polynomials,
+)
 from nsopt.mobility.findings import Mobility
-from nsopt.mobility.linkage import linkage
+from nsopt.mobility.linkages import cut_bodies, linkage
 from nsopt.mobility.mobility import mobility
 from nsopt.mobility.reduction import UndecidedRankError
-from nsopt.mobility.symbolic import constraint_function
 from nsopt.mobility.topology import FundamentalCycle, Topology
 from nsopt.mobility.tracing import Finding
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nsopt.algebra import JetScalars, Scalars, TimeJet, evaluated
 from nsopt.mechanics import Constraint, Mechanism, Motion, State
-from nsopt.mobility.cut_bodies import cut_bodies, pose_bodies
+from nsopt.mobility.linkages import cut_bodies, pose_bodies
 from nsopt.mobility.screws import (
     ScrewTree,
     build_screw_tree,

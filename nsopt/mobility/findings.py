@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mobility.branches import MotionBranch, format_rates
-from nsopt.mobility.motions import follow_branch
+from nsopt.mobility.branches import MotionBranch, follow_branch, format_rates
 from nsopt.mobility.reduction import Reduction
 from nsopt.mobility.topology import Topology
 from nsopt.mobility.tracing import Finding

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nsopt.algebra import rank
 from nsopt.interrupt import interruptible
 from nsopt.mechanics import Mechanism, implied_rows
 from nsopt.mobility.branches import MotionBranch, trace_branches
 from nsopt.mobility.cones import find_cones, span_pieces
 from nsopt.mobility.constraints import LoopConstraints
 from nsopt.mobility.findings import Mobility
-from nsopt.mobility.gimbals import gimbal_locks
 from nsopt.mobility.reduction import Reduction
 from nsopt.mobility.tracing import Finding, has_other_motions
 
@@ -159,3 +159,48 @@ def _has_dependent_rows(
     m, n = reduction.constraints.m, reduction.constraints.n
     freedoms = [b.freedom for b in _select_confirmed(branches)] or [reduction.freedom]
     return m > n - min(freedoms)  # more rows than rank, even where that is largest
+
+
+def gimbal_locks(loops: LoopConstraints) -> tuple[tuple[str, str, str], ...]:
+    """Return all names of three hinges, one after another in a loop, that are in gimbal lock.
+
+    Their axes meet in one point and are in one plane there, not all in line: one rotation is
+    missing that a ball joint in their place has.
+    """
+    hinges = _hinges(loops)
+    found: dict[frozenset[str], tuple[str, str, str]] = {}
+    for cycle in loops.topology.cycles:
+        loop = (*cycle.joints, cycle.cut)
+        for names in _triples(loop):
+            if all(name in hinges for name in names):
+                screws = np.array([hinges[name] for name in names])
+                if _is_locked(screws, loops.size):
+                    found.setdefault(frozenset(names), names)
+    return tuple(found.values())
+
+
+def _hinges(loops: LoopConstraints) -> dict[str, Array]:
+    """Return the screws (6,) of the joints that turn about one axis, by name."""
+    return {
+        name: screws[0]
+        for name, screws in loops.joint_screws().items()
+        if len(screws) == 1
+        and screws[0, :3].any()
+        and abs(screws[0, :3] @ screws[0, 3:]) < 1e-9 * loops.size  # no pitch [m/rad]
+    }
+
+
+def _triples(loop: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
+    if len(loop) >= 3:
+        for k in range(len(loop)):
+            yield loop[k], loop[(k + 1) % len(loop)], loop[(k + 2) % len(loop)]
+
+
+def _is_locked(screws: Array, size: float) -> bool:
+    """Return whether the axes of three screws (3, 6) meet in a point and are in one plane."""
+    e, moments = screws[:, :3], screws[:, 3:] / size
+    # The point r with r x e = its moment for all three, by least squares.
+    arms = np.concatenate([np.cross(np.eye(3), x).T for x in e])
+    r = np.linalg.lstsq(arms, moments.ravel(), rcond=None)[0]
+    meet = np.allclose(np.cross(r, e), moments, atol=1e-9)
+    return bool(meet and rank(e) == 2)

@@ -11,7 +11,7 @@ from nsopt.robots.flexible import (
     flexible_link,
     replace_link,
 )
-from nsopt.robots.meshes import mesh_vertices
+from nsopt.robots.meshes import link_vertices, mesh_vertices
 from nsopt.robots.newton_euler import (
     bias_force,
     forward_dynamics,
@@ -21,12 +21,10 @@ from nsopt.robots.newton_euler import (
     mass_matrix,
 )
 from nsopt.robots.play import WithPlay
-from nsopt.robots.resistances import resistances
+from nsopt.robots.resistances import resistances, typical_resistance
 from nsopt.robots.sharing import EqualSharing, SharingRule, ToleranceOrder
 from nsopt.robots.table import BodyRow, mechanism_from_table, row_from_letters, zxz
-from nsopt.robots.typical import typical_resistance
 from nsopt.robots.urdf import load_urdf
-from nsopt.robots.urdf_shapes import link_vertices
 
 __all__ = [
     "BodyRow",

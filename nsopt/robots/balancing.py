@@ -14,7 +14,7 @@ from nsopt.elements import ExtensionSpring, JointDrives
 from nsopt.mechanics import Contact, Dynamics, Element, Mechanism, assemble
 from nsopt.parameter import Numbers
 from nsopt.robots.newton_euler import EARTH
-from nsopt.robots.pose import Array
+from nsopt.robots.tree import Array
 
 CLOSED = 1e-6
 """By how much [m, rad] a loop may be open in a posture."""

@@ -12,8 +12,16 @@ from nsopt.algebra import without_round_off
 from nsopt.elements import Prismatic, Revolute
 from nsopt.mechanics import Actuator, Frame, Mechanism
 from nsopt.parameter import Numbers, Scalar
-from nsopt.robots.pose import Pose, turn_x, turn_z
-from nsopt.robots.tree import IDENTITY, Link, LinkJoint, build_tree, check_plain
+from nsopt.robots.tree import (
+    IDENTITY,
+    Link,
+    LinkJoint,
+    Pose,
+    build_tree,
+    check_plain,
+    turn_x,
+    turn_z,
+)
 
 
 @dataclass(frozen=True)

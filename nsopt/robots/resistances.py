@@ -1,12 +1,14 @@
-"""Damping, friction and stops of joints as elements, from the data of their actuators."""
+"""Damping, friction and stops of joints as elements, and typical losses of drives."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
+from nsopt.checks import not_negative
 from nsopt.elements import (
     Law,
     Prismatic,
@@ -134,3 +136,45 @@ def _stops(
             stacklevel=3,
         )
     return stops
+
+
+def typical_resistance(
+    mechanism: Mechanism, friction: float = 0.03, damping: float = 0.1
+) -> Mechanism:
+    """Return a mechanism whose actuators have losses in proportion to what they can do.
+
+    Actuators that state damping or friction keep them as they are. The defaults are those of the
+    arm z1 (Unitree; 30 and 60 N m, 3.14 rad/s: 1 and 2 N m, 1 and 2 N m s/rad, by the file in
+    example-robot-data).
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    friction : float
+        Dry friction over the largest force of the actuator.
+    damping : float
+        Force of damping at the largest speed, over the largest force.
+
+    Raises
+    ------
+    ValueError
+        If an actuator without losses states no largest force or speed, or a share is negative.
+    """
+    not_negative("friction of typical_resistance", friction)
+    not_negative("damping of typical_resistance", damping)
+    return replace(
+        mechanism, actuators=[_with_losses(x, friction, damping) for x in mechanism.actuators]
+    )
+
+
+def _with_losses(actuator: Actuator, friction: float, damping: float) -> Actuator:
+    if number(actuator.damping) or number(actuator.friction):
+        return actuator
+    for name in ("effort", "velocity"):
+        if not np.isfinite(getattr(actuator, name)):
+            raise ValueError(
+                f"typical_resistance needs the {name} of joint {actuator.joint!r}, which its "
+                f"Actuator does not state: give Actuator({actuator.joint!r}, {name}=...)"
+            )
+    viscous = actuator.effort / actuator.velocity if actuator.velocity > 0 else 0.0
+    return replace(actuator, friction=friction * actuator.effort, damping=damping * viscous)

@@ -12,8 +12,7 @@ from nsopt.algebra import without_round_off
 from nsopt.elements import Fixed, Prismatic, Revolute
 from nsopt.mechanics import Mechanism
 from nsopt.parameter import Numbers, Scalar
-from nsopt.robots.pose import Array, Pose, axes_along
-from nsopt.robots.tree import Link, LinkJoint, build_tree, check_plain
+from nsopt.robots.tree import Array, Link, LinkJoint, Pose, axes_along, build_tree, check_plain
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 TableJoint = type[Prismatic] | type[Revolute] | type[Fixed]

@@ -31,7 +31,7 @@ from nsopt import (
 )
 from nsopt.simulation import Compiled, LargestStep
 from nsopt.trajectory import sensitivities
-from nsopt.trajectory.sensitivity.mapped import Mapped
+from nsopt.trajectory.sensitivity.chain_rule import Mapped
 from tests.schemes.models import G, about_z, ball
 from tests.trajectory.differences import TIGHT, difference
 

@@ -11,10 +11,10 @@ from nsopt.trajectory.conditions.drives import (
     ActuatorLimits,
     DriveWithin,
     JerkLimits,
+    JointLoadWithin,
     PowerLimits,
 )
 from nsopt.trajectory.conditions.hulls import ConvexHull
-from nsopt.trajectory.conditions.loads import JointLoadWithin
 from nsopt.trajectory.conditions.obstacles import ClearOf, LinksApart
 from nsopt.trajectory.conditions.shapes import (
     Box,

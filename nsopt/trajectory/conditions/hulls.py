@@ -14,8 +14,8 @@ from nsopt.checks import finite, plain
 from nsopt.mechanics import Frame, Outline
 from nsopt.trajectory.checks import check_frame
 from nsopt.trajectory.conditions.shapes import Shape, in_axes, place_of
+from nsopt.trajectory.distances.distance import depth, outside, segment_distance
 from nsopt.trajectory.distances.polytope import Polytope, enclose, polytope_of
-from nsopt.trajectory.distances.polytope_distance import depth, outside, segment_distance
 from nsopt.trajectory.node_sample import NodeSample
 
 FEWEST, MOST = 6, 128

@@ -17,9 +17,14 @@ from nsopt.elements import box_outline, capsule_outline
 from nsopt.mechanics import Frame, Mechanism, Outline
 from nsopt.parameter import number
 from nsopt.trajectory.checks import check_frame
-from nsopt.trajectory.distances.geometry import between_segments, from_segment, length, mean_depth
+from nsopt.trajectory.distances.distance import (
+    between_segments,
+    from_segment,
+    length,
+    mean_depth,
+    round_segment_distance,
+)
 from nsopt.trajectory.distances.polytope import Polytope, polytope_of
-from nsopt.trajectory.distances.polytope_distance import round_segment_distance
 from nsopt.trajectory.node_sample import NodeSample
 
 ROUND = 2e-4

@@ -1,8 +1,12 @@
 """Diagnosis of an optimization: refusals before the solve, explanations after a failure."""
 
-from nsopt.trajectory.diagnosis.arguments import check_arguments, check_no_new_nan
+from nsopt.trajectory.diagnosis.arguments import (
+    check_arguments,
+    check_costs,
+    check_no_new_nan,
+    dependence,
+)
 from nsopt.trajectory.diagnosis.block_rows import find_row
-from nsopt.trajectory.diagnosis.dependence import check_costs, dependence
 from nsopt.trajectory.diagnosis.failure import Ending, explain
 from nsopt.trajectory.diagnosis.feasibility import check_feasible
 from nsopt.trajectory.diagnosis.least_violation import LeastViolation, least_violation

@@ -2,9 +2,8 @@
 
 from nsopt.trajectory.identification.design import Design, Limit, design
 from nsopt.trajectory.identification.fit import Fit, FitOutcome, fit
-from nsopt.trajectory.identification.measured import Measured
+from nsopt.trajectory.identification.measured import FullWindow, GrowingWindow, Measured
 from nsopt.trajectory.identification.unknowns import Unknown
-from nsopt.trajectory.identification.windows import FullWindow, GrowingWindow
 
 __all__ = [
     "Design",

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from nsopt.mechanics import Dynamics, Start
 from nsopt.schemes import Scheme
 from nsopt.simulation import StepBounds, estimate_in_halves
-from nsopt.trajectory.identification.measured import Measured, check_measured
+from nsopt.trajectory.identification.measured import GrowingWindow, Measured, Window, check_measured
 from nsopt.trajectory.identification.unknowns import ScaledUnknowns, Unknown
-from nsopt.trajectory.identification.windows import GrowingWindow, Window
 from nsopt.trajectory.sensitivity import Sensitivities, SensitivityError, sensitivities
 
 Array = NDArray[np.float64]

@@ -8,19 +8,22 @@ iterations that led to x; the end of the step is a function of x and w.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.leaves import MappedLeaf
+from nsopt.mpcc import FirstEventRow, Mpcc, min_rows
 from nsopt.simulation import StepProgram
-from nsopt.trajectory.sensitivity.active_rows import ActiveRows
-from nsopt.trajectory.sensitivity.mapped import BATCH, Mapped
 from nsopt.trajectory.sensitivity.recorded import Steps
 
 Array = NDArray[np.float64]
+
+BATCH = 50
+"""Points evaluated in one call."""
 
 BIACTIVE = 1e-7
 """Scaled residual below which an alternative row holds too, so that gap and impulse are zero."""
@@ -30,6 +33,84 @@ CHANGES = 1e-7
 
 SINGULAR = 1e12
 """Condition number from which rows count as dependent."""
+
+
+class Mapped:
+    """Matrices of expressions, evaluated at many points.
+
+    Parameters
+    ----------
+    name : str
+    symbols : list of SX
+        Columns.
+    outputs : list of SX
+    """
+
+    def __init__(self, name: str, symbols: list[ca.SX], outputs: list[ca.SX]) -> None:
+        dense = [ca.densify(y) for y in outputs]
+        self._leaf = MappedLeaf(ca.Function(name, symbols, dense, {"cse": True}))
+        self._shapes = [y.shape for y in outputs]
+        self._sizes = [x.numel() for x in symbols]
+
+    def __call__(self, count: int, columns: Sequence[Array]) -> list[Array]:
+        """Return the outputs at ``count`` points, each transposed: (count, columns, rows).
+
+        Parameters
+        ----------
+        count : int
+        columns : sequence of (count, size), or (size,) where it is the same at all
+            (count,) for a single number that varies.
+        """
+        each = [
+            np.tile(a, (count, 1)) if a.shape == (size,) else a
+            for a, size in zip(columns, self._sizes, strict=True)
+        ]
+        values = self._leaf(each)
+        return [
+            value.reshape(count, n, m) for value, (m, n) in zip(values, self._shapes, strict=True)
+        ]
+
+
+@dataclass
+class ActiveRows:
+    """The rows of a square program that hold at its solution, and their alternatives.
+
+    Where `Newton` solves min(G, H) = 0, here the smaller of the two is a row and the other its
+    alternative: an equation that holds as well where both are zero. Then the derivative exists in
+    a direction only if the alternative stays zero along it.
+
+    Attributes
+    ----------
+    rows : list of SX scalars
+        Scaled; as many as unknowns.
+    alternatives : list of SX scalars
+    margins : list of SX scalars
+        How far each alternative is from holding, zero or more; infinite where it does not count.
+    labels : list of str
+        What would switch.
+    """
+
+    rows: list[ca.SX] = field(default_factory=list)
+    alternatives: list[ca.SX] = field(default_factory=list)
+    margins: list[ca.SX] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, mpcc: Mpcc) -> ActiveRows:
+        """Return the rows of a program."""
+        active = cls()
+        for equation in mpcc.equalities:
+            active.rows += ca.vertsplit(ca.densify(equation.expr / ca.SX(equation.scale)))
+        for row in min_rows(mpcc):
+            expr, alternatives = row.holding
+            active.rows.append(expr)
+            for other in alternatives:
+                active.alternatives.append(other.expr)
+                active.margins.append(other.margin)
+                active.labels.append(
+                    other.label if isinstance(row, FirstEventRow) else f"contact {other.label!r}"
+                )
+        return active
 
 
 @dataclass(frozen=True, eq=False)
