@@ -184,22 +184,11 @@ def _reduce_basis(basis: Array) -> Array:
 def follow_branch(
     reduction: Reduction, branch: MotionBranch, step: float, count: int
 ) -> list[Array]:
-    """Return the motions of a branch that tracing confirmed, from the posture.
+    """Return the motions of a branch that tracing confirmed: u (steps + 1, n), zero at the posture.
 
-    Each is continued along its tangent, as far as the loops close, `count` steps at most.
-
-    Parameters
-    ----------
-    reduction : Reduction
-    branch : MotionBranch
-    step : float
-        Length of a step in scaled coordinates [rad, or over the size of the mechanism].
-    count : int
-
-    Returns
-    -------
-    list of (steps + 1, n)
-        Coordinates u, zero at the posture; one array for each direction that was traced.
+    Each, one for each direction that was traced, is continued along its tangent as far as the loops
+    close, ``count`` steps at most, of length ``step`` in scaled coordinates [rad, or over the size
+    of the mechanism].
     """
     return [
         reduction.columns * _follow(reduction, point / reduction.columns, step, count)

@@ -41,23 +41,12 @@ their size."""
 
 
 class ConePiece(NamedTuple):
-    """A part of a cone, in the kernel of J.
-
-    Attributes
-    ----------
-    dimension : int
-    basis : (variables, k)
-        Orthonormal, of its span; k is the dimension if it is a line or a subspace.
-    rays : (variables, count)
-        Directions in it, of length one.
-    equations : Prolongation, optional
-        Of a curved one: what its directions meet.
-    """
+    """A part of a cone, in the kernel of J."""
 
     dimension: int
-    basis: Array
-    rays: Array
-    equations: Prolongation | None = None
+    basis: Array  # (variables, k) orthonormal, of its span; k is the dimension unless it is curved
+    rays: Array  # (variables, count) directions in it, of length one
+    equations: Prolongation | None = None  # of a curved one: what its directions meet
 
     @property
     def linear(self) -> bool:
@@ -90,14 +79,7 @@ def make_subspace(basis: Array) -> ConePiece:
 
 
 def find_cones(g: PolynomialMap, order: int) -> list[list[ConePiece]]:
-    """Return the pieces of K^1 to K^order; none where only zero is left.
-
-    Parameters
-    ----------
-    g : PolynomialMap
-        The reduced constraints, with Taylor polynomials up to ``order``.
-    order : int
-    """
+    """Return the pieces of K^1 to K^order of reduced constraints; none where only zero is left."""
     found = [[make_subspace(np.eye(g.variables))] if g.variables else []]
     for i in range(2, order + 1):
         equations = Prolongation(g, i)

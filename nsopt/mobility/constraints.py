@@ -94,7 +94,7 @@ class LoopConstraints:
         # Residuals vanish also where frames are turned by half a turn [mobility 2016, remark 2].
         s = self._state(self.motions(ca.SX.zeros(self.n)))
         for joint in self.cut:
-            cosines = ca.substitute(joint.alignment(s), self.symbols, ca.SX(ca.DM(self.p)))
+            cosines = self._at_values(joint.alignment(s))
             if np.any(np.asarray(ca.evalf(cosines)) < ALIGNED):
                 raise ValueError(
                     f"the mechanism is not assembled: joint {joint.name!r} closes with its frames "
@@ -137,6 +137,10 @@ class LoopConstraints:
         symbols = {name: self.symbols[k] for k, name in enumerate(self.parameters)}
         return State(ca.SX(self.t), motions, symbols)
 
+    def _at_values(self, x: ca.SX) -> ca.SX:
+        """Return an expression with the values of Parameters in place of `symbols`."""
+        return ca.substitute(x, self.symbols, ca.SX(ca.DM(self.p)))
+
     @cached_property
     def _conditions(self) -> list[_Condition]:
         return [self._condition(joint) for joint in self.cut]
@@ -173,8 +177,7 @@ class LoopConstraints:
         state = self._state(self.motions(u))
         frames = [frame for joint in self.mechanism.joints for frame in joint.frames]
         places = ca.horzcat(*(state.motion(frame).r for frame in frames))
-        numbers = ca.substitute(places, self.symbols, ca.SX(ca.DM(self.p)))
-        return ca.Function("joint_places", [u], [ca.densify(numbers)])
+        return ca.Function("joint_places", [u], [ca.densify(self._at_values(places))])
 
     @cached_property
     def size(self) -> float:
@@ -196,8 +199,7 @@ class LoopConstraints:
     def closure(self) -> ca.Function:
         """(u) -> h (m,) and its derivative J (m, n), of the poses of all bodies by CasADi."""
         u = ca.SX.sym("u", self.n)
-        p = ca.SX(ca.DM(self.p))
-        h = ca.substitute(self.residual(u), self.symbols, p)
+        h = self._at_values(self.residual(u))
         return ca.Function("closure", [u], [ca.densify(h), ca.densify(ca.jacobian(h, u))])
 
     def residual(self, u: ca.SX) -> ca.SX:
@@ -214,11 +216,7 @@ class LoopConstraints:
     def with_cut_bodies(self) -> LoopConstraints:
         """The same loops by `cut_bodies` at the same posture: cut joints have coordinates too."""
         motions = self.motions(ca.SX.zeros(self.n))
-        p = ca.SX(ca.DM(self.p))
-        numbers = {
-            name: Motion(*(ca.substitute(x, self.symbols, p) for x in motion))
-            for name, motion in motions.items()
-        }
+        numbers = {name: Motion(*map(self._at_values, x)) for name, x in motions.items()}
         return LoopConstraints(cut_bodies(pose_bodies(self.mechanism, numbers)), t=self.t)
 
     def joint_screws(self) -> dict[str, Array]:
@@ -273,16 +271,9 @@ class LoopConstraints:
     ) -> NDArray[Any]:
         """Return the derivatives of h (order, m, count) in any kind of numbers.
 
-        Parameters
-        ----------
-        scalars : Scalars
-            The arithmetic of these numbers.
-        screws, poses : (6, number of links), (12, number of bodies)
-            As by `ScrewTree.screws_and_poses`.
-        p : list of numbers
-            Parameters.
-        x : (order, n, count)
-            Derivatives of the coordinates by time, from the first on.
+        ``scalars`` is their arithmetic, ``screws`` and ``poses`` are as by
+        `ScrewTree.screws_and_poses`, ``p`` the Parameters, ``x`` (order, n, count) the derivatives
+        of the coordinates by time, from the first on.
         """
         u = np.concatenate([np.zeros_like(x[:1]), x])
         twists = differentiate_twists(self.tree, screws[:, :, None], u, scalars)

@@ -65,13 +65,7 @@ LETTERS = "xyz"
 
 
 def sympy() -> Any:
-    """Import SymPy and return the module.
-
-    Raises
-    ------
-    ImportError
-        If it is not installed.
-    """
+    """Import SymPy and return the module."""
     try:
         import sympy
     except ImportError:
@@ -80,13 +74,7 @@ def sympy() -> Any:
 
 
 def recognise(x: float) -> Any:
-    """Return the exact number that a float stands for.
-
-    Raises
-    ------
-    ValueError
-        If it is next to no such number.
-    """
+    """Return the exact number that a float stands for."""
     s = sympy()
     if abs(x) < ROUND_OFF:
         return s.Integer(0)

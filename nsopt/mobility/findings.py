@@ -32,12 +32,8 @@ class Mobility:
         are equal proves nothing about the next.
     freedoms : int
         The sum of those of all joints.
-    gruebler : int
-        ``freedoms - rows``.
     rows, rank : int
         Of the constraints on the freedoms of all joints: six rows a loop, whichever joint is cut.
-    differential_freedom : int
-        ``freedoms - rank``, the dimension of K^1.
     cone_dimensions : tuple of int
         Of K^1, K^2, ...: the freedom of each order [mobility 2016, eq. 38].
     branches : tuple of MotionBranch
@@ -53,8 +49,6 @@ class Mobility:
         Whether the rank is another one nearby, along the motions.
     overconstrained : bool or None
         Whether rows are implied by others here and along the motions.
-    underconstrained : bool or None
-        Whether the posture is regular, but the differential freedom more than the local one.
     redundant_rows : mapping of joint to int
         How many rows of each cut joint follow from its others and from joints before it, here.
     gimbal_locks : tuple of (str, str, str)
@@ -101,12 +95,12 @@ class Mobility:
 
     @property
     def differential_freedom(self) -> int:
-        """The freedom to first order, that of the kernel of the constraint Jacobian."""
+        """The freedom to first order, the dimension of K^1: that of the kernel of the Jacobian."""
         return self.freedoms - self.rank
 
     @property
     def underconstrained(self) -> bool | None:
-        """Whether the posture is regular, but in some directions is free to first order only."""
+        """Whether the posture is regular, but free in some directions to first order only."""
         if self.singular is None or self.local_freedom is None:
             return None
         return not self.singular and self.differential_freedom != self.local_freedom
@@ -125,7 +119,7 @@ def _page(x: Mobility) -> list[tuple[str, str]]:
         ("freedom of order", _orders(x)),
         ("finite freedom", _finite(x)),
         *_character(x),
-        *(("redundant rows", text) for text in _redundant(x)),
+        ("redundant rows", _redundant(x)),
         *(("gimbal lock", _lock(names)) for names in x.gimbal_locks),
         *_branches(x),
     ]
@@ -190,11 +184,9 @@ def _character(x: Mobility) -> Iterator[tuple[str, str]]:
         yield "" if k else "character", word
 
 
-def _redundant(x: Mobility) -> Iterator[str]:
-    total = sum(x.redundant_rows.values())
-    if total:
-        names = ", ".join(f"{count} of {name!r}" for name, count in x.redundant_rows.items())
-        yield f"{total}: {names}"
+def _redundant(x: Mobility) -> str:
+    names = ", ".join(f"{count} of {name!r}" for name, count in x.redundant_rows.items())
+    return f"{total}: {names}" if (total := sum(x.redundant_rows.values())) else ""
 
 
 def _lock(names: tuple[str, str, str]) -> str:
@@ -206,10 +198,7 @@ def _lock(names: tuple[str, str, str]) -> str:
 
 def _branches(x: Mobility) -> Iterator[tuple[str, str]]:
     for k, branch in enumerate(x.branches):
-        yield (
-            f"direction {k + 1}" if branch.dimension == 1 else f"directions {k + 1}",
-            str(branch),
-        )
+        yield f"direction{'s' * (branch.dimension != 1)} {k + 1}", str(branch)
         # A refuted subspace has no rates of its own: its lines and subspaces are branches below.
         if branch.dimension == 1 or (branch.piece.linear and branch.finding != Finding.REFUTED):
             yield from (("", text) for text in format_rates(branch))

@@ -79,14 +79,7 @@ def _joint(
 
 
 def pose_bodies(mechanism: Mechanism, motions: dict[str, Motion]) -> Mechanism:
-    """Return a mechanism whose bodies start at other poses, with the same spanning tree.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-    motions : mapping of body name to Motion
-        Numbers; their velocities are not used.
-    """
+    """Return a mechanism whose bodies start at other poses, with the same spanning tree."""
     in_tree = {branch.joint.name for branch in mechanism.tree.branches if branch.joint}
     tree = Relative([joint.name for joint in mechanism.joints if joint.name not in in_tree])
     moved = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 
 import numpy as np
@@ -66,42 +66,42 @@ def _find_mobility(constraints: LoopConstraints, order: int) -> Mobility:
     reduction = Reduction.of(constraints)
     cones = find_cones(reduction.polynomials(order), order)
     branches = trace_branches(reduction, cones)
-    local = _find_local_freedom(reduction, branches)
-    singular = _is_singular(reduction, branches, local)
-    tangent = span_pieces([b.piece for b in _select_confirmed(branches)], reduction.freedom)
+    found = [b for b in branches if b.finding is Finding.CONFIRMED]
+    local = _find_local_freedom(reduction, branches, found)
+    freedoms = [b.freedom for b in found]
+    # More rows than rank along the motions, even where that is largest; here if there are none.
+    least = min(freedoms, default=reduction.freedom)
+    overconstrained = constraints.m > constraints.n - least
     # Counted as if loops were cut in bodies: six rows each, and the 6 - m freedoms of a cut joint
     # of m rows, so that the numbers are the same whichever joint is cut.
     cut_freedoms = sum(6 - constraints.owners.count(joint.name) for joint in constraints.cut)
-    rows = 6 * len(constraints.cut)
-    freedoms = constraints.n + cut_freedoms
     return Mobility(
         reduction=reduction,
         order=order,
-        freedoms=freedoms,
-        rows=rows,
-        rank=freedoms - reduction.freedom,
+        freedoms=constraints.n + cut_freedoms,
+        rows=6 * len(constraints.cut),
+        rank=constraints.n + cut_freedoms - reduction.freedom,
         cone_dimensions=tuple(max((p.dimension for p in cone), default=0) for cone in cones),
         branches=branches,
         local_freedom=local,
-        shakiness=_find_shakiness(branches, order, local),
-        singular=singular,
-        constraint_singular=_is_constraint_singular(reduction, branches, local),
-        overconstrained=_has_dependent_rows(reduction, branches, local),
+        shakiness=_find_shakiness(branches, found, order, local),
+        singular=_is_singular(reduction, found, local),
+        constraint_singular=None
+        if local is None
+        else any(x != reduction.freedom for x in freedoms),
+        overconstrained=None if local is None else overconstrained,
         redundant_rows=implied_rows(reduction.jacobian, constraints.owners),
         gimbal_locks=gimbal_locks(constraints),
-        tangent_space=reduction.rates(tangent),
+        tangent_space=reduction.rates(span_pieces([b.piece for b in found], reduction.freedom)),
     )
 
 
-def _select_confirmed(branches: tuple[MotionBranch, ...]) -> list[MotionBranch]:
-    return [b for b in branches if b.finding is Finding.CONFIRMED]
-
-
-def _find_local_freedom(reduction: Reduction, branches: tuple[MotionBranch, ...]) -> int | None:
+def _find_local_freedom(
+    reduction: Reduction, branches: Sequence[MotionBranch], found: Sequence[MotionBranch]
+) -> int | None:
     """Return the largest dimension of the motions, None where larger ones cannot be excluded."""
     if not reduction.redundant:
         return reduction.freedom
-    found = _select_confirmed(branches)
     most = max((b.dimension for b in found), default=0)
     larger = [b for b in branches if b.finding is Finding.UNDECIDED and b.dimension > most]
     # At a cusp the tangents may be fewer than the motions, which J beside the posture bounds.
@@ -115,50 +115,28 @@ def _find_local_freedom(reduction: Reduction, branches: tuple[MotionBranch, ...]
 
 
 def _is_singular(
-    reduction: Reduction, branches: tuple[MotionBranch, ...], local: int | None
+    reduction: Reduction, found: Sequence[MotionBranch], local: int | None
 ) -> bool | None:
+    """Return whether the closed postures nearby are other than one smooth manifold."""
     if not reduction.redundant:
         return False
-    """Return whether the closed postures nearby are other than one smooth manifold."""
     if local is None:
         return None
-    found = _select_confirmed(branches)
     return bool(local) and not (len(found) == 1 and found[0].smooth and found[0].piece.linear)
 
 
 def _find_shakiness(
-    branches: tuple[MotionBranch, ...], order: int, local: int | None
+    branches: Sequence[MotionBranch], found: list[MotionBranch], order: int, local: int | None
 ) -> int | None:
     """Return k - 1 of the first K^k that is the tangent cone: that of the confirmed branches."""
     if local is None or any(b.finding is Finding.UNDECIDED for b in branches):
         return None
-    tangent = _select_confirmed(branches)
-    if any(not b.both_ways for b in tangent):  # half a line at least, and all cones have whole ones
+    if any(not b.both_ways for b in found):  # half a line at least, and all cones have whole ones
         return None
     for k in range(1, order + 1):
-        if [b for b in branches if b.first <= k <= b.last] == tangent:
+        if [b for b in branches if b.first <= k <= b.last] == found:
             return k - 1
     return None
-
-
-def _is_constraint_singular(
-    reduction: Reduction, branches: tuple[MotionBranch, ...], local: int | None
-) -> bool | None:
-    """Return whether the rank of J is another one at points of motions nearby."""
-    if local is None:
-        return None
-    return any(b.freedom != reduction.freedom for b in _select_confirmed(branches))
-
-
-def _has_dependent_rows(
-    reduction: Reduction, branches: tuple[MotionBranch, ...], local: int | None
-) -> bool | None:
-    """Return whether rows depend on others along all motions, or here if there are none."""
-    if local is None:
-        return None
-    m, n = reduction.constraints.m, reduction.constraints.n
-    freedoms = [b.freedom for b in _select_confirmed(branches)] or [reduction.freedom]
-    return m > n - min(freedoms)  # more rows than rank, even where that is largest
 
 
 def gimbal_locks(loops: LoopConstraints) -> tuple[tuple[str, str, str], ...]:
@@ -167,33 +145,23 @@ def gimbal_locks(loops: LoopConstraints) -> tuple[tuple[str, str, str], ...]:
     Their axes meet in one point and are in one plane there, not all in line: one rotation is
     missing that a ball joint in their place has.
     """
-    hinges = _hinges(loops)
-    found: dict[frozenset[str], tuple[str, str, str]] = {}
-    for cycle in loops.topology.cycles:
-        loop = (*cycle.joints, cycle.cut)
-        for names in _triples(loop):
-            if all(name in hinges for name in names):
-                screws = np.array([hinges[name] for name in names])
-                if _is_locked(screws, loops.size):
-                    found.setdefault(frozenset(names), names)
-    return tuple(found.values())
-
-
-def _hinges(loops: LoopConstraints) -> dict[str, Array]:
-    """Return the screws (6,) of the joints that turn about one axis, by name."""
-    return {
+    hinges = {
         name: screws[0]
         for name, screws in loops.joint_screws().items()
         if len(screws) == 1
         and screws[0, :3].any()
         and abs(screws[0, :3] @ screws[0, 3:]) < 1e-9 * loops.size  # no pitch [m/rad]
     }
-
-
-def _triples(loop: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
-    if len(loop) >= 3:
-        for k in range(len(loop)):
-            yield loop[k], loop[(k + 1) % len(loop)], loop[(k + 2) % len(loop)]
+    found: dict[frozenset[str], tuple[str, str, str]] = {}
+    for cycle in loops.topology.cycles:
+        loop = (*cycle.joints, cycle.cut)
+        for k in range(len(loop) if len(loop) >= 3 else 0):
+            names = loop[k], loop[(k + 1) % len(loop)], loop[(k + 2) % len(loop)]
+            if all(name in hinges for name in names):
+                screws = np.array([hinges[name] for name in names])
+                if _is_locked(screws, loops.size):
+                    found.setdefault(frozenset(names), names)
+    return tuple(found.values())
 
 
 def _is_locked(screws: Array, size: float) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -43,17 +44,10 @@ def fit_polynomials(exponents: NDArray[np.int_], s: Array, values: Array) -> Arr
 
 @dataclass(frozen=True, eq=False)
 class PolynomialMap:
-    """A vector of ``size`` polynomials, by the monomials that they have in common.
+    """A vector of ``size`` polynomials, by the monomials that they have in common."""
 
-    Attributes
-    ----------
-    exponents : (terms, variables) int
-        Of each variable in each monomial.
-    coefficients : (size, terms)
-    """
-
-    exponents: NDArray[np.int_]
-    coefficients: Array
+    exponents: NDArray[np.int_]  # (terms, variables) of each variable in each monomial
+    coefficients: Array  # (size, terms)
 
     @property
     def variables(self) -> int:
@@ -122,8 +116,9 @@ class PolynomialMap:
         """Return the values (size, ...) at s (variables, ...)."""
         return np.tensordot(self.coefficients, monomials(self.exponents, s), axes=1)
 
+    @cached_property
     def gradient(self) -> PolynomialMap:
-        """Return the (size * variables) derivatives: of each polynomial by each variable."""
+        """The (size * variables) derivatives: of each polynomial by each variable."""
         terms, exponents = len(self.exponents), []
         C = np.zeros((self.size, self.variables, self.variables * terms))
         for k in range(self.variables):
@@ -134,17 +129,9 @@ class PolynomialMap:
         return PolynomialMap(np.concatenate(exponents), C.reshape(-1, self.variables * terms))
 
     def series(self, s: Array) -> Array:
-        """Return the power series of the map along a series without constant term.
+        """Return the coefficients (order + 1, size) of 1, t, t^2, ... of the map along a series.
 
-        Parameters
-        ----------
-        s : (order, variables)
-            Coefficients of t, t^2, ...
-
-        Returns
-        -------
-        (order + 1, size)
-            Coefficients of 1, t, t^2, ...
+        ``s`` (order, variables) are the coefficients of t, t^2, ... of that.
         """
         count, highest = len(s) + 1, int(self.exponents.max(initial=0))
         terms = np.zeros((len(self.exponents), count))

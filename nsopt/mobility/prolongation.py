@@ -8,7 +8,6 @@ has no part in that; motions are arrays (i - 1, variables) of s_1 to s_(i-1).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,22 +31,10 @@ STARTS = 8
 
 @dataclass(frozen=True, eq=False)
 class Prolongation:
-    """The equations of motions along reduced constraints, up to an order.
-
-    Attributes
-    ----------
-    g : PolynomialMap
-        The reduced constraints.
-    order : int
-        i above.
-    """
+    """The equations of motions along reduced constraints g, up to an order, i above."""
 
     g: PolynomialMap
     order: int
-
-    @cached_property
-    def _gradient(self) -> PolynomialMap:
-        return self.g.gradient()
 
     def has_motion(self, direction: Array) -> bool:
         """Return whether a direction s_1 (variables,) of length one has such a motion."""
@@ -60,13 +47,9 @@ class Prolongation:
         return False
 
     def nearest(self, start: Array, within: Array) -> Array | None:
-        """Return such a motion near ``start``, None if none is found.
+        """Return such a motion near ``start`` (order - 1, variables), None if none is found.
 
-        Parameters
-        ----------
-        start : (order - 1, variables)
-        within : (variables, k)
-            A basis of the subspace in which its direction s_1, of length one, may turn.
+        Its direction s_1, of length one, may turn in the span of ``within`` (variables, k).
         """
         s = start.copy()
         return s if self._solve(s, within, EXACT) else None
@@ -108,7 +91,7 @@ class Prolongation:
     def _jacobian(self, s: Array, within: Array) -> Array:
         """Return the derivatives of the rows by the turn of s_1 and by s_2, s_3, ..."""
         count, size = s.shape[1], self.g.size
-        D = self._series(self._gradient, s).reshape(-1, size, count)
+        D = self._series(self.g.gradient, s).reshape(-1, size, count)
         J = np.zeros((self.order - 1, size, len(s), count))
         for k in range(2, self.order + 1):
             for j in range(1, min(k, len(s)) + 1):

@@ -74,19 +74,11 @@ class Reduction:
 
     Lengths are divided by the size of the mechanism, and each row by its gradient in the relative
     motion of the bodies it connects, so that all numbers are about one. J, u, h are scaled here.
-
-    Attributes
-    ----------
-    constraints : LoopConstraints
-    columns : (n,)
-        u [rad or m] over scaled u: the size of the mechanism for lengths, 1 for angles.
-    rows : (m,)
-        Scaled rows over those of h.
     """
 
     constraints: LoopConstraints
-    columns: Array
-    rows: Array
+    columns: Array  # (n,) u [rad or m] over scaled u: the mechanism's size for lengths, else 1
+    rows: Array  # (m,) scaled rows over those of h
 
     @classmethod
     def of(cls, constraints: LoopConstraints) -> Reduction:
@@ -134,18 +126,9 @@ class Reduction:
     def series(self, s: Array, order: int) -> tuple[Array, Array, float]:
         """Return the Taylor series in t of the motion u = N s t + M w(s t), and of g(s t).
 
-        Parameters
-        ----------
-        s : (n - r, count)
-        order : int
-
-        Returns
-        -------
-        u : (order, n, count)
-            Coefficients of t, t^2, ...
-        g : (order, m - r, count)
-        size : float
-            The largest coefficient of h before w corrects it, 1 at least: round-off is of its size.
+        Of ``s`` (n - r, count) the coefficients u (order, n, count) and g (order, m - r, count) of
+        t, t^2, ...; and the largest coefficient of h before w corrects it, 1 at least: round-off is
+        of its size.
         """
         N, M, U, V = self.bases
         u = np.zeros((order, len(N), s.shape[1]))
@@ -216,20 +199,10 @@ class Reduction:
         return dict(zip(whole.names, rates, strict=True))
 
     def point(self, s: Array, w: Array | None = None) -> tuple[Array, Array, Array]:
-        """Return the point u = N s + M w(s) of V^T h = 0, the value of g there and dg/ds.
+        """Return the point u (n,) = N s + M w(s) of V^T h = 0, g (m - r,) there, dg/ds.
 
-        Parameters
-        ----------
-        s : (n - r,)
-        w : (r,), optional
-            Where Newton's method begins; zero by default.
-
-        Returns
-        -------
-        u : (n,)
-            Nan if Newton's method does not converge; g is then inf, Dg zero.
-        g : (m - r,)
-        Dg : (m - r, n - r)
+        Newton's method begins at w (r,), by default zero. Where it does not converge u is nan, g
+        inf and dg/ds (m - r, n - r) zero.
         """
         N, M, U, V = self.bases
         w = np.zeros(M.shape[1]) if w is None else w

@@ -8,6 +8,7 @@ that only higher pairs hold is free: in the tree by three slides and three turns
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import casadi as ca
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 
 from nsopt.algebra import Scalars, bracket, cross, leibniz, product
 from nsopt.mechanics import Axis, Mechanism, Recursion
-from nsopt.parameter import constant
 
 Array = NDArray[Any]
 
@@ -33,25 +33,15 @@ class ScrewLink(NamedTuple):
 class ScrewTree:
     """A spanning tree as links of one screw each.
 
-    Attributes
-    ----------
-    links : tuple of ScrewLink
-        Each after its parent.
-    body_links : mapping of body name to int
-        The index in ``links`` of the link that carries each body; None is the ground, at -1.
-    names : tuple of str
-        Of the coordinates u, ``joint.rate``.
-    is_length : (n,) bool
-        Which coordinates are lengths [m]; others are angles [rad].
-    screws_and_poses : (q, p) -> Y (6, number of links), poses (12, number of bodies)
-        Screws in world axes, (e, s x e + h e) as of `linkage`, at joint coordinates q (nq,) and
-        Parameters p; of each body the centre of mass [m] and the columns of its axes.
+    ``screws_and_poses`` is (q, p) -> Y (6, number of links), poses (12, number of bodies): screws
+    in world axes, (e, s x e + h e) as of `linkage`, at joint coordinates q (nq,) and Parameters p;
+    of each body the centre of mass [m] and the columns of its axes.
     """
 
-    links: tuple[ScrewLink, ...]
-    body_links: dict[str | None, int]
-    names: tuple[str, ...]
-    is_length: NDArray[np.bool_]
+    links: tuple[ScrewLink, ...]  # each after its parent
+    body_links: dict[str | None, int]  # the one that carries each body; None, the ground, is at -1
+    names: tuple[str, ...]  # of the coordinates u, ``joint.rate``
+    is_length: NDArray[np.bool_]  # (n,) which coordinates are lengths [m]; others are angles [rad]
     screws_and_poses: ca.Function
 
     @property
@@ -60,18 +50,11 @@ class ScrewTree:
         return len(self.names)
 
 
-def build_screw_tree(
-    mechanism: Mechanism, value: Any = constant, p: ca.SX | None = None
-) -> ScrewTree:
+def build_screw_tree(mechanism: Mechanism, value: Any, p: ca.SX) -> ScrewTree:
     """Return the screws of a mechanism's spanning tree.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-    value : callable
-        From numbers as stated, a `Parameter` or a float, to expressions of p.
-    p : SX (number of Parameters,), optional
-        Their symbols; none by default.
+    ``value`` is from numbers as stated, a `Parameter` or a float, to expressions of p, the symbols
+    of Parameters.
     """
     coordinates = mechanism.tree
     q = ca.SX.sym("q", len(coordinates.q_names))
@@ -95,7 +78,7 @@ def build_screw_tree(
     body_links = {name: last[tree.placements[name][0]] for name in (None, *bodies)}
     screws_and_poses = ca.Function(
         "screws_and_poses",
-        [q, ca.SX(0, 1) if p is None else p],
+        [q, p],
         [ca.densify(ca.horzcat(ca.SX(6, 0), *screws)), ca.densify(ca.horzcat(*poses))],
     )
     return ScrewTree(tuple(links), body_links, coordinates.v_names, is_length, screws_and_poses)
@@ -119,23 +102,11 @@ def move_joints(mechanism: Mechanism, q: ca.SX, u: ca.SX) -> ca.SX:
 def differentiate_twists(tree: ScrewTree, Y: Array, u: Array, scalars: Scalars) -> list[Array]:
     """Return the twist of each link and its derivatives [mobility 2016, eqs. 11, 15, 16, 31, 32].
 
-    Parameters
-    ----------
-    tree : ScrewTree
-    Y : (6, number of links, 1)
-        The screws at the posture.
-    u : (order + 1, n, count)
-        Derivatives by time of the coordinates of ``count`` motions, that of order zero first.
-    scalars : Scalars
-        The arithmetic of the entries of Y and u: floats, CasADi's, SymPy's.
+    From Y (6, number of links, 1), the screws at the posture, and u (order + 1, n, count), the
+    derivatives of the coordinates of ``count`` motions, that of order zero first; entries of the
+    arithmetic ``scalars``. Twists (order, 6, count) are (w, velocity of the body's point in the
+    origin), with derivatives up to ``order - 1``.
 
-    Returns
-    -------
-    list of (order, 6, count)
-        (w, velocity of the body's point in the origin), with derivatives up to ``order - 1``.
-
-    Notes
-    -----
     Eq. 15, with exponent nu + r in place of k + r (erratum), is Leibniz' rule for screw S_j times
     the rate of q_j, summed over the joints before: so it is computed. S_j moves with the link
     before it, dS_j/dt = [twist of that link, S_j], the Lie bracket of se(3).
@@ -151,7 +122,7 @@ def differentiate_twists(tree: ScrewTree, Y: Array, u: Array, scalars: Scalars) 
         S = still.copy()
         S[0] = np.broadcast_to(Y[:, k], (6, count))
         for r in range(1, order):
-            S[r] = leibniz(before, S, r - 1, _screw_products)
+            S[r] = leibniz(before, S, r - 1, partial(bracket, axis=1))
         rate = u[1:, link.coordinate : link.coordinate + 1]
         if link.ratio != 1:
             rate = rate * scalars.constant(link.ratio)
@@ -159,23 +130,11 @@ def differentiate_twists(tree: ScrewTree, Y: Array, u: Array, scalars: Scalars) 
     return found
 
 
-def _screw_products(a: Array, b: Array) -> Array:
-    return bracket(a, b, axis=1)
-
-
 def differentiate_poses(twist: Array, pose: Array) -> Array:
-    """Return the pose of a body and its derivatives [mobility 2016, eq. 19].
+    """Return the pose (order + 1, 12, count) of a body, with derivatives [mobility 2016, eq. 19].
 
-    Parameters
-    ----------
-    twist : (order, 6, count)
-        Of its link, by `differentiate_twists`.
-    pose : (12, 1)
-        Position and columns of the axes, at the posture.
-
-    Returns
-    -------
-    (order + 1, 12, count)
+    From the twist (order, 6, count) of its link, by `differentiate_twists`, and its position and
+    columns of the axes at the posture (12, 1).
     """
     order, _, count = twist.shape
     found = np.zeros((order + 1, 12, count), dtype=twist.dtype)
@@ -184,10 +143,6 @@ def differentiate_poses(twist: Array, pose: Array) -> Array:
     for i in range(1, order + 1):
         for column in range(4):  # r' = w x r + v, and x' = w x x of the three axes
             part = slice(3 * column, 3 * column + 3)
-            found[i, part] = leibniz(w, found[:, part], i - 1, _vector_products)
+            found[i, part] = leibniz(w, found[:, part], i - 1, partial(cross, axis=1))
         found[i, :3] = found[i, :3] + v[i - 1]
     return found
-
-
-def _vector_products(a: Array, b: Array) -> Array:
-    return cross(a, b, axis=1)

@@ -79,38 +79,20 @@ class ConeSection(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """The trace of one direction.
-
-    Attributes
-    ----------
-    finding : Finding
-    freedom : int
-        The least n - rank J at the points found; 0 unless confirmed, as are the next.
-    sheets : int
-        The largest number of zeros on a section: of motions with the same direction.
-    u : (n,)
-        Scaled coordinates of the point found at the middle size.
-    """
+    """The trace of one direction; all but the finding are 0 unless it is confirmed."""
 
     finding: Finding
-    freedom: int
-    sheets: int
-    u: Array
+    freedom: int  # the least n - rank J at the points found
+    sheets: int  # the largest number of zeros on a section: of motions with the same direction
+    u: Array  # (n,) scaled coordinates of the point found at the middle size
 
 
 def trace(
     reduction: Reduction, piece: ConePiece, ray: Array, others: Sequence[ConePiece] = ()
 ) -> Trace:
-    """Return what finite motions there are along a direction of a piece of a cone.
+    """Return what finite motions there are along a direction (n - r,), of a piece of a cone.
 
-    Parameters
-    ----------
-    reduction : Reduction
-    piece : ConePiece
-    ray : (n - r,)
-        The direction, of length one.
-    others : sequence of ConePiece
-        Pieces whose own motions may be near: their zeros are not counted as sheets.
+    Motions of ``others`` may be near: their zeros are not counted as sheets.
     """
     along = piece.basis if piece.linear else ray[:, None]
     across = null_space(along.T)
