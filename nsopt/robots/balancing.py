@@ -102,7 +102,17 @@ def fit_springs(
     The problem is not convex where places are chosen: other stated values may lead to a better fit.
     """
     members = tuple(elements)
-    _check(mechanism, members)
+    if not mechanism.is_relative:
+        raise ValueError(
+            "fit_springs takes joint coordinates as postures: state "
+            'Mechanism(..., coordinates="relative")'
+        )
+    for element in members:
+        if isinstance(element, Contact):
+            raise ValueError(
+                f"{type(element).__name__} {element.name!r} has no static force of its own: give "
+                "an ideal joint in its place"
+            )
     d = assemble(mechanism, [e for e in members if not isinstance(e, JointDrives)], gravity)
     low, high = _check_bounds(d, bounds)
     torque = _StaticTorque(
@@ -139,10 +149,7 @@ def fit_springs(
 
 
 class _StaticTorque:
-    """Torques of motors at rest as a function of some parameters.
-
-    ``rows`` are the indices in v of the balanced joints, ``names`` the parameters that are chosen.
-    """
+    """Torques of motors at rest, of the joints at ``rows`` of v, by the parameters ``names``."""
 
     def __init__(
         self, d: Dynamics, rows: list[int], postures: Array, names: tuple[str, ...]
@@ -216,20 +223,6 @@ def _drive_matrix(d: Dynamics, q: Array, p: Array, rows: list[int], k: int) -> A
     return B
 
 
-def _check(mechanism: Mechanism, elements: tuple[Element, ...]) -> None:
-    if not mechanism.is_relative:
-        raise ValueError(
-            "fit_springs takes joint coordinates as postures: state "
-            'Mechanism(..., coordinates="relative")'
-        )
-    for element in elements:
-        if isinstance(element, Contact):
-            raise ValueError(
-                f"{type(element).__name__} {element.name!r} has no static force of its own: give "
-                "an ideal joint in its place"
-            )
-
-
 def _check_loops(d: Dynamics, q: ca.SX, p: ca.SX, chosen: list[int]) -> None:
     """Refuse chosen parameters on which the closing of loops depends."""
     loops = ca.vertcat(d.closure(0, q, p), ca.vec(d.closure_matrix(0, q, p)))
@@ -266,10 +259,7 @@ def _check_bounds(d: Dynamics, bounds: Mapping[str, tuple[float, float]]) -> tup
 
 
 def _check_postures(d: Dynamics, postures: Sequence[Numbers] | Array) -> Array:
-    checked = [
-        finite(f"posture {k} of fit_springs", posture, (d.nq,))
-        for k, posture in enumerate(postures)
-    ]
+    checked = [finite(f"posture {k} of fit_springs", x, (d.nq,)) for k, x in enumerate(postures)]
     if not checked:
         raise ValueError("fit_springs needs at least one posture")
     return np.array(checked)

@@ -43,20 +43,13 @@ class JointMotion(NamedTuple):
 class Loads(NamedTuple):
     """The loads of a motion: on driven joints, on cut joints, reactions.
 
-    Attributes
-    ----------
-    tau : (n,) [N m or N]
-        Of the driven joints, in their order.
-    mu : (nc,)
-        Multipliers of the rows of cut joints, `Dynamics.closure_names`.
-    reactions : (6, nj)
-        Force [N] and torque [N m] about the origin of frame b of each joint, in the order of
-        `Dynamics.joint_names`, on the body of its frame b, world axes; the driving force left out.
+    Reactions are force [N] and torque [N m] about the origin of frame b of each joint, in the order
+    of `Dynamics.joint_names`, on the body of its frame b, world axes; the driving force left out.
     """
 
-    tau: Array
-    mu: Array
-    reactions: Array
+    tau: Array  # (n,) [N m or N] of the driven joints, in their order
+    mu: Array  # (nc,) multipliers of the rows of cut joints, `Dynamics.closure_names`
+    reactions: Array  # (6, nj)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,10 +157,8 @@ class ClosedLoops:
         C = self._closure_matrix(q, t)
         self._check_determined(C[:, follow])
         v, a = np.zeros(d.nv), np.zeros(d.nv)
-        v[in_v], a[in_v] = (
-            self._check_values("rates", rates),
-            self._check_values("changes", changes),
-        )
+        v[in_v] = self._check_values("rates", rates)
+        a[in_v] = self._check_values("changes", changes)
         drift = _flatten(d.closure_drift(t, q, self._p))
         v[follow] = _solve_least_norm(C[:, follow], -drift - C @ v)
         bias = _flatten(d.closure_bias(t, q, v, self._p))
@@ -248,10 +239,8 @@ class ClosedLoops:
     def _balance(self, motion: JointMotion, needed: Array, rules: Sequence[SharingRule]) -> Loads:
         """Return the loads whose generalized force is ``needed``."""
         in_v, C = self._entries[0], self._closure_matrix(motion.q, motion.t)
-        d = self.dynamics
-        select = np.eye(d.nv)[:, in_v]
-        A = np.hstack([select, C.T])
-        unknowns = _solve_least_norm(A, needed)
+        select = np.eye(self.dynamics.nv)[:, in_v]
+        unknowns = _solve_least_norm(np.hstack([select, C.T]), needed)
         tau, mu = unknowns[: len(in_v)], unknowns[len(in_v) :]
         if C.shape[0]:
             levels = self._state_levels(motion, rules)
@@ -301,8 +290,7 @@ class ClosedLoops:
         if name not in joints:
             raise ValueError(
                 f"{type(rule).__name__} names the joint {name!r}, which is not in the mechanism: "
-                "one of "
-                f"{', '.join(joints)}"
+                f"one of {', '.join(joints)}"
             )
         a, b = joints[name].frames
         if rule.body not in (a.body, b.body):

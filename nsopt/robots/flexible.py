@@ -138,17 +138,12 @@ class FlexibleLink:
         """
         origin, x = self.axis
         along = (np.asarray(finite("point of a link", point, (3,))) - origin) @ x
-        places = self._joint_places()
-        return Frame.at(self.bodies[int(np.searchsorted(places, along))], point, axes)
-
-    def _joint_places(self) -> Array:
-        """Return how far along it its joints are, (n,) [m]."""
-        origin, x = self.axis
         joints = (
             np.asarray(body.position) + body.rotation @ np.asarray(joint.a.origin)
             for body, joint in zip(self.bodies[:-1], self.joints, strict=True)
         )
-        return np.array([(point - origin) @ x for point in joints])
+        places = np.array([(place - origin) @ x for place in joints])
+        return Frame.at(self.bodies[int(np.searchsorted(places, along))], point, axes)
 
 
 def flexible_link(
@@ -191,7 +186,9 @@ def flexible_link(
     size = positive(f"length {what}", length)
     if not isinstance(elements, Integral) or isinstance(elements, bool) or elements < 1:
         raise ValueError(f"elements {what} must be a whole number, 1 or more, got {elements!r}")
-    n, A = int(elements), _axes(f"along {what}", along)
+    n, A = int(elements), axes_matrix(f"along {what}", along)
+    if np.shape(along) != (3, 3):
+        A = A[:, [2, 0, 1]]  # of a direction, which is z of those, x along it
     origin, part = np.asarray(finite(f"begin {what}", begin, (3,))), size / n
     edges = np.array([0.0, *(part * (np.arange(n) + 0.5)), size])
     bodies = tuple(
@@ -222,12 +219,6 @@ def flexible_link(
     )
     ends = Frame.at(bodies[0], points[0], A), Frame.at(bodies[-1], points[-1], A)
     return FlexibleLink(bodies, joints, forces, *ends)
-
-
-def _axes(what: str, along: Numbers) -> Array:
-    """Return the axes of a link, x along it."""
-    A = axes_matrix(what, along)
-    return A if np.shape(along) == (3, 3) else A[:, [2, 0, 1]]
 
 
 def _element(
@@ -278,18 +269,12 @@ def replace_link(
     if old is None:
         known = ", ".join(x.name for x in mechanism.bodies)
         raise ValueError(f"replace_link names the body {body!r}, but there are {known}")
-    attached = (tuple(mechanism.joints), tuple(elements))
-    frames = [frame for frame in objects_in(attached, Frame) if frame.body is old]
-    joints, acting = exchange(attached, [(frame, _on_link(frame, link)) for frame in frames])
+    attached, A = (tuple(mechanism.joints), tuple(elements)), old.rotation
+    moved = []
+    for frame in (x for x in objects_in(attached, Frame) if x.body is old):
+        point = np.asarray(old.position) + A @ np.asarray(frame.origin)
+        moved.append((frame, link.at(tuple(point), A @ np.asarray(frame.axes))))
+    joints, acting = exchange(attached, moved)
     others = [x for x in mechanism.bodies if x is not old]
     changed = replace(mechanism, bodies=[*others, *link.bodies], joints=[*joints, *link.joints])
     return changed, (*acting, *link.forces)
-
-
-def _on_link(frame: Frame, link: FlexibleLink) -> Frame:
-    """Return the frame on a link that is where one on another body is at the start."""
-    body = frame.body
-    assert body is not None
-    A = body.rotation
-    point = np.asarray(body.position) + A @ np.asarray(frame.origin)
-    return link.at(tuple(point), A @ np.asarray(frame.axes))

@@ -44,14 +44,10 @@ class SharingRule(ABC):
     torque: Sequence[float] = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
-        of_sharing = f"of {type(self).__name__} of {', '.join(self.joints)}"
-        weights = np.concatenate(
-            [
-                finite(f"{name} {of_sharing}", getattr(self, name), (3,))
-                for name in ("force", "torque")
-            ]
-        )
-        if len(self.joints) < 2 or not np.any(weights):
+        for name in ("force", "torque"):
+            what = f"{name} of {type(self).__name__} of {', '.join(self.joints)}"
+            finite(what, getattr(self, name), (3,))
+        if len(self.joints) < 2 or not np.any(self.weights):
             raise ValueError(f"{type(self).__name__} takes two joints and a component to share")
 
     @property
@@ -86,12 +82,7 @@ def lexicographic_least_squares(
 ) -> Array:
     """Return the x = start + free z of least |r0 + R x|, level after level, then of least |x|.
 
-    Parameters
-    ----------
-    levels : sequence of (R (m, n), r0 (m,))
-    start : (n,)
-    free : (n, k)
-        Orthonormal columns.
+    Levels are pairs of R (m, n) and r0 (m,); start is (n,), columns of free (n, k) are orthonormal.
     """
     x, N = start, free  # N spans what the levels so far leave free
     for R, r0 in [*levels, (np.eye(len(start)), np.zeros(len(start)))]:

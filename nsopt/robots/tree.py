@@ -110,20 +110,22 @@ Joint = Fixed | Revolute | Prismatic | Planar
 def build_tree(
     links: Sequence[Link], link_joints: Sequence[LinkJoint]
 ) -> tuple[list[Body], list[Joint]]:
-    """Return bodies, posed at the stated coordinates, parents first, and joints in their order.
-
-    Raises
-    ------
-    ValueError
-        If two links share a name, one hangs on two joints or on an unknown parent, links hang on
-        each other in a cycle, or a number is bad.
-    """
+    """Return bodies, posed at the stated coordinates, parents first, and joints in their order."""
     known = {link.name: link for link in links}
     if len(known) < len(links):
         (name, _), *_ = Counter(link.name for link in links).most_common()
         raise ValueError(f"the name {name!r} is used twice: rename one of the two")
-    poses = place_links(known, link_joints)
-    bodies = {name: _body(known[name], pose) for name, pose in poses.items()}
+    bodies = {
+        name: Body(
+            name,
+            known[name].mass,
+            known[name].inertia,
+            position=tuple(pose.point(known[name].com)),
+            orientation=pose.axes,
+            physical=known[name].physical,
+        )
+        for name, pose in place_links(known, link_joints).items()
+    }
     joints = [_joint(h, h.kind, known, bodies) for h in link_joints if h.kind is not None]
     return list(bodies.values()), joints
 
@@ -173,17 +175,6 @@ def _by_child(names: set[str], link_joints: Sequence[LinkJoint]) -> dict[str, Li
             )
         by_child[h.child] = h
     return by_child
-
-
-def _body(link: Link, pose: Pose) -> Body:
-    return Body(
-        link.name,
-        link.mass,
-        link.inertia,
-        position=tuple(pose.point(link.com)),
-        orientation=pose.axes,
-        physical=link.physical,
-    )
 
 
 def _joint(

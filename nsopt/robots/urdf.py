@@ -179,7 +179,13 @@ def homes_of(
     be a tree.
     """
     fixed = {h.child: h for h in link_joints if h.kind is Fixed and h.parent is not None}
-    return {link.name: _find_home(link.name, fixed) for link in links}
+    homes = {}
+    for link in links:
+        name, pose = link.name, IDENTITY
+        while name in fixed:
+            pose, name = fixed[name].pose.then(pose), str(fixed[name].parent)
+        homes[link.name] = name, pose
+    return homes
 
 
 def merge(
@@ -200,28 +206,12 @@ def merge(
     )
 
 
-def _find_home(name: str, fixed: dict[str, LinkJoint]) -> tuple[str, Pose]:
-    """Return the home of a link; ``fixed`` are the fixed joints by the names of their children."""
-    pose = IDENTITY
-    while name in fixed:
-        link_joint = fixed[name]
-        pose, name = link_joint.pose.then(pose), str(link_joint.parent)
-    return name, pose
-
-
 def _move_to_home(link_joint: LinkJoint, homes: Mapping[str, tuple[str, Pose]]) -> LinkJoint:
     """Return a joint as one on the home of its parent."""
     if link_joint.parent is None:
         return link_joint
     home, pose = homes[link_joint.parent]
-    return LinkJoint(
-        link_joint.name,
-        link_joint.kind,
-        home,
-        link_joint.child,
-        pose.then(link_joint.pose),
-        link_joint.frame,
-    )
+    return replace(link_joint, parent=home, pose=pose.then(link_joint.pose))
 
 
 def _sum_inertia(link: Link, parts: list[tuple[Link, Pose]]) -> Link:

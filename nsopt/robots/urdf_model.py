@@ -49,16 +49,12 @@ def actuators_of(robot: Element) -> list[Actuator]:
 
 
 def mimics_of(robot: Element) -> list[Mimic]:
-    """Return the joints that follow others, each as the follower of a joint that follows none.
-
-    Raises
-    ------
-    ValueError
-        If a joint follows itself, or one that is unknown or has not one freedom.
-    """
+    """Return the joints that follow others, each as the follower of a joint that follows none."""
     types = {joint.get("name", ""): joint.get("type") for joint in robot.findall("joint")}
     stated = {
-        joint.get("name", ""): _read_mimic(mimic)
+        joint.get("name", ""): _Follower(
+            mimic.get("joint"), float(mimic.get("multiplier", "1")), float(mimic.get("offset", "0"))
+        )
         for joint in robot.findall("joint")
         if joint.get("type") != "fixed" and (mimic := joint.find("mimic")) is not None
     }
@@ -108,11 +104,6 @@ class _Follower(NamedTuple):
     of: str | None
     ratio: float
     offset: float
-
-
-def _read_mimic(mimic: Element) -> _Follower:
-    ratio, offset = mimic.get("multiplier", "1"), mimic.get("offset", "0")
-    return _Follower(mimic.get("joint"), float(ratio), float(offset))
 
 
 def _resolve_chain(name: str, stated: Mapping[str, _Follower]) -> Mimic:

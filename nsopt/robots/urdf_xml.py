@@ -37,20 +37,19 @@ WITHOUT_EFFECT = ("xacro:property", "xacro:arg")
 
 
 def parse(path: Path) -> ET.Element:
-    """Return the robot element of a file, with every link and joint checked by itself.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If the text is no XML or no robot or declares a document type, or a link or joint lacks
-        something or has a bad number.
-    """
+    """Return the robot element of a file, with every link and joint checked by itself."""
     if not path.is_file():
         raise FileNotFoundError(f"no URDF file at {str(path)!r}: check the path")
-    try:
-        robot = _read(path)
+    try:  # prefixes of names need not be declared, as by ElementTree's own parser
+        target, parser = _Robot(), ParserCreate()
+        parser.buffer_text = True
+        parser.StartElementHandler = target.start
+        parser.EndElementHandler = target.end
+        parser.CharacterDataHandler = target.data
+        parser.StartDoctypeDeclHandler = target.doctype
+        with path.open("rb") as file:
+            parser.ParseFile(file)
+        robot = target.close()
     except ExpatError as error:
         reason = ErrorString(error.code)
         where = f"line {error.lineno}, column {error.offset}"
@@ -65,7 +64,10 @@ def parse(path: Path) -> ET.Element:
     for element in robot:
         if element.tag in ("link", "joint") and not element.get("name"):
             raise ValueError(f"a <{element.tag}> has no name: give it one")
-    _check_names(robot)
+    for kind in ("link", "joint"):
+        for name, times in Counter(x.get("name", "") for x in robot.findall(kind)).items():
+            if times > 1:
+                raise ValueError(f"{times} {kind}s are named {name!r}: rename all but one")
     for link in robot.findall("link"):
         _check_link(link)
     links = {link.get("name", "") for link in robot.findall("link")}
@@ -90,19 +92,6 @@ def count_foreign_tags(robot: ET.Element) -> Counter[str]:
         elif element.tag != "material":
             count[element.tag] += 1
     return count
-
-
-def _read(path: Path) -> ET.Element:
-    """Return the root of a file; prefixes of names need not be declared, as by ElementTree's."""
-    target, parser = _Robot(), ParserCreate()
-    parser.buffer_text = True
-    parser.StartElementHandler = target.start
-    parser.EndElementHandler = target.end
-    parser.CharacterDataHandler = target.data
-    parser.StartDoctypeDeclHandler = target.doctype
-    with path.open("rb") as file:
-        parser.ParseFile(file)
-    return target.close()
 
 
 def _check_expanded(robot: ET.Element) -> None:
@@ -154,14 +143,6 @@ def _check_single(what: str, element: ET.Element, tags: Iterable[str]) -> None:
             raise ValueError(f"{what} has {count[tag]} <{tag}> tags: leave one of them")
 
 
-def _check_names(robot: ET.Element) -> None:
-    for kind in ("link", "joint"):
-        names = Counter(element.get("name", "") for element in robot.findall(kind))
-        for name, times in names.items():
-            if times > 1:
-                raise ValueError(f"{times} {kind}s are named {name!r}: rename all but one")
-
-
 def _check_link(link: ET.Element) -> None:
     what = f"link {link.get('name')!r}"
     _check_single(what, link, ("inertial",))
@@ -200,13 +181,7 @@ def _check_joint(joint: ET.Element, links: set[str]) -> None:
 
 
 def check_numbers(what: str, element: ET.Element) -> None:
-    """Refuse attributes of an element that are not as many finite numbers as they must be.
-
-    Raises
-    ------
-    ValueError
-        Naming the attribute, the element and ``what`` it belongs to.
-    """
+    """Refuse attributes of an element of ``what`` that are not the finite numbers they must be."""
     for name, size in NUMBERS.get(element.tag, {}).items():
         text = element.get(name)
         if text is None:
