@@ -32,16 +32,7 @@ EXAMPLES: dict[type, str] = {  # of each type of argument, for messages
 
 
 def check_arguments(task: Task) -> Guess:
-    """Return the guess as placed, once all arguments of `optimize` are found to fit the mechanism.
-
-    Raises
-    ------
-    TypeError
-        If an argument has the wrong type; it names the argument, the value and the remedy.
-    ValueError
-        If a cost, condition or guess does not fit the mechanism, there is no cost, or an input is
-        given a value.
-    """
+    """Return the guess as placed, once all arguments of `optimize` are found to fit together."""
     dynamics, costs, inputs = task.dynamics, task.costs, task.inputs
     _check_kind("dynamics", dynamics, Dynamics)
     _check_kind("horizon", task.horizon, Horizon)
@@ -70,17 +61,12 @@ def check_arguments(task: Task) -> Guess:
 def _check_kind(what: str, value: Any, kind: type) -> None:
     if isinstance(value, kind):
         return
-    remedy = EXAMPLES[kind]
+    remedy = f"give {EXAMPLES[kind]}"
     if isinstance(value, type) and issubclass(value, kind):
-        raise TypeError(
-            f"{what} of optimize must be a {kind.__name__}, got the class {value.__name__}: write "
-            f"{value.__name__}(...)"
-        )
-    if kind is Guess and isinstance(value, Result):
-        remedy = "Earlier(result)"
-    raise TypeError(
-        f"{what} of optimize must be a {kind.__name__}, got {_short(value)}: give {remedy}"
-    )
+        remedy = f"write {value.__name__}(...)"
+    elif kind is Guess and isinstance(value, Result):
+        remedy = "give Earlier(result)"
+    raise TypeError(f"{what} of optimize must be a {kind.__name__}, got {_short(value)}: {remedy}")
 
 
 def _check_each(what: str, values: Any, kind: type) -> None:
@@ -157,21 +143,13 @@ def _short(value: Any) -> str:
 def check_no_new_nan(
     dynamics: Dynamics, conditions: Sequence[Condition], stated: Sequence[Condition]
 ) -> None:
-    """Refuse NaN in the postures of conditions where the stated ones, which they replace, do not.
-
-    Raises
-    ------
-    ValueError
-        Naming the coordinate.
-    """
+    """Refuse NaN in the postures of conditions where the stated ones, now replaced, have none."""
     for kind in (StartAt, EndAt):
         free = [x.free(dynamics) for x in stated if isinstance(x, kind)]
         for condition in (x for x in conditions if isinstance(x, kind)):
             for what, undefined in condition.find_nan(dynamics).items():
-                left_free = (
-                    frozenset.intersection(*(x[what] for x in free)) if free else frozenset()
-                )
-                for name in sorted(undefined - left_free):
+                left_free = [x[what] for x in free] or [frozenset()]
+                for name in sorted(undefined - frozenset.intersection(*left_free)):
                     raise ValueError(
                         f"{what} of {kind.__name__} is nan for {name}: a measured state must be "
                         "numbers; give FREE in place of nan, if it is to be free"
@@ -192,21 +170,7 @@ def dependence(nlp: StructuredNlp, costs: int) -> NDArray[np.bool_]:
 def check_costs(costs: Sequence[Cost], depends: NDArray[np.bool_]) -> None:
     """Refuse costs of which none depends on the motion, and warn of one that does not.
 
-    Parameters
-    ----------
-    costs : sequence of Cost
-    depends : (number of costs, n)
-        As `dependence` returns it.
-
-    Raises
-    ------
-    ValueError
-        Naming the costs, and what to do.
-
-    Warns
-    -----
-    UserWarning
-        Likewise.
+    ``depends`` (number of costs, n) is as `dependence` returns it.
     """
     counts = depends.any(axis=1) & np.array([cost.weight > 0 for cost in costs])
     idle = [cost for cost, does_count in zip(costs, counts, strict=True) if not does_count]

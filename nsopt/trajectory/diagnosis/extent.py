@@ -34,17 +34,8 @@ def find_extents(
 
     Both bounds returned hold. They follow from the distances between joints alone, in one as if
     hinges could turn in any direction, in the other about their axes, along which what they carry
-    stays where it is. The list is empty if inputs change these distances.
-
-    Parameters
-    ----------
-    frame : Frame
-    ranges : mapping of coordinate name to (float, float)
-        Limits of coordinates; those left out are unlimited.
-    inputs : sequence of str
-        Parameters that are chosen anew at every moment.
-    p : (np,)
-        Values of parameters.
+    stays where it is. The list is empty if inputs, Parameters that are chosen anew at every moment,
+    change these distances. ``ranges`` are limits of coordinates, those left out are unlimited.
     """
     chain = _chain(dynamics, frame)
     stated = [
@@ -87,13 +78,9 @@ def _chain(dynamics: Dynamics, frame: Frame) -> list[Branch]:
     return branches
 
 
-def _rotations(branch: Branch) -> list[Axis | Ball]:
-    return [step for step in branch.freedom if isinstance(step, Ball) or any(step.turn)]
-
-
 def _find_fixed_part(branch: Branch, d: Array, keep_axial: bool) -> Array:
     """Return the component of a vector that rotations of a joint do not change, in joint axes."""
-    rotations = _rotations(branch)
+    rotations = [step for step in branch.freedom if isinstance(step, Ball) or any(step.turn)]
     if not rotations:
         return d
     if keep_axial and len(rotations) == 1 and isinstance(rotations[0], Axis):

@@ -33,46 +33,25 @@ MISSED = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Ending:
-    """The end of a solve: the problem, the last motion and the status of the solver.
+    """The end of a solve: the problem, the last motion and the status of the solver."""
 
-    Parameters
-    ----------
-    statement : Statement
-        The conditions of the problem.
-    horizon : Horizon
-    t : (n + 1,) [s]
-        Times of the nodes.
-    trajectory : Trajectory
-        The last iterate, at the nodes.
-    status : str
-        Return status of the solver.
-    iterations : int
-    remedy : str
-        A further remedy for the message; may be empty.
-    least : LeastViolation, optional
-        What the rows could come to near the last motion, if that is known.
-    """
-
-    statement: Statement
+    statement: Statement  # the conditions of the problem
     horizon: Horizon
-    t: Array
-    trajectory: Trajectory
-    status: str
+    t: Array  # (n + 1,) [s] times of the nodes
+    trajectory: Trajectory  # the last iterate, at the nodes
+    status: str  # of the solver
     iterations: int
-    remedy: str = ""
-    least: LeastViolation | None = None
+    remedy: str = ""  # a further one for the message
+    least: LeastViolation | None = None  # what rows could come to near the last motion, if known
 
 
 class _RowLocation(NamedTuple):
-    """The block, the row in it and the node of a row of the program."""
+    """The block, the row in it, its label and its node, of a row of the program."""
 
     block: ConstraintBlock
     row: int  # in the block
+    label: str
     node: int
-
-    @property
-    def label(self) -> str:
-        return self.block.labels[self.row]
 
     @property
     def name(self) -> str:
@@ -93,16 +72,7 @@ def explain(
 ) -> str:
     """Return why the last motion of a solver is no solution.
 
-    Parameters
-    ----------
-    nlp : StructuredNlp
-    g : (m,)
-        Its rows, evaluated at the motion.
-    ending : Ending
-    limit : float
-        Largest violation that is tolerated.
-    scaling : Scaling, optional
-        Scaling of the program at the motion.
+    There rows are g (m,), of which violations up to ``limit`` are tolerated.
     """
     off = nlp.violations(g)
     if not off.size or off.max() <= limit:
@@ -110,11 +80,11 @@ def explain(
     groups = list(_group_violated(nlp, off, limit))
     lines = [_tell_violation(nlp, g, off, rows, ending) for rows in groups[:SHOWN]]
     left = len(groups) - len(lines)
-    head = (
+    lines[0] = (
         f"conditions are violated after {ending.iterations} iterations ({ending.status}), most of "
         f"all: {lines[0]}"
     )
-    tail = [f"and {left} more kinds of rows"] if left > 0 else []
+    lines += [f"and {left} more kinds of rows"] if left > 0 else []
     causes = list(_find_causes(_locate(nlp, groups[0][0]).time(ending.t), ending))
     remedies = _list_remedies(ending, scaling)
     conflict = [] if causes else _find_conflict(nlp, ending)
@@ -125,7 +95,7 @@ def explain(
             "better guess"
         ]
     # The first line, often the only one read, names the likeliest cause.
-    return "\n- ".join([*causes, head, *lines[1:], *tail, *conflict, *remedies])
+    return "\n- ".join([*causes, *lines, *conflict, *remedies])
 
 
 def _find_conflict(nlp: StructuredNlp, ending: Ending) -> list[str]:
@@ -144,18 +114,18 @@ def _find_conflict(nlp: StructuredNlp, ending: Ending) -> list[str]:
             found.setdefault(name, []).append(location.time(ending.t))
     if not found:
         return []
-    names = [f"{name} {_when(times)}" for name, times in found.items()]
+    names = [
+        f"{name} at t = {min(times):.4g} s"
+        if min(times) == max(times)
+        else f"{name} from t = {min(times):.4g} to {max(times):.4g} s"
+        for name, times in found.items()
+    ]
     more = [f"and {len(names) - SHOWN} more"] if len(names) > SHOWN else []
     text = "; ".join([*names[:SHOWN], *more])
     return [
         f"no motion was found from this start, near which these oppose each other: {text}; where "
         "another motion may meet them, try a longer duration, a guess by Through, multi_start"
     ]
-
-
-def _when(times: list[float]) -> str:
-    first, last = min(times), max(times)
-    return f"at t = {first:.4g} s" if first == last else f"from t = {first:.4g} to {last:.4g} s"
 
 
 def _tell_not_optimal(ending: Ending, scaling: Scaling | None) -> str:
@@ -194,7 +164,7 @@ def _list_remedies(ending: Ending, scaling: Scaling | None) -> list[str]:
 
 def _locate(nlp: StructuredNlp, row: int) -> _RowLocation:
     block, i, _ = nlp.locate(row)
-    return _RowLocation(block, i, nlp.label(row)[1])
+    return _RowLocation(block, i, *nlp.label(row))
 
 
 def _group_violated(nlp: StructuredNlp, off: Array, limit: float) -> Iterator[list[int]]:
@@ -218,11 +188,14 @@ def _tell_violation(
     location = _locate(nlp, k)
     times = [_locate(nlp, row).time(t) for row in rows]
     stated = find_row(location.block, location.row, ending.statement, ending.horizon.steps)
-    what, wanted = _name_row(location, ending.statement), ""
+    what, wanted, more = location.label, "", ""
     if stated is not None:
         what = f"{stated.owner}: {stated.name}"
         wanted = f" ({g[k]:.4g}, must be {stated.wanted})"
-    more = ""
+    elif location.name == "link":  # continuity of polynomials: with the coordinate concerned
+        d = ending.statement.dynamics
+        number = count_alike_before(location.block, location.row)
+        what += f" ({[*d.q_names, *d.v_names][number]})"
     if len(rows) > 1 and min(times) < max(times):
         more = f", and {len(rows) - 1} times more from t = {min(times):.4g} to {max(times):.4g} s"
     elif len(rows) > 1:
@@ -231,15 +204,6 @@ def _tell_violation(
         f"{what} is off by {off[k]:.3g}{wanted} at step {location.step(t)}, "
         f"t = {location.time(t):.4g} s{more}"
     )
-
-
-def _name_row(location: _RowLocation, statement: Statement) -> str:
-    """Return the name of a row; continuity of polynomials with the coordinate concerned."""
-    if location.name != "link":
-        return location.label
-    d = statement.dynamics
-    number = count_alike_before(location.block, location.row)
-    return f"{location.label} ({[*d.q_names, *d.v_names][number]})"
 
 
 # Causes

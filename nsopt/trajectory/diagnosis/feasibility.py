@@ -16,7 +16,7 @@ from nsopt.trajectory.conditions import (
     Reach,
     Touching,
 )
-from nsopt.trajectory.diagnosis.extent import Extent, find_extents
+from nsopt.trajectory.diagnosis.extent import find_extents
 from nsopt.trajectory.diagnosis.statement import (
     ALONG,
     END,
@@ -35,18 +35,12 @@ Array = NDArray[np.float64]
 def check_feasible(statement: Statement, horizon: Horizon) -> None:
     """Refuse conditions that no motion can meet, as far as that is certain without a solve.
 
-    Raises
-    ------
-    ValueError
-        If bounds of one number or modes of one contact exclude each other, a given start or end
-        violates what must hold there or has bodies inside others or joints open, a target is
-        farther away than the links reach, or a coordinate cannot get to its end in time; it names
-        the conditions, the values and the remedy.
+    The ValueError names the conditions, the values and the remedy.
     """
-    check_effect(statement)
+    _check_effect(statement)
     stated = statement.state_rows(horizon.steps)
     _check_bounds(statement, stated)
-    check_modes(stated)
+    _check_modes(stated)
     _check_target(statement)
     shortest, longest = horizon.bounds
     for when, node, t in (
@@ -106,7 +100,11 @@ def _check_posture(
         if off > TOLERATED:
             whose = f"the posture given {when} violates" if k in by_motion else "no motion meets"
             remedy = f"move {when.removeprefix('at ')} or change" if k in by_motion else "change"
-            violation = _violation(x, value, off)
+            violation = (
+                f"{row.name} is {value:.6g}, must be {row.wanted} {x.when}, off by {off:.3g}"
+            )
+            if isinstance(row.inner_condition, Touching):
+                violation = f"its gap is {value:.3g} m, must be closed {x.when}"
             raise ValueError(f"{whose} {row.owner}: {violation}; {remedy} the condition")
 
 
@@ -129,14 +127,6 @@ def _check_contacts(statement: Statement, when: Occasion, t: float) -> None:
                 f"the posture given {when} {what}: {names[k]!r}, off by {off[k]:.3g} (m or rad); "
                 "give coordinates that fit together, such as those of consistent(dynamics)"
             )
-
-
-def _violation(x: Stated, value: float, off: float) -> str:
-    """Return the violation of a row, for a message."""
-    row = x.row
-    if isinstance(row.inner_condition, Touching):
-        return f"its gap is {value:.3g} m, must be closed {x.when}"
-    return f"{row.name} is {value:.6g}, must be {row.wanted} {x.when}, off by {off:.3g}"
 
 
 def _check_couples(statement: Statement) -> None:
@@ -196,21 +186,22 @@ def _check_target(statement: Statement) -> None:
     """Refuse a target that links cannot reach, stretched out or folded."""
     names = statement.dynamics.q_names
     for stated in statement.conditions:
-        partly = isinstance(stated, During)
-        condition = stated.condition if isinstance(stated, During) else stated
+        condition, when = stated, [ALONG, END]
+        if isinstance(stated, During):
+            condition, when = stated.condition, [ALONG]
         if not isinstance(condition, Reach):
             continue
-        when = (ALONG,) if partly else (ALONG, END)
         ranges = {name: statement.interval(name, *when) for name in names}
         target = np.asarray(condition.position, dtype=float)
         extents = find_extents(
             statement.dynamics, condition.frame, ranges, statement.inputs, statement.p
         )
-        missing = [_missing(target, x) for x in extents]
+        aways = [float(np.linalg.norm(target - x.root)) for x in extents]
+        missing = [max(r - x.most, x.least - r) for r, x in zip(aways, extents, strict=True)]
         if not missing or max(missing) <= TOLERATED:
             continue
-        root, least, most = extents[int(np.argmax(missing))]
-        away = float(np.linalg.norm(target - root))
+        worst = int(np.argmax(missing))
+        away, (root, least, most) = aways[worst], extents[worst]
         limit = f"at most {most:.3g}" if away > most else f"at least {least:.3g}"
         raise ValueError(
             f"the target of Reach for {condition.frame.label} is out of reach: {_point(target)} "
@@ -219,24 +210,12 @@ def _check_target(statement: Statement) -> None:
         )
 
 
-def _missing(target: Array, x: Extent) -> float:
-    """Return the distance of a target from the region that links reach [m]."""
-    away = float(np.linalg.norm(target - x.root))
-    return max(away - x.most, x.least - away)
-
-
 def _point(x: Array) -> str:
     return f"({', '.join(f'{c:.6g}' for c in x)}) m"
 
 
-def check_effect(statement: Statement) -> None:
-    """Refuse a `During` of a condition that states nothing of a single moment.
-
-    Raises
-    ------
-    ValueError
-        Naming the condition.
-    """
+def _check_effect(statement: Statement) -> None:
+    """Refuse a `During` of a condition that states nothing of a single moment."""
     for c in statement.conditions:
         for span in call_spans(c, statement.sample):
             if any(b.value.numel() for b in span.bounds):
@@ -248,14 +227,8 @@ def check_effect(statement: Statement) -> None:
             )
 
 
-def check_modes(stated: Sequence[Stated]) -> None:
-    """Refuse two modes of one contact at one time; one may begin at the node where another ends.
-
-    Raises
-    ------
-    ValueError
-        Naming both conditions, the contact and the steps.
-    """
+def _check_modes(stated: Sequence[Stated]) -> None:
+    """Refuse two modes of one contact at one time; one may begin at the node where another ends."""
     conditions = [(x, x.row.inner_condition) for x in stated]
     modes = [(x, c) for x, c in conditions if isinstance(c, Touching | Apart)]
     for (x, a), (y, b) in combinations(modes, 2):

@@ -36,22 +36,13 @@ SECONDS = 10.0
 class LeastViolation:
     """What rows come to within a small distance of a point, to first order.
 
-    Attributes
-    ----------
-    left : float
-        Least sum of violations nearby, over the sum at the point.
-    multipliers : (rows,)
-        By how much the least sum grows with the limit of each row, -1 to 1.
-    longer : sequence of int
-        Which of the durations are too short: the sum would fall were they longer than allowed.
-    total : bool
-        Whether the limit of their sum is too short likewise.
+    Durations are too short where the sum of violations would fall were they longer than allowed.
     """
 
-    left: float
-    multipliers: Array
-    longer: Sequence[int]
-    total: bool = False
+    left: float  # least sum of violations nearby, over the sum at the point
+    multipliers: Array  # (rows,) by how much the least sum grows with the limit of each, -1 to 1
+    longer: Sequence[int]  # which of the durations are too short
+    total: bool = False  # whether the limit of their sum is too short likewise
 
     @property
     def opposed(self) -> NDArray[np.intp]:
@@ -81,17 +72,8 @@ def least_violation(
     The least sum of violations of linearised rows is a linear program (HiGHS). It is solved as it
     is stated, and with durations that may be a tenth longer than allowed.
 
-    Parameters
-    ----------
-    nlp : StructuredNlp
-    x, p : (n,), (np,)
-        Unknowns and parameters.
-    limits : pair of (n,)
-        Of the unknowns.
-    durations : sequence of int
-        Unknowns that are durations.
-    total : int, optional
-        The row that is their sum.
+    ``limits`` (n,) each are those of the unknowns x, ``durations`` are those unknowns that are
+    durations, ``total`` is the row that is their sum.
     """
     values = nlp.derivatives().jac_g(x, p)
     g, J = np.asarray(values[0]).ravel(), values[1].sparse()

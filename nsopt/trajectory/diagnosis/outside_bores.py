@@ -14,16 +14,7 @@ FAR = 10.0
 
 
 def warn_outside_bores(transcription: Transcription, x: Array, p: Array) -> None:
-    """Warn of a start from which clearance joints may not be found together again.
-
-    Parameters
-    ----------
-    transcription : Transcription
-    x : (n,)
-        Unknowns at the start.
-    p : (np,)
-        Parameters of the mechanism.
-    """
+    """Warn of unknowns x (n,) from which clearance joints may not be found together again."""
     d = transcription.dynamics
     if not d.bores:
         return

@@ -23,20 +23,11 @@ SHOWN = 4
 
 @dataclass(frozen=True)
 class Size:
-    """Magnitude and slope of all unknowns, rows or costs of one name.
-
-    Attributes
-    ----------
-    name : str
-    value : float
-        The largest magnitude; of a cost its value.
-    slope : float
-        The largest derivative: of a row or cost by any unknown, of any row by an unknown.
-    """
+    """Magnitude and slope of all unknowns, rows or costs of one name."""
 
     name: str
-    value: float
-    slope: float
+    value: float  # the largest magnitude; of a cost its value
+    slope: float  # the largest: of a row or cost by any unknown, of any row by an unknown
 
 
 @dataclass(frozen=True)
@@ -60,20 +51,18 @@ class Scaling:
     @property
     def advice(self) -> str:
         """Advice on units and weights; empty if the program is well scaled."""
-        kinds = (("unknowns", self.unknowns), ("conditions", self.rows), ("costs", self.costs))
-        remedy = {
-            "unknowns": "state lengths, masses and times in units that make these alike",
-            "conditions": "state lengths, masses and times in units that make these alike",
-            "costs": "give the costs weights or scales that make these alike",
-        }
+        of_units = "state lengths, masses and times in units that make these alike"
+        of_weights = "give the costs weights or scales that make these alike"
         advice = []
-        for kind, sizes in kinds:
+        for kind, sizes, remedy in (
+            ("unknowns", self.unknowns, of_units),
+            ("conditions", self.rows, of_units),
+            ("costs", self.costs, of_weights),
+        ):
             ratio, flat, steep = _spread(sizes)
             if ratio > SPREAD:
-                advice.append(
-                    f"slopes of {kind} differ by {ratio:.1g}, from {flat} to {steep}: "
-                    + remedy[kind]
-                )
+                slopes = f"slopes of {kind} differ by {ratio:.1g}, from {flat} to {steep}"
+                advice.append(f"{slopes}: {remedy}")
         return "; ".join(advice)
 
     def __str__(self) -> str:
@@ -100,22 +89,10 @@ class Scaling:
 def scaling(
     nlp: StructuredNlp, x: Array, p: Array, unknowns: Sequence[str], costs: Sequence[str]
 ) -> Scaling:
-    """Return the scaling of a program at a point.
+    """Return the scaling of a program at unknowns x (n,) and parameters p (np,).
 
-    Parameters
-    ----------
-    nlp : StructuredNlp
-    x, p : (n,), (np,)
-        The point: unknowns and parameters.
-    unknowns : sequence of str, (n,)
-        Their names; unknowns of one name count together.
-    costs : sequence of str
-        Names of the terms of the objective.
-
-    Raises
-    ------
-    ValueError
-        If there are not as many names as unknowns or terms.
+    ``unknowns`` are the names of x, of which those of one name count together; ``costs`` those of
+    the terms of the objective.
     """
     if len(unknowns) != len(x) or len(costs) != nlp.terms.numel_out(0):
         raise ValueError(

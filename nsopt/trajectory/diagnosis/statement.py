@@ -112,22 +112,12 @@ class VariableBounds(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """All conditions of a motion, evaluated on one `NodeSample` of symbols.
-
-    Parameters
-    ----------
-    dynamics : Dynamics
-    conditions : sequence of Condition
-    inputs : sequence of str
-        Parameters of which the optimum chooses a value at each node.
-    p : (np,)
-        Values of parameters.
-    """
+    """All conditions of a motion, evaluated on one `NodeSample` of symbols."""
 
     dynamics: Dynamics
     conditions: Sequence[Condition]
-    inputs: Sequence[str]
-    p: Array
+    inputs: Sequence[str]  # Parameters of which the optimum chooses a value at each node
+    p: Array  # (np,) values of parameters
 
     @cached_property
     def sample(self) -> NodeSample:
@@ -168,18 +158,9 @@ class Statement:
             return None
         # Contacts, reactions of joints, directions of slip.
         ng, nm, ns = len(d.contact_names), len(d.multiplier_names), len(d.slip_contacts)
-        sizes = {
-            "h": 1,
-            "change": d.nv,
-            "drive": d.nv,
-            "impulse": ng,
-            "joint_impulse": nm,
-            "slip_impulse": ns,
-            "impact_impulse": ng,
-            "loss": ng,
-            "next_h": 1,
-            "mean_h": 1,
-        }
+        sizes = {"change": d.nv, "drive": d.nv, "joint_impulse": nm, "slip_impulse": ns}
+        sizes |= dict.fromkeys(("h", "next_h", "mean_h"), 1)
+        sizes |= dict.fromkeys(("impulse", "impact_impulse", "loss"), ng)
         return SteppedNode(**{name: ca.SX.sym(name, n) for name, n in sizes.items()})
 
     @cached_property
@@ -226,16 +207,8 @@ class Statement:
         names = [b.label + tail for tail in tails]
         lower, upper = (np.broadcast_to(np.ravel(x), n).tolist() for x in (b.lower, b.upper))
         return [
-            Row(
-                condition,
-                when,
-                b.label,
-                self._names_by_hash.get(x.element_hash(), name),
-                x,
-                low,
-                high,
-            )
-            for x, name, low, high in zip(ca.vertsplit(b.value), names, lower, upper, strict=True)
+            Row(condition, when, b.label, self._names_by_hash.get(x.element_hash(), name), x, *ends)
+            for x, name, *ends in zip(ca.vertsplit(b.value), names, lower, upper, strict=True)
         ]
 
     @cached_property
@@ -288,11 +261,14 @@ class Statement:
         """
         other = replace(self, conditions=conditions)
         vars(other).update({name: vars(self)[name] for name in SHARED if name in vars(self)})
-        rows, others = self.state_rows(STEPS), other.state_rows(STEPS)
-        alike = len(rows) == len(others) and all(
-            _same(x.row, y.row) and x[1:] == y[1:] for x, y in zip(rows, others, strict=True)
+        rows, others = (
+            [
+                (x.row.when, x.row.label, x.row.value.element_hash(), *x[1:])
+                for x in s.state_rows(STEPS)
+            ]
+            for s in (self, other)
         )
-        if not alike or self._links_nodes or other._links_nodes:
+        if rows != others or self._links_nodes or other._links_nodes:
             return None
         vars(other).update(values=self.values, function=self.function, same=self.same)
         return other
@@ -339,9 +315,3 @@ class Statement:
                 size = np.sqrt(max(1.0 - np.nansum(q[group] ** 2), 0.0))
                 q[rest] = np.copysign(size, left.lower)
         return q
-
-
-def _same(x: Row, y: Row) -> bool:
-    """Return whether two rows bound the same expression; of alike ones the same objects."""
-    named = (x.when, x.label) == (y.when, y.label)
-    return named and x.value.element_hash() == y.value.element_hash()

@@ -73,12 +73,8 @@ def between_segments(a: ca.SX, b: ca.SX, c: ca.SX, d: ca.SX) -> ca.SX:
 def halve_segment(rises: Callable[[ca.SX], ca.SX]) -> tuple[ca.SX, ca.SX]:
     """Return the part of a segment that holds the least of a convex function, by bisection.
 
-    Its ends, as shares of the segment, come from comparisons: to derivatives they are constants.
-
-    Parameters
-    ----------
-    rises : callable (share) -> SX
-        Whether the function rises at a share of the segment.
+    Its ends, as shares of the segment, come from comparisons, whether the function ``rises`` at a
+    share: to derivatives they are constants.
     """
     low, high = ca.SX(0), ca.SX(1)
     for _ in range(HALVINGS):
@@ -123,14 +119,7 @@ def round_segment_distance(solid: Polytope, a: ca.SX, b: ca.SX, width: float) ->
     A segment that turns beside a face is nearest at one of its ends, then at the other: between
     them the distance has a kink, about which solvers go to and fro. So the least of n distances of
     edges and ends is replaced by -width log(sum of exp(-distance / width)), which is never more
-    than it and less by width log(n) at most.
-
-    Parameters
-    ----------
-    solid : Polytope
-        With few edges: derivatives are those of all of them.
-    a, b : SX (3,) [m]
-    width : float [m]
+    than it and less by width log(n) at most. For solids of few edges: derivatives are of all.
     """
     edges = [between_segments(a, b, ca.SX(c), ca.SX(d)) for c, d in solid.edges]
     away = ca.vertcat(outside(solid, a), outside(solid, b), *edges)

@@ -18,31 +18,18 @@ SUM_WEIGHT = 1e4
 
 
 class Polytope(NamedTuple):
-    """The points x with ``normals @ x <= offsets``.
+    """The points x with ``normals @ x <= offsets``."""
 
-    Attributes
-    ----------
-    normals : (f, 3)
-        Unit vectors that point out, one for each facet.
-    offsets : (f,) [m]
-    edges : (e, 2, 3) [m]
-        Both ends of each edge between two facets.
-    vertices : (n, 3) [m]
-    """
-
-    normals: Array
-    offsets: Array
-    edges: Array
-    vertices: Array
+    normals: Array  # (f, 3) unit vectors that point out, one for each facet
+    offsets: Array  # (f,) [m]
+    edges: Array  # (e, 2, 3) [m] both ends of each edge between two facets
+    vertices: Array  # (n, 3) [m]
 
 
 def polytope_of(points: Array) -> Polytope:
-    """Return the convex hull of points (n, 3) [m].
+    """Return the convex hull of points (n, 3) [m], not in one plane.
 
-    Raises
-    ------
-    ValueError
-        If they are in one plane; the message goes on after a name of the points.
+    The message of the ValueError goes on after a name of the points.
     """
     middle = points.mean(axis=0)
     extent = float(np.abs(points - middle).max())
