@@ -44,12 +44,8 @@ class Measured:
 
     def __post_init__(self) -> None:
         times, values, deviation = (
-            numbers(f"{name} of Measured", x)
-            for name, x in (
-                ("times", self.times),
-                ("values", self.values),
-                ("deviation", self.deviation),
-            )
+            numbers(f"{name} of Measured", getattr(self, name))
+            for name in ("times", "values", "deviation")
         )
         if times.ndim != 1 or not times.size or not np.all(np.diff(times) > 0):
             raise ValueError(f"times of Measured must be a row that ascends, got {self.times!r}")
@@ -74,12 +70,7 @@ class Measured:
 
 
 def check_measured(dynamics: Dynamics, measured: Measured, start: Start | None) -> None:
-    """Refuse values that do not match the outputs in number, and times before the start.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Refuse values that do not match the outputs in number, and times before the start."""
     sizes = (1, dynamics.nq, dynamics.nv, len(dynamics.parameters))
     symbols = (ca.SX.sym(name, n) for name, n in zip("tqvp", sizes, strict=True))
     made, columns = ca.SX(measured.outputs(*symbols)).numel(), measured.values.shape[1]

@@ -44,25 +44,14 @@ class Unknown:
         if not self.lower <= self.guess <= self.upper:
             raise ValueError(
                 f"guess {of_unknown} must be within its bounds {self.lower:g} and {self.upper:g}, "
-                "got "
-                f"{self.guess:g}"
+                f"got {self.guess:g}"
             )
 
 
 class ScaledUnknowns:
     """The unknowns of a problem, scaled by their bounds to lie between 0 and 1.
 
-    Parameters
-    ----------
-    dynamics : Dynamics
-    unknowns : sequence of Unknown
-    parameters : mapping of name to number, optional
-        Values of other parameters.
-
-    Raises
-    ------
-    ValueError
-        If there is no unknown, one is no parameter, occurs twice or also has a given value.
+    ``parameters`` are values of other ones.
     """
 
     def __init__(
@@ -85,24 +74,19 @@ class ScaledUnknowns:
                 raise ValueError(f"unknown {name!r} is given a value in parameters: leave it out")
         self._fixed = dict(parameters or {})
         self._lower = np.array([x.lower for x in unknowns])
-        self._width = np.array([x.upper - x.lower for x in unknowns])
+        self.width: Array = np.array([x.upper - x.lower for x in unknowns])
         self.guess = self.scale(np.array([x.guess for x in unknowns]))
         for x in (np.zeros(len(unknowns)), np.ones(len(unknowns))):
             dynamics.values(self.numbers(x))  # elements may refuse a bound
 
-    @property
-    def width(self) -> Array:
-        """Upper minus lower bounds, (k,)."""
-        return self._width
-
     def scale(self, values: Array) -> Array:
         """Return values of the unknowns scaled to 0 to 1."""
-        scaled: Array = (values - self._lower) / self._width
+        scaled: Array = (values - self._lower) / self.width
         return scaled
 
     def values(self, x: Array) -> Array:
         """Return values of the unknowns from scaled ones."""
-        values: Array = self._lower + x * self._width
+        values: Array = self._lower + x * self.width
         return values
 
     def numbers(self, x: Array) -> dict[str, float]:

@@ -36,15 +36,7 @@ SINGULAR = 1e12
 
 
 class Mapped:
-    """Matrices of expressions, evaluated at many points.
-
-    Parameters
-    ----------
-    name : str
-    symbols : list of SX
-        Columns.
-    outputs : list of SX
-    """
+    """Matrices of expressions of columns, evaluated at many points."""
 
     def __init__(self, name: str, symbols: list[ca.SX], outputs: list[ca.SX]) -> None:
         dense = [ca.densify(y) for y in outputs]
@@ -55,11 +47,8 @@ class Mapped:
     def __call__(self, count: int, columns: Sequence[Array]) -> list[Array]:
         """Return the outputs at ``count`` points, each transposed: (count, columns, rows).
 
-        Parameters
-        ----------
-        count : int
-        columns : sequence of (count, size), or (size,) where it is the same at all
-            (count,) for a single number that varies.
+        Columns are (count, size), or (size,) where they are the same at all; (count,) for a single
+        number that varies.
         """
         each = [
             np.tile(a, (count, 1)) if a.shape == (size,) else a
@@ -77,23 +66,14 @@ class ActiveRows:
 
     Where `Newton` solves min(G, H) = 0, here the smaller of the two is a row and the other its
     alternative: an equation that holds as well where both are zero. Then the derivative exists in
-    a direction only if the alternative stays zero along it.
-
-    Attributes
-    ----------
-    rows : list of SX scalars
-        Scaled; as many as unknowns.
-    alternatives : list of SX scalars
-    margins : list of SX scalars
-        How far each alternative is from holding, zero or more; infinite where it does not count.
-    labels : list of str
-        What would switch.
+    a direction only if the alternative stays zero along it. Margins are how far alternatives are
+    from holding, zero or more; infinite where they do not count.
     """
 
-    rows: list[ca.SX] = field(default_factory=list)
+    rows: list[ca.SX] = field(default_factory=list)  # scalars, scaled; as many as unknowns
     alternatives: list[ca.SX] = field(default_factory=list)
     margins: list[ca.SX] = field(default_factory=list)
-    labels: list[str] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)  # what would switch
 
     @classmethod
     def of(cls, mpcc: Mpcc) -> ActiveRows:
@@ -115,48 +95,26 @@ class ActiveRows:
 
 @dataclass(frozen=True, eq=False)
 class Tie:
-    """A row that holds in a step besides those by which the step was solved.
-
-    Attributes
-    ----------
-    step : int
-    label : str
-        The contact or event that may switch.
-    slope, size : (nz + np,)
-        Derivative of the row by the state before the step and by parameters; sum of the sizes of
-        its terms, which tells a zero from round-off.
-    """
+    """A row that holds in a step besides those by which the step was solved."""
 
     step: int
-    label: str
-    slope: Array
-    size: Array
+    label: str  # the contact or event that may switch
+    slope: Array  # (nz + np,) of the row, by the state before the step and by parameters
+    size: Array  # the sum of the sizes of its terms, which tells a zero from round-off
 
 
 @dataclass(frozen=True, eq=False)
 class Transitions:
-    """The derivatives of a chain of steps z_n -> z_n+1, z = (t, q, v).
+    """The derivatives of a chain of steps z_n -> z_n+1, z = (t, q, v)."""
 
-    Attributes
-    ----------
-    A : (n, nz, nz)
-        By the state before.
-    B : (n, nz, np)
-        By parameters.
-    ties : tuple of Tie
-    """
-
-    A: Array
-    B: Array
+    A: Array  # (n, nz, nz) by the state before
+    B: Array  # (n, nz, np) by parameters
     ties: tuple[Tie, ...]
 
     def forward(self, by_start: Array) -> Array:
-        """Return derivatives of all states, (n + 1, nz, k + np): by directions and parameters.
+        """Return derivatives of all states, (n + 1, nz, k + np), by the start and parameters.
 
-        Parameters
-        ----------
-        by_start : (nz, k)
-            Directions of the first state.
+        ``by_start`` (nz, k) are directions of the first state.
         """
         n, nz, count = self.B.shape
         S = np.zeros((n + 1, nz, by_start.shape[1] + count))
@@ -168,15 +126,9 @@ class Transitions:
         return S
 
     def adjoint(self, weights: Array) -> tuple[Array, Array]:
-        """Return the gradient of sum(weights * states): by the first state, by parameters.
+        """Return the gradients (nz,) by the first state and (np,) by parameters.
 
-        Parameters
-        ----------
-        weights : (n + 1, nz)
-
-        Returns
-        -------
-        (nz,), (np,)
+        Of sum(weights * states), with weights (n + 1, nz).
         """
         n = len(self.A)
         adjoints = np.empty((n, weights.shape[1]))  # of the ends of steps
@@ -201,15 +153,7 @@ class Transitions:
 
 
 class ChainRule:
-    """The derivatives of the steps of a program.
-
-    Parameters
-    ----------
-    program : StepProgram
-        With scales as parameters, solved by `Newton`.
-    by : sequence of int
-        Indices of parameters of the mechanism.
-    """
+    """The derivatives of the steps of a program by parameters ``by`` of the mechanism."""
 
     def __init__(self, program: StepProgram, by: Sequence[int]) -> None:
         d, given = program.dynamics, program.blocks
@@ -279,23 +223,11 @@ class ChainRule:
 
 
 class Blocks:
-    """Rows of several parts, each with unknowns of its own and of those before.
+    """Rows of several parts, each with unknowns x of its own and of those before.
 
-    Parameters
-    ----------
-    rows : list of SX (n_k,)
-    end : SX (nz,)
-        The end of the step, a function of all unknowns.
-    x : list of SX (n_k,)
-    w : SX (nw,)
-        The data that all rows depend on.
-
-    Attributes
-    ----------
-    used : list of int
-        Parts on which the end depends; the others only decide which rows hold.
-    matrices : list of SX
-        Jacobians of their rows and of the end by their unknowns and w.
+    The end of the step is a function of all unknowns and, as all rows, of the data w. ``used`` are
+    the parts on which it depends, the others only decide which rows hold; ``matrices`` the
+    Jacobians of their rows and of the end by their unknowns and w.
     """
 
     def __init__(self, rows: list[ca.SX], end: ca.SX, x: list[ca.SX], w: ca.SX) -> None:
@@ -312,9 +244,7 @@ class Blocks:
     def solve(self, values: Sequence[Array]) -> tuple[Array, Array]:
         """Return d(unknowns)/dw of the parts used (b, nx, nw), and d(end)/dw (b, nz, nw).
 
-        Parameters
-        ----------
-        values : of `matrices`, each transposed (b, columns, rows)
+        From the values of `matrices`, each transposed (b, columns, rows).
         """
         *jacobians, end = (np.swapaxes(value, 1, 2) for value in values)
         nx = int(self._edges[-1])

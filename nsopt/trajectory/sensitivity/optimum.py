@@ -157,13 +157,7 @@ def _mirror(upper: scipy.sparse.csc_matrix) -> scipy.sparse.csc_matrix:
 def _find_active(
     value: Array, lower: Array, upper: Array, multiplier: Array, names: Sequence[str]
 ) -> NDArray[np.bool_]:
-    """Return which entries are active; equal bounds always are.
-
-    Raises
-    ------
-    OptimumError
-        If an entry is weakly active.
-    """
+    """Return which entries are active, as equal bounds always are; refuse weakly active ones."""
     scale = 1 + np.abs(value)
     at_bound = (value - lower <= ACTIVE * scale) | (upper - value <= ACTIVE * scale)
     strong = np.abs(multiplier) > STRONG

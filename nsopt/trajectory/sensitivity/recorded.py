@@ -46,37 +46,20 @@ class SensitivityError(RuntimeError):
 class Steps:
     """Solved steps one after another.
 
-    Attributes
-    ----------
-    t, q, v : (n + 1,), (n + 1, nq), (n + 1, nv)
-        Start of the first step, then the ends of all.
-    given : (n,) [s]
-        The h that each step was given; those of `ContactAligned` may end before.
-    slope : (n,)
-        By what ``given`` changes with the time at which the step starts: the last steps before a
-        stated time share what is left.
-    x : (n, nx)
-        Scaled unknowns of all parts of each step.
-    scales : (ns,)
-        `Scales.numbers` of the run.
-    stops : (k,) of int
-        Which of the states are those at the times that were asked for.
-    touched : (n,) of bool
-        Whether a contact took an impulse.
-    seconds : float
-        Of the simulation.
+    ``slope`` is by what ``given`` changes with the time at which the step starts: the last steps
+    before a stated time share what is left.
     """
 
-    t: Array
-    q: Array
-    v: Array
-    given: Array
-    slope: Array
-    x: Array
-    scales: Array
-    stops: NDArray[np.intp]
-    touched: NDArray[np.bool_]
-    seconds: float
+    t: Array  # (n + 1,) [s] the start of the first step, then the ends of all, as are the next
+    q: Array  # (n + 1, nq)
+    v: Array  # (n + 1, nv)
+    given: Array  # (n,) [s] the h of each step; those of `ContactAligned` may end before
+    slope: Array  # (n,)
+    x: Array  # (n, nx) scaled unknowns of all parts of each step
+    scales: Array  # (ns,) `Scales.numbers` of the run
+    stops: NDArray[np.intp]  # (k,) which of the states are those at the times that were asked for
+    touched: NDArray[np.bool_]  # (n,) whether a contact took an impulse
+    seconds: float  # of the simulation
 
     def __len__(self) -> int:
         """Return the number of steps."""
@@ -84,20 +67,7 @@ class Steps:
 
 
 class Recorder:
-    """The chain of steps of `simulate`, with the unknowns of each step on record.
-
-    Parameters
-    ----------
-    dynamics : Dynamics
-    scheme : Scheme
-        One whose h is given.
-    acceptance : Acceptance
-    newton : Newton
-
-    Attributes
-    ----------
-    program : StepProgram
-    """
+    """The chain of steps of `simulate`, of given h, with the unknowns of each step on record."""
 
     def __init__(
         self, dynamics: Dynamics, scheme: Scheme, acceptance: Acceptance, newton: Newton
@@ -111,13 +81,7 @@ class Recorder:
         self._size = ca.Function("size", [t, trial, bounds], [h, ca.jacobian(h, t)])
 
     def run(self, start: Start, p: Array, steps: StepBounds, times: Sequence[float]) -> Steps:
-        """Return the steps from ``start`` through ``times``; one ends exactly at each of them.
-
-        Raises
-        ------
-        SensitivityError
-            If Newton solves no step somewhere, at any h down to h_min.
-        """
+        """Return the steps from ``start`` through ``times``; one ends exactly at each of them."""
         begin = perf_counter()
         scales = Scales.of(
             self.program.dynamics, start, p, steps.h_max, times[-1] - start.t

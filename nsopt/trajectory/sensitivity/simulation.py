@@ -245,13 +245,7 @@ def sensitivities(
 
 
 def check_differentiable(dynamics: Dynamics, scheme: Scheme, p: Array) -> None:
-    """Refuse a scheme whose steps have no derivatives or would give wrong ones.
-
-    Raises
-    ------
-    ValueError
-        Naming scheme and contact, and a scheme to use.
-    """
+    """Refuse a scheme whose steps have no derivatives or would give wrong ones."""
     scheme.check_no_rebound(dynamics, p)
     if scheme.chooses_h:
         raise ValueError(
