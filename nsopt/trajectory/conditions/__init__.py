@@ -14,11 +14,11 @@ from nsopt.trajectory.conditions.drives import (
     JointLoadWithin,
     PowerLimits,
 )
-from nsopt.trajectory.conditions.hulls import ConvexHull
 from nsopt.trajectory.conditions.obstacles import ClearOf, LinksApart
 from nsopt.trajectory.conditions.shapes import (
     Box,
     Capsule,
+    ConvexHull,
     HalfSpace,
     Shape,
     Sphere,

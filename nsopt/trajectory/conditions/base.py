@@ -51,12 +51,7 @@ class Condition:
     """
 
     def check(self, dynamics: Dynamics) -> None:
-        """Refuse a mechanism to which the condition does not apply; accept all by default.
-
-        Raises
-        ------
-        ValueError
-        """
+        """Refuse a mechanism to which the condition does not apply; accept all by default."""
         del dynamics
 
     def start(self, m: NodeSample) -> list[Bound]:
@@ -72,13 +67,8 @@ class Condition:
     def over_step(self, dynamics: Dynamics, a: tuple[ca.SX, ca.SX, ca.SX], h: ca.SX) -> list[Bound]:
         """Return the bounds on each step between collocation nodes; none by default.
 
-        Parameters
-        ----------
-        dynamics : Dynamics
-        a : three SX (nv,)
-            Accelerations at its start, middle and end, quadratic in time between.
-        h : SX scalar [s]
-            Length of the step.
+        ``a`` are accelerations (nv,) at its start, middle and end, quadratic in time between; ``h``
+        is its length [s].
         """
         del dynamics, a, h
         return []

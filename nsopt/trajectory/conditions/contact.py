@@ -71,13 +71,7 @@ class During(Condition):
 
 @dataclass(frozen=True)
 class _ContactMode(Condition):
-    """A prescribed mode of one contact.
-
-    Parameters
-    ----------
-    contact : str
-        Its name; for a joint with clearance the name of one gap, such as ``hinge[0]``.
-    """
+    """A prescribed mode of a contact, by name; for a joint with clearance one gap, ``hinge[0]``."""
 
     contact: str
 

@@ -117,10 +117,7 @@ class PowerLimits(Condition):
         positive("power of PowerLimits", self.power)
 
     def check(self, dynamics: Dynamics) -> None:
-        known = [x.joint for x in dynamics.mechanism.actuators]
-        if not known:
-            raise ValueError("PowerLimits: the mechanism has no actuators; add an Actuator")
-        check_joints("PowerLimits", self.joints or (), known)
+        _check_actuators("PowerLimits", self.joints or (), dynamics)
         _check_driven("PowerLimits", self.joints or (), dynamics)
 
     def along(self, m: NodeSample) -> list[Bound]:
@@ -153,10 +150,7 @@ class JerkLimits(Condition):
         positive("jerk of JerkLimits", self.jerk)
 
     def check(self, dynamics: Dynamics) -> None:
-        known = [x.joint for x in dynamics.mechanism.actuators]
-        if not known:
-            raise ValueError("JerkLimits: the mechanism has no actuators; add an Actuator")
-        check_joints("JerkLimits", self.joints or (), known)
+        _check_actuators("JerkLimits", self.joints or (), dynamics)
 
     def along(self, m: NodeSample) -> list[Bound]:
         if m.stepped is not None:
@@ -215,6 +209,14 @@ def _check_common_ranges(dynamics: Dynamics, chosen: Sequence[Actuator]) -> None
                 f"{high:g}, outside of its own range, {lower:g} to {upper:g}: correct its Mimic or "
                 "one of the two ranges"
             )
+
+
+def _check_actuators(what: str, joints: Sequence[str], dynamics: Dynamics) -> None:
+    """Refuse a mechanism without actuators, and joints that have none."""
+    known = [x.joint for x in dynamics.mechanism.actuators]
+    if not known:
+        raise ValueError(f"{what}: the mechanism has no actuators; add an Actuator")
+    check_joints(what, joints, known)
 
 
 def _check_driven(what: str, joints: Sequence[str], dynamics: Dynamics) -> None:

@@ -14,8 +14,7 @@ from nsopt.mechanics import Dynamics, Frame, Outline
 from nsopt.mpcc import Bound
 from nsopt.trajectory.checks import check_frame
 from nsopt.trajectory.conditions.base import Condition
-from nsopt.trajectory.conditions.hulls import ConvexHull
-from nsopt.trajectory.conditions.shapes import Capsule, HalfSpace, Shape, Sphere
+from nsopt.trajectory.conditions.shapes import Capsule, ConvexHull, HalfSpace, Shape, Sphere
 from nsopt.trajectory.node_sample import NodeSample
 
 

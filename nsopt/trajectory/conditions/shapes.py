@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import ClassVar
 
@@ -19,17 +20,23 @@ from nsopt.parameter import number
 from nsopt.trajectory.checks import check_frame
 from nsopt.trajectory.distances.distance import (
     between_segments,
+    depth,
     from_segment,
     length,
     mean_depth,
+    outside,
     round_segment_distance,
+    segment_distance,
 )
-from nsopt.trajectory.distances.polytope import Polytope, polytope_of
+from nsopt.trajectory.distances.polytope import Polytope, enclose, polytope_of
 from nsopt.trajectory.node_sample import NodeSample
 
 ROUND = 2e-4
 """Width over which the distance of a box from segments is smoothed, over the cube root of its
 volume."""
+
+FEWEST, MOST = 6, 128
+"""Bounds of the number of facets of a hull; each costs operations at every node."""
 
 
 class Shape(ABC):
@@ -51,12 +58,7 @@ class Shape(ABC):
     def distance(self, place: ca.SX, point: ca.SX) -> ca.SX:
         """Return the distance of a point from the surface [m], negative inside; convex.
 
-        Parameters
-        ----------
-        place : SX (k,)
-            From `place`.
-        point : SX (3,) [m]
-            World axes.
+        ``place`` (k,) is from `place`, ``point`` (3,) [m] in world axes.
         """
 
     @abstractmethod
@@ -92,7 +94,21 @@ def in_axes(place: ca.SX, point: ca.SX) -> ca.SX:
 
 
 @dataclass(frozen=True)
-class Sphere(Shape):
+class _OnFrame(Shape):
+    """A solid that is placed by one frame."""
+
+    frame: Frame
+
+    def __post_init__(self) -> None:
+        check_frame(f"frame of {type(self).__name__}", self.frame)
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        return (self.frame,)
+
+
+@dataclass(frozen=True)
+class Sphere(_OnFrame):
     """A sphere about the origin of a frame.
 
     Parameters
@@ -103,16 +119,11 @@ class Sphere(Shape):
 
     name: ClassVar[str] = "the sphere"
 
-    frame: Frame
     radius: float
 
     def __post_init__(self) -> None:
-        check_frame("frame of Sphere", self.frame)
+        super().__post_init__()
         positive("radius of Sphere", self.radius)
-
-    @property
-    def frames(self) -> tuple[Frame, ...]:
-        return (self.frame,)
 
     def place(self, m: NodeSample) -> ca.SX:
         return m.motion(self.frame).r
@@ -178,7 +189,7 @@ class Capsule(Shape):
 
 
 @dataclass(frozen=True)
-class Box(Shape):
+class Box(_OnFrame):
     """A box about the origin of a frame, its edges along the axes.
 
     Parameters
@@ -197,18 +208,13 @@ class Box(Shape):
 
     name: ClassVar[str] = "the box"
 
-    frame: Frame
     size: ArrayLike
 
     def __post_init__(self) -> None:
-        check_frame("frame of Box", self.frame)
+        super().__post_init__()
         plain("size of Box", self.size)
         for axis, edge in zip("xyz", finite("size of Box", self.size, (3,)), strict=True):
             positive(f"size of Box along {axis}", edge)
-
-    @property
-    def frames(self) -> tuple[Frame, ...]:
-        return (self.frame,)
 
     def place(self, m: NodeSample) -> ca.SX:
         return place_of(m, self.frame)
@@ -235,7 +241,7 @@ class Box(Shape):
 
 
 @dataclass(frozen=True)
-class HalfSpace(Shape):
+class HalfSpace(_OnFrame):
     """All that lies below a plane, on the side of negative z of a frame in it.
 
     Parameters
@@ -245,15 +251,6 @@ class HalfSpace(Shape):
     """
 
     name: ClassVar[str] = "the half-space"
-
-    frame: Frame
-
-    def __post_init__(self) -> None:
-        check_frame("frame of HalfSpace", self.frame)
-
-    @property
-    def frames(self) -> tuple[Frame, ...]:
-        return (self.frame,)
 
     def place(self, m: NodeSample) -> ca.SX:
         motion = m.motion(self.frame)
@@ -271,6 +268,92 @@ class HalfSpace(Shape):
 
     def outline(self) -> list[Outline]:
         return []  # it has no end
+
+
+@dataclass(frozen=True)
+class ConvexHull(_OnFrame):
+    """The convex hull of points on a frame.
+
+    A hull of more than ``facets`` facets is replaced by a polytope of that many which encloses it:
+    what is clear of the polytope is clear of the hull. How far it reaches beyond is `excess`.
+
+    Parameters
+    ----------
+    frame : Frame
+    points : (n, 3) [m]
+        In the axes of the frame, not in one plane; points inside do not matter. Of a file they are
+        `nsopt.robots.mesh_vertices`, of a link `nsopt.robots.link_vertices`.
+    facets : int
+        The most facets, from 6 to 128.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a frame or points of another kind, points in one plane, or another number of facets.
+
+    Notes
+    -----
+    Outside the distance is exact. Inside it is minus a mean of the depths below the n facets,
+    smooth where the nearest facet changes, and between n**(-1/4) and 1 times the least of them.
+    """
+
+    name: ClassVar[str] = "the convex hull"
+
+    points: ArrayLike
+    facets: int = 32
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        plain("points of ConvexHull", self.points)
+        shape = np.shape(self.points)
+        if len(shape) != 2 or shape[1] != 3:
+            raise ValueError(f"points of ConvexHull must have shape (n, 3), got shape {shape}")
+        points = finite("points of ConvexHull", self.points, shape)
+        if not isinstance(self.facets, int) or not FEWEST <= self.facets <= MOST:
+            raise ValueError(
+                f"facets of ConvexHull must be a number from {FEWEST} to {MOST}, got "
+                f"{self.facets!r}: fewer enclose the points less closely, more take longer"
+            )
+        try:
+            _ = self._enclosing  # refuses points in one plane
+        except ValueError as error:
+            raise ValueError(
+                f"the {len(points)} points of ConvexHull {error}: give it a thickness, or use Box "
+                "or Capsule"
+            ) from None
+
+    @cached_property
+    def _enclosing(self) -> tuple[Polytope, float]:
+        """The polytope that stands for the hull, and its `excess` [m]."""
+        return enclose(polytope_of(np.asarray(self.points, dtype=float)), self.facets)
+
+    @property
+    def solid(self) -> Polytope:
+        """The polytope that stands for the hull."""
+        return self._enclosing[0]
+
+    @property
+    def excess(self) -> float:
+        """How far the polytope reaches beyond the hull [m]; zero if it is the hull itself."""
+        return self._enclosing[1]
+
+    def place(self, m: NodeSample) -> ca.SX:
+        return place_of(m, self.frame)
+
+    def corners(self, m: NodeSample) -> list[ca.SX]:
+        """Return its vertices in world axes [m]."""
+        motion = m.motion(self.frame)
+        return [motion.r + motion.A @ ca.DM(x) for x in self.solid.vertices]
+
+    def distance(self, place: ca.SX, point: ca.SX) -> ca.SX:
+        x = in_axes(place, point)
+        return outside(self.solid, x) - depth(self.solid, x)
+
+    def segment_distance(self, place: ca.SX, a: ca.SX, b: ca.SX) -> ca.SX:
+        return segment_distance(self.solid, *(in_axes(place, x) for x in (a, b)))
+
+    def outline(self) -> list[Outline]:
+        return [Outline(self.frame, edge) for edge in self.solid.edges]
 
 
 def link_capsule(mechanism: Mechanism, link: str, radius: float) -> Capsule:

@@ -32,13 +32,11 @@ ROOM = 1e-3
 class _Posture(Condition):
     """Given coordinates, velocities and accelerations at one node; those left out are free.
 
-    Parameters
-    ----------
-    q, v, accelerations : (nq,), (nv,), (nv,), or mapping of name to float, or None
-        `FREE` in place of a number leaves a single one free; so does NaN where it is stated, not
-        where `PreparedOptimization.solve` is given another state, which may be a measured one.
-        Internal states of friction, the last of q, may be left out: they are zero at the start and
-        free at the end. By name, as for `Start.named`, those left out are free.
+    Each is a sequence or a mapping of name to float, as for `Start.named`, or None. `FREE` in place
+    of a number leaves a single one free; so does NaN where it is stated, not where
+    `PreparedOptimization.solve` is given another state, which may be a measured one. Internal
+    states of friction, the last of q, may be left out: they are zero at the start and free at the
+    end.
     """
 
     internal: ClassVar[float]
@@ -49,74 +47,61 @@ class _Posture(Condition):
     accelerations: Targets | None = None
 
     def check(self, dynamics: Dynamics) -> None:
-        d = dynamics
-        q, v, accelerations = self._order_targets(d)
-        for what, x, names, internal in (
-            ("q", q, d.q_names, len(d.internal_names)),
-            ("v", v, d.v_names, 0),
-            ("accelerations", accelerations, d.v_names, 0),
-        ):
+        names, internal = self._names(dynamics), {"q": len(dynamics.internal_names)}
+        for what, x in self._order_targets(dynamics).items():
             if x is not None:
-                read_targets(f"{what} of {type(self).__name__}", x, names, internal)
+                whose = f"{what} of {type(self).__name__}"
+                read_targets(whose, x, names[what], internal.get(what, 0))
 
-    def _order_targets(self, d: Dynamics) -> tuple[ArrayLike | None, ...]:
-        """Return the targets of q, v and accelerations, each in the order of names or None."""
-        condition, external = type(self).__name__, len(d.q_names) - len(d.internal_names)
-        q = order_targets(f"q of {condition}", self.q, d.q_names[:external])
-        rates = (("v", self.v), ("accelerations", self.accelerations))
-        others = (order_targets(f"{what} of {condition}", x, d.v_names) for what, x in rates)
-        return with_internal_states(d, q, self.internal), *others
+    def _names(self, d: Dynamics) -> dict[str, Sequence[str]]:
+        """Return the names of what may be given."""
+        return {"q": d.q_names, "v": d.v_names, "accelerations": d.v_names}
+
+    def _order_targets(self, d: Dynamics) -> dict[str, ArrayLike | None]:
+        """Return what is given by the keys of `_names`, each in their order or None."""
+        condition, targets = type(self).__name__, dict[str, ArrayLike | None]()
+        external = d.q_names[: len(d.q_names) - len(d.internal_names)]
+        for what, names in (self._names(d) | {"q": external}).items():
+            targets[what] = order_targets(f"{what} of {condition}", getattr(self, what), names)
+        return targets | {"q": with_internal_states(d, targets["q"], self.internal)}
+
+    def _numbers(self, d: Dynamics) -> dict[str, NDArray[np.float64]]:
+        """Return what is given by the keys of `_names`, NaN where it is free."""
+        sizes = {what: len(names) for what, names in self._names(d).items()}
+        return {
+            what: np.full(sizes[what], np.nan) if x is None else np.asarray(x, dtype=float)
+            for what, x in self._order_targets(d).items()
+        }
 
     def free(self, dynamics: Dynamics) -> dict[str, frozenset[str]]:
         """Return the names of numbers left free, by "q", "v" and "accelerations"."""
-        _, v, a = self._order_targets(dynamics)
-        free = np.full(dynamics.nv, np.nan)
-        pairs = {
-            "q": (self.coordinates(dynamics), dynamics.q_names),
-            "v": (free if v is None else v, dynamics.v_names),
-            "accelerations": (free if a is None else a, dynamics.v_names),
-        }
-        return {
-            what: frozenset(
-                name
-                for name, x in zip(names, np.asarray(values, dtype=float), strict=False)
-                if np.isnan(x)
-            )
-            for what, (values, names) in pairs.items()
-        }
+        names, free = self._names(dynamics), {}
+        for what, numbers in self._numbers(dynamics).items():
+            pairs = zip(names[what], numbers, strict=False)
+            free[what] = frozenset(name for name, x in pairs if np.isnan(x))
+        return free
 
     def find_nan(self, dynamics: Dynamics) -> dict[str, frozenset[str]]:
         """Return the names of numbers stated as NaN, which `FREE` is not, by the keys of `free`."""
-        stated = {"q": self.q, "v": self.v, "accelerations": self.accelerations}
-        found = {}
-        for what, value in stated.items():
-            names = dynamics.q_names if what == "q" else dynamics.v_names
-            found[what] = frozenset(_find_nan(value, names))
-        return found
+        names = self._names(dynamics)
+        return {what: frozenset(_find_nan(getattr(self, what), names[what])) for what in names}
 
     def coordinates(self, dynamics: Dynamics) -> NDArray[np.float64]:
         """Return the coordinates that are given, (nq,), NaN where they are free."""
-        q = self._order_targets(dynamics)[0]
-        return np.full(dynamics.nq, np.nan) if q is None else np.asarray(q, dtype=float)
+        return self._numbers(dynamics)["q"]
 
     def velocities(self, dynamics: Dynamics) -> NDArray[np.float64]:
         """Return the velocities that are given, (nv,), NaN where they are free."""
-        v = self._order_targets(dynamics)[1]
-        return np.full(dynamics.nv, np.nan) if v is None else np.asarray(v, dtype=float)
+        return self._numbers(dynamics)["v"]
 
     def _bounds(self, m: NodeSample) -> list[Bound]:
         """Return bounds that make the stated numbers equal to their targets."""
+        q, v, a = self._numbers(m.dynamics).values()
         bounds = []
-        q, v, accelerations = self._order_targets(m.dynamics)
-        for name, x, given in (
-            ("q", m.q, q),
-            ("v", m.v, v),
-            ("acceleration", m.a, accelerations),
-        ):
-            numbers = np.asarray([] if given is None else given, dtype=float)
-            stated = np.flatnonzero(np.isfinite(numbers))
+        for name, x, given in (("q", m.q, q), ("v", m.v, v), ("acceleration", m.a, a)):
+            stated = np.flatnonzero(np.isfinite(given))
             if stated.size:
-                bounds.append(Bound(name, x[stated.tolist()], numbers[stated], numbers[stated]))
+                bounds.append(Bound(name, x[stated.tolist()], given[stated], given[stated]))
         return bounds
 
 
@@ -158,8 +143,7 @@ class EndAt(_Posture):
         return [self._loosen_rotations(m.dynamics, bound) for bound in self._bounds(m)]
 
     def at_rest(self, dynamics: Dynamics) -> bool:
-        v = self._order_targets(dynamics)[1]
-        return v is not None and not np.any(np.asarray(v, dtype=float))
+        return self.v is not None and not np.any(self.velocities(dynamics))
 
     def _loosen_rotations(self, d: Dynamics, bound: Bound) -> Bound:
         """Return a bound on q with `ROOM` for the largest Euler parameter of each rotation.

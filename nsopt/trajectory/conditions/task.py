@@ -19,7 +19,17 @@ from nsopt.trajectory.rotations import check_axes, relative_rotation
 
 
 @dataclass(frozen=True)
-class Reach(Condition):
+class _OfFrame(Condition):
+    """A condition on a frame, or on its origin."""
+
+    frame: Frame
+
+    def check(self, dynamics: Dynamics) -> None:
+        check_frame(f"frame of {type(self).__name__}", self.frame, dynamics)
+
+
+@dataclass(frozen=True)
+class Reach(_OfFrame):
     """Target position of a point at the end of the motion, in world axes.
 
     Parameters
@@ -30,14 +40,10 @@ class Reach(Condition):
         Target.
     """
 
-    frame: Frame
     position: ArrayLike
 
     def __post_init__(self) -> None:
         finite("position of Reach", self.position, (3,))
-
-    def check(self, dynamics: Dynamics) -> None:
-        check_frame("frame of Reach", self.frame, dynamics)
 
     def end(self, m: NodeSample) -> list[Bound]:
         target = np.asarray(self.position, dtype=float)
@@ -45,7 +51,7 @@ class Reach(Condition):
 
 
 @dataclass(frozen=True)
-class InCorridor(Condition):
+class InCorridor(_OfFrame):
     """A point stays within a tolerance of a path, at every node.
 
     Parameters
@@ -62,16 +68,12 @@ class InCorridor(Condition):
         If ``path`` is of another kind, or the tolerance not above zero.
     """
 
-    frame: Frame
     path: AnyPath
     tolerance: float
 
     def __post_init__(self) -> None:
         check_path("path of InCorridor", self.path)
         positive("tolerance of InCorridor", self.tolerance, "on the path itself it is OnPath")
-
-    def check(self, dynamics: Dynamics) -> None:
-        check_frame("frame of InCorridor", self.frame, dynamics)
 
     def along(self, m: NodeSample) -> list[Bound]:
         off = m.motion(self.frame).r - path_at("path of InCorridor", self.path, m.state)
@@ -81,7 +83,7 @@ class InCorridor(Condition):
 
 
 @dataclass(frozen=True)
-class OnPath(Condition):
+class OnPath(_OfFrame):
     """A point follows a path, at every node and midpoint.
 
     Parameters
@@ -102,14 +104,10 @@ class OnPath(Condition):
     and last node if the velocity there is left free. A posture that is given must be on the path.
     """
 
-    frame: Frame
     path: AnyPath
 
     def __post_init__(self) -> None:
         check_path("path of OnPath", self.path)
-
-    def check(self, dynamics: Dynamics) -> None:
-        check_frame("frame of OnPath", self.frame, dynamics)
 
     def along(self, m: NodeSample) -> list[Bound]:
         off = m.motion(self.frame).r - path_at("path of OnPath", self.path, m.state)
@@ -119,7 +117,7 @@ class OnPath(Condition):
 
 
 @dataclass(frozen=True)
-class Orient(Condition):
+class Orient(_OfFrame):
     """Target orientation of a frame at the end of the motion, or `During` a part of it.
 
     Parameters
@@ -138,7 +136,6 @@ class Orient(Condition):
         If ``axes`` is no rotation matrix, or ``within`` not from 0 to pi.
     """
 
-    frame: Frame
     axes: ArrayLike
     about_z: bool = False
     within: float = 0.0
@@ -150,9 +147,6 @@ class Orient(Condition):
             raise ValueError(
                 f"within of Orient must be an angle of at most pi, got {self.within:g} rad"
             )
-
-    def check(self, dynamics: Dynamics) -> None:
-        check_frame("frame of Orient", self.frame, dynamics)
 
     def end(self, m: NodeSample) -> list[Bound]:
         R = relative_rotation(self.axes, m.motion(self.frame).A)

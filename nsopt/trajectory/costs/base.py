@@ -42,12 +42,7 @@ class Cost:
         not_negative(f"weight of {type(self).__name__}", self.weight)
 
     def check(self, dynamics: Dynamics) -> None:
-        """Refuse a mechanism to which the cost does not apply; accept all by default.
-
-        Raises
-        ------
-        ValueError
-        """
+        """Refuse a mechanism to which the cost does not apply; accept all by default."""
         del dynamics
 
     def rate(self, m: NodeSample) -> ca.SX:
@@ -63,12 +58,8 @@ class Cost:
     def over_step(self, a: tuple[ca.SX, ca.SX, ca.SX], h: ca.SX) -> ca.SX:
         """Return the cost of one step between collocation nodes; zero by default.
 
-        Parameters
-        ----------
-        a : three SX (nv,)
-            Accelerations at its start, middle and end, quadratic in time between.
-        h : SX scalar [s]
-            Length of the step.
+        ``a`` are accelerations (nv,) at its start, middle and end, quadratic in time between; ``h``
+        is its length [s].
         """
         del a, h
         return ca.SX(0)

@@ -15,14 +15,7 @@ from nsopt.trajectory.node_sample import NodeSample
 
 @dataclass(frozen=True, kw_only=True)
 class _OfContacts(Cost):
-    """A cost of chosen contacts.
-
-    Parameters
-    ----------
-    contacts : sequence of str, optional
-        Their names, of a joint with clearance those of its gaps, such as ``hinge[0]``; by default
-        all.
-    """
+    """A cost of contacts, by default all; of a joint with clearance its gaps, ``hinge[0]``."""
 
     contacts: Sequence[str] | None = None
 

@@ -113,15 +113,9 @@ class BaseReaction(Cost):
 
 @dataclass(frozen=True, kw_only=True)
 class _Restricting(Cost):
-    """A cost of range-of-motion elements: `RangeOfMotion`, `TurnRange`, `SlideRange`.
+    """A cost of range-of-motion elements: `RangeOfMotion`, `TurnRange`, `SlideRange`."""
 
-    Parameters
-    ----------
-    elements : sequence of str
-        Their names, by default all of them.
-    """
-
-    elements: Sequence[str] | None = None
+    elements: Sequence[str] | None = None  # their names, by default all of them
 
     def check(self, dynamics: Dynamics) -> None:
         what, known = type(self).__name__, [x.name for x in _ranges(dynamics)]
@@ -216,7 +210,7 @@ def _squares(wrench: ca.SX, force: float, torque: float) -> ca.SX:
 
 def energy_of(force: Force, m: NodeSample) -> ca.SX:
     """Return the potential energy of a force element [J]."""
-    s = State(m.t, _motions(force, m), _parameter_values(m))
+    s = _state(m, _motions(force, m))
     return _release(s, force.energy(s))
 
 
@@ -233,7 +227,7 @@ def wrench_of(force: Force, m: NodeSample) -> ca.SX:
     move, twist = ca.SX.sym("move", 6), ca.SX.sym("twist", 6)
     turn = ca.SX.eye(3) + ca.skew(move[3:])
     moved = Motion(here.r + move[:3], turn @ here.A, twist[:3], twist[3:])
-    s = State(m.t, {**motions, owner: moved}, _parameter_values(m))
+    s = _state(m, {**motions, owner: moved})
     wrench = -ca.gradient(force.energy(s), move)
     for load in force.loads(s):
         wrench += ca.jtimes(load.velocity, twist, load.force, True)
@@ -244,6 +238,10 @@ def wrench_of(force: Force, m: NodeSample) -> ca.SX:
     return ca.vertcat(wrench[:3], wrench[3:] - ca.cross(arm, wrench[:3]))
 
 
+def _state(m: NodeSample, motions: dict[str | None, Motion]) -> State:
+    return State(m.t, motions, {x.name: m.p[i] for i, x in enumerate(m.dynamics.parameters)})
+
+
 def _motions(force: Force, m: NodeSample) -> dict[str | None, Motion]:
     """Return the motions of the centres of mass of its bodies, by name; None for the ground."""
     bodies = {frame.body.name: frame.body for frame in force.frames if frame.body}
@@ -251,10 +249,6 @@ def _motions(force: Force, m: NodeSample) -> dict[str | None, Motion]:
         None: STILL,
         **{name: m.motion(Frame(body, axes=np.eye(3))) for name, body in bodies.items()},
     }
-
-
-def _parameter_values(m: NodeSample) -> dict[str, ca.SX]:
-    return {x.name: m.p[i] for i, x in enumerate(m.dynamics.parameters)}
 
 
 def _release(s: State, x: ca.SX) -> ca.SX:
