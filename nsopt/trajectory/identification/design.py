@@ -141,8 +141,17 @@ def design(
         If the motion at the guesses has no derivatives.
     """
     scaled = ScaledUnknowns(dynamics, unknowns, parameters)
-    options = {"start": start, "scheme": scheme, "outputs": outputs}
-    problem = _DesignProblem(dynamics, scaled, np.atleast_1d(times), steps, options)
+    simulate = partial(
+        sensitivities,
+        dynamics,
+        start,
+        np.atleast_1d(times),
+        outputs=outputs,
+        by=scaled.names,
+        by_start=False,
+        scheme=scheme,
+    )
+    problem = _DesignProblem(dynamics, scaled, simulate, steps)
     problem.define(cost, limits)
     return problem.solve(slack, iterations)
 
@@ -166,12 +175,11 @@ class _DesignProblem:
         self,
         dynamics: Dynamics,
         scaled: ScaledUnknowns,
-        times: Array,
+        simulate: Callable[..., Sensitivities],
         steps: StepBounds,
-        options: dict[str, Any],
     ) -> None:
-        self._dynamics, self._unknowns, self._times, self._steps = dynamics, scaled, times, steps
-        self._options = options
+        self._dynamics, self._unknowns, self._steps = dynamics, scaled, steps
+        self._sensitivities = simulate
         self._evaluations, self._key = 0, b""
         self._motion: Sensitivities | None = None
 
@@ -266,10 +274,15 @@ class _DesignProblem:
                     f"with half the step {limit.name!r} is {resimulated[limit.name]:.4g}, more "
                     f"than {limit.most:.4g}: take smaller steps"
                 )
-        cost = float(self._value(self._cost, x)[0])
-        p = self._unknowns.values(x)
         return Design(
-            self._unknowns.names, p, cost, values, resimulated, True, "converged", self._evaluations
+            self._unknowns.names,
+            self._unknowns.values(x),
+            float(self._value(self._cost, x)[0]),
+            values,
+            resimulated,
+            True,
+            "converged",
+            self._evaluations,
         )
 
     def _evaluate_limits(self, x: Array, y: Array) -> dict[str, float]:
@@ -299,35 +312,20 @@ class _DesignProblem:
         """Simulate with scaled unknowns (k,); failures after the first are `_TrialError`."""
         self._evaluations += 1
         try:
-            return sensitivities(
-                self._dynamics,
-                times=self._times,
-                by=self._unknowns.names,
-                by_start=False,
-                parameters=self._unknowns.numbers(x),
-                steps=steps,
-                **self._options,
-            )
+            return self._sensitivities(parameters=self._unknowns.numbers(x), steps=steps)
         except (SensitivityError, ValueError) as error:
             if self._evaluations == 1:  # at the guesses
                 raise
-            message = self._explain_failure(x, error)
+            values = zip(self._unknowns.names, self._unknowns.values(x), strict=True)
+            stated = ", ".join(f"{name} = {value:.6g}" for name, value in values)
+            trial = f"with {stated} (simulation {self._evaluations})"
             if isinstance(error, SensitivityError):
-                raise _LockedError(message, x) from error
-            raise _TrialError(message) from error
-
-    def _explain_failure(self, x: Array, error: Exception) -> str:
-        """Return what went wrong in the last simulation, and with which values."""
-        values = zip(self._unknowns.names, self._unknowns.values(x), strict=True)
-        stated = ", ".join(f"{name} = {value:.6g}" for name, value in values)
-        trial = f"with {stated} (simulation {self._evaluations})"
-        if isinstance(error, SensitivityError):
-            return f"{error}, {trial}"
-        return (
-            f"{str(error).split(';')[0]}, {trial}; the start is held, and must fit all values "
-            "within the bounds: give both frames of a joint the same Parameters, as for the "
-            "lengths of a linkage in docs/howto/design.md"
-        )
+                raise _LockedError(f"{error}, {trial}", x) from error
+            raise _TrialError(
+                f"{str(error).split(';')[0]}, {trial}; the start is held, and must fit all values "
+                "within the bounds: give both frames of a joint the same Parameters, as for the "
+                "lengths of a linkage in docs/howto/design.md"
+            ) from error
 
     def _simulate(self, x: Array) -> Sensitivities:
         """Return the motion with scaled unknowns (k,), the last one if they are the same."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
 
 import numpy as np
 import scipy
@@ -176,15 +176,12 @@ def fit(
         raise ValueError(f"starts must be 1 or more, got {starts}")
     scaled = ScaledUnknowns(dynamics, unknowns, parameters)
     check_measured(dynamics, measured, start)
-    problem = _FitProblem(
-        dynamics,
-        measured,
-        scaled,
-        start,
-        {"steps": steps, "scheme": scheme},
-        window or GrowingWindow(),
+    simulate = partial(
+        sensitivities, dynamics, start, outputs=measured.outputs, by_start=False, scheme=scheme
     )
-    problem.check()
+    problem = _FitProblem(simulate, measured, scaled, steps, window or GrowingWindow())
+    with suppress(SensitivityError):  # a simulation may fail here, a wrong statement is refused
+        problem.simulate_up_to(scaled.guess, len(measured.times))
     random = np.random.default_rng(seed).uniform(0, 1, (starts - 1, len(unknowns)))
     outcomes: list[FitOutcome] = []
     for x in [scaled.guess, *random]:
@@ -199,23 +196,17 @@ class _FitProblem:
 
     def __init__(
         self,
-        dynamics: Dynamics,
+        simulate: Callable[..., Sensitivities],
         measured: Measured,
         scaled: ScaledUnknowns,
-        start: Start | None,
-        options: dict[str, Any],
+        steps: StepBounds,
         window: Window,
     ) -> None:
-        self._dynamics, self._measured, self._unknowns = dynamics, measured, scaled
-        self._start, self._options, self._window = start, options, window
+        self._simulate, self._measured, self._unknowns = simulate, measured, scaled
+        self._steps, self._window = steps, window
         self._evaluations = 0
         self._key: tuple[bytes, int] = (b"", 0)
         self._motion: Sensitivities | None = None
-
-    def check(self) -> None:
-        """Raise the ValueError of a problem that is stated wrongly; a simulation may fail here."""
-        with suppress(SensitivityError):
-            self._simulate_up_to(self._unknowns.guess, len(self._measured.times))
 
     def fit_from(self, x: Array) -> FitOutcome:
         """Return the outcome of a fit from x, window by window."""
@@ -314,16 +305,20 @@ class _FitProblem:
 
         From what the fit would come to, to first order by its Jacobian, in halved steps.
         """
-        x, count = self._unknowns.scale(values), len(self._measured.times)
-        own, stated = self._simulate_up_to(x, count), self._options["steps"]
+        times, stated = self._measured.times, self._steps
+        x = self._unknowns.scale(values)
+        own, numbers = self.simulate_up_to(x, len(times)), self._unknowns.numbers(x)
         longest = float(np.diff(own.steps.t).max())  # steps end at the measured times
         shortest = min(stated.h_min, longest)
         bounds = StepBounds(shortest, min(stated.h_max, longest), stated.part)
 
         def fit_again(part: float) -> Array:
             """Return the values with steps of a part of their size."""
-            options = self._options | {"steps": bounds.scale(part)}
-            value = own.value if part == 1 else self._simulate(x, count, (), options).value
+            value = own.value
+            if part != 1:
+                value = self._simulate(
+                    times, by=(), parameters=numbers, steps=bounds.scale(part)
+                ).value
             off = np.ravel((value - own.value) / self._measured.deviation)
             again: Array = values - np.linalg.lstsq(J, off)[0] * self._unknowns.width
             return again
@@ -332,37 +327,28 @@ class _FitProblem:
 
     def _find_first_impact(self, x: Array) -> float | None:
         """Return the time of the first contact force [s]; None if there is none."""
-        steps = self._simulate_up_to(x, len(self._measured.times)).steps
+        steps = self.simulate_up_to(x, len(self._measured.times)).steps
         return float(steps.t[1 + np.argmax(steps.touched)]) if np.any(steps.touched) else None
 
-    def _simulate_up_to(self, x: Array, count: int) -> Sensitivities:
+    def simulate_up_to(self, x: Array, count: int) -> Sensitivities:
         """Return the motion at the first ``count`` times, the last one if it is the same."""
         key = (x.tobytes(), count)
         if self._motion is None or key != self._key:
             self._evaluations += 1
-            self._motion = self._simulate(x, count, self._unknowns.names, self._options)
+            self._motion = self._simulate(
+                self._measured.times[:count],
+                by=self._unknowns.names,
+                parameters=self._unknowns.numbers(x),
+                steps=self._steps,
+            )
             self._key = key
         return self._motion
 
-    def _simulate(
-        self, x: Array, count: int, by: Sequence[str], options: Mapping[str, Any]
-    ) -> Sensitivities:
-        return sensitivities(
-            self._dynamics,
-            self._start,
-            self._measured.times[:count],
-            outputs=self._measured.outputs,
-            by=by,
-            by_start=False,
-            parameters=self._unknowns.numbers(x),
-            **options,
-        )
-
     def _residuals(self, x: Array, count: int) -> Array:
-        off = self._simulate_up_to(x, count).value - self._measured.values[:count]
+        off = self.simulate_up_to(x, count).value - self._measured.values[:count]
         return np.asarray((off / self._measured.deviation).ravel())
 
     def _jacobian(self, x: Array, count: int) -> Array:
-        slopes = self._simulate_up_to(x, count).forward().parameters
+        slopes = self.simulate_up_to(x, count).forward().parameters
         scaled = slopes / np.asarray(self._measured.deviation)[:, None] * self._unknowns.width
         return np.asarray(scaled.reshape(-1, len(x)))
