@@ -104,7 +104,7 @@ class LoopConstraints:
     @property
     def n(self) -> int:
         """The number of coordinates u."""
-        return self.tree.n
+        return len(self.names)
 
     @property
     def m(self) -> int:

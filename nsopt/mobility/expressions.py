@@ -242,10 +242,5 @@ def _ring(n: int, order: int, numbers: list[Any]) -> tuple[Any, ...]:
     domain = s.construct_domain(sorted(algebraic, key=str), extension=True, field=True)[0]
     if symbols or transcendental:
         domain = domain.frac_field(*symbols, *transcendental)
-    names = [_name_derivative(k, i + 1) for k in range(order) for i in range(n)]
-    return tuple(s.ring(names, domain))
-
-
-def _name_derivative(k: int, i: int) -> str:
-    """Return the symbol of the derivative of order k + 1 of coordinate i, from 1 on."""
-    return f"{LETTERS[k]}{i}" if k < len(LETTERS) else f"u{k + 1}_{i}"
+    letters = [LETTERS[k] if k < len(LETTERS) else f"u{k + 1}_" for k in range(order)]
+    return tuple(s.ring([f"{x}{i + 1}" for x in letters for i in range(n)], domain))

@@ -111,12 +111,13 @@ class Mobility:
 
 
 def _page(x: Mobility) -> list[tuple[str, str]]:
+    dims = ", ".join(map(str, x.cone_dimensions))
     return [
         ("mechanism", _mechanism(x)),
         ("", _verdict(x)),
         ("freedom by counting", f"{x.gruebler}: {x.freedoms} of joints less {x.rows} of loops"),
         ("rank", f"{x.rank} of {x.rows}"),
-        ("freedom of order", _orders(x)),
+        ("freedom of order", f"{dims}   (1 to {x.order}; equal ones prove nothing about the next)"),
         ("finite freedom", _finite(x)),
         *_character(x),
         ("redundant rows", _redundant(x)),
@@ -145,11 +146,6 @@ def _verdict(x: Mobility) -> str:
             f", though to first order it has {free}" if x.differential_freedom else ""
         )
     return f"it moves with {_freedoms(x.local_freedom)}"
-
-
-def _orders(x: Mobility) -> str:
-    dims = ", ".join(map(str, x.cone_dimensions))
-    return f"{dims}   (1 to {x.order}; equal ones prove nothing about the next)"
 
 
 def _finite(x: Mobility) -> str:

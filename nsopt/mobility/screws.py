@@ -44,11 +44,6 @@ class ScrewTree:
     is_length: NDArray[np.bool_]  # (n,) which coordinates are lengths [m]; others are angles [rad]
     screws_and_poses: ca.Function
 
-    @property
-    def n(self) -> int:
-        """The number of coordinates."""
-        return len(self.names)
-
 
 def build_screw_tree(mechanism: Mechanism, value: Any, p: ca.SX) -> ScrewTree:
     """Return the screws of a mechanism's spanning tree.

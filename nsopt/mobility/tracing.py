@@ -194,7 +194,9 @@ def _find_zeros(
     rng = np.random.default_rng(0)
     zeros, least = list[SectionZero](), np.inf
     for part in spread:
-        b = part * size * _draw_direction(rng, across.shape[1])
+        count = across.shape[1]
+        way = np.asarray(np.ones(1) if count == 1 else rng.normal(size=count))
+        b = part * size * (way / max(float(np.linalg.norm(way)), 1e-300))
         u, b, g, Dg = _gauss_newton(reduction, size * ray, across, b)
         error = float(np.max(np.abs(g), initial=0.0))
         least = min(least, error)
@@ -204,11 +206,6 @@ def _find_zeros(
             freedom = len(ray) - int(np.sum(np.linalg.svd(Dg, compute_uv=False) > FLAT))
             zeros.append(SectionZero(u, float(np.linalg.norm(b)) / size, freedom))
     return ConeSection(sorted(zeros, key=lambda zero: zero.off), least)
-
-
-def _draw_direction(rng: np.random.Generator, count: int) -> Array:
-    x = np.ones(1) if count == 1 else rng.normal(size=count)
-    return x / max(float(np.linalg.norm(x)), 1e-300)
 
 
 def _gauss_newton(

@@ -155,7 +155,13 @@ def serial_from_dh(
     pose = Pose(np.asarray(base.axes), check_plain("origin of the base", base.origin))
     for i, row in enumerate(rows, 1):
         link, joint = f"{prefix}link{i}", f"{prefix}joint{i}"
-        _check_row(row, joint)
+        for what in ("a", "alpha", "d", "theta"):
+            check_plain(f"{what} of joint {joint!r}", getattr(row, what), ())
+        if row.joint not in (Revolute, Prismatic):
+            raise TypeError(
+                f"joint {joint!r} must be Revolute or Prismatic, the class itself, got "
+                f"{row.joint!r}"
+            )
         com = check_plain(f"com of body {link!r}", row.com)
         links.append(Link(link, row.mass, com, row.inertia, row.physical))
         parent = f"{prefix}link{i - 1}" if i > 1 else None
@@ -166,12 +172,3 @@ def serial_from_dh(
         )
     bodies, joints = build_tree(links, link_joints)
     return Mechanism(bodies, joints, coordinates="relative", actuators=actuators)
-
-
-def _check_row(row: DHRow, joint: str) -> None:
-    for what in ("a", "alpha", "d", "theta"):
-        check_plain(f"{what} of joint {joint!r}", getattr(row, what), ())
-    if row.joint not in (Revolute, Prismatic):
-        raise TypeError(
-            f"joint {joint!r} must be Revolute or Prismatic, the class itself, got {row.joint!r}"
-        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping
+from functools import partial
 from io import BytesIO
 from itertools import product
 from pathlib import Path
@@ -86,10 +87,6 @@ def _read_stl(data: bytes) -> Array:
     return _read_lines(data, b"vertex")
 
 
-def _read_obj(data: bytes) -> Array:
-    return _read_lines(data, b"v")
-
-
 def _read_lines(data: bytes, word: bytes) -> Array:
     """Return the first three numbers of lines that begin with a word."""
     points = []
@@ -108,7 +105,12 @@ def _read_lines(data: bytes, word: bytes) -> Array:
 
 def _read_collada(data: bytes) -> Array:
     """Return the vertices of a COLLADA file [m]."""
-    collada = _import_collada()
+    try:
+        import collada
+    except ImportError:
+        raise ImportError(
+            "meshes in COLLADA (.dae) need pycollada: pip install nsopt[meshes]"
+        ) from None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PendingDeprecationWarning)  # of NumPy, for its matrices
         try:
@@ -137,19 +139,9 @@ def _remove_materials(data: bytes) -> bytes:
     return ElementTree.tostring(root)
 
 
-def _import_collada() -> Any:
-    try:
-        import collada
-    except ImportError:
-        raise ImportError(
-            "meshes in COLLADA (.dae) need pycollada: pip install nsopt[meshes]"
-        ) from None
-    return collada
-
-
 READERS: Mapping[str, Callable[[bytes], Array]] = {
     ".stl": _read_stl,
-    ".obj": _read_obj,
+    ".obj": partial(_read_lines, word=b"v"),
     ".dae": _read_collada,
 }
 

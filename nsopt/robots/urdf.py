@@ -13,7 +13,7 @@ import numpy as np
 from nsopt.elements import Fixed
 from nsopt.mechanics import Frame, Mechanism
 from nsopt.parameter import number
-from nsopt.robots.tree import IDENTITY, Array, Link, LinkJoint, Pose, build_tree, place_links
+from nsopt.robots.tree import IDENTITY, Link, LinkJoint, Pose, build_tree, place_links
 from nsopt.robots.urdf_model import (
     actuators_of,
     is_physical,
@@ -89,7 +89,7 @@ def load_urdf(
         offsets = {mimic.joint: float(mimic.offset) for mimic in mimics}
         link_joints = [replace(h, coordinate=offsets.get(h.name, 0.0)) for h in link_joints]
         names = _names_of_bodies(links, link_joints, {*homes})
-        frames = _list_merged_frames(links, homes)
+        com = {link.name: link.com for link in links}
         bodies, joints = build_tree(
             *_rename(links, _with_root_joint(links, link_joints, floating_base), names)
         )
@@ -100,9 +100,10 @@ def load_urdf(
             coordinates="relative",
             actuators=leave_out_ranges(actuators_of(robot), mimics, stacklevel=2),
             mimics=mimics,
-            frames={
-                name: Frame(by_name[names.get(home, home)], *placement)
-                for name, (home, *placement) in frames.items()
+            frames={  # of merged links, on the body of the home
+                name: Frame(by_name[names.get(home, home)], pose.origin - com[home], pose.axes)
+                for name, (home, pose) in homes.items()
+                if home != name
             },
             name=robot.get("name", ""),
         )
@@ -149,18 +150,6 @@ def _rename(
             for h in link_joints
         ],
     )
-
-
-def _list_merged_frames(
-    links: Sequence[Link], homes: Mapping[str, tuple[str, Pose]]
-) -> dict[str, tuple[str, Array, Array]]:
-    """Return home, origin and axes of the frames of merged links, on the body of the home."""
-    com = {link.name: link.com for link in links}
-    return {
-        name: (home, pose.origin - com[home], pose.axes)
-        for name, (home, pose) in homes.items()
-        if home != name
-    }
 
 
 def _find_free_name(name: str, taken: set[str]) -> str:
@@ -223,16 +212,9 @@ def _sum_inertia(link: Link, parts: list[tuple[Link, Pose]]) -> Link:
     com = masses @ points / masses.sum() if masses.any() else link.com
     J = np.zeros((3, 3))
     for (part, pose), mass, point in zip(parts, masses, points, strict=True):
-        J += pose.axes @ _inertia_matrix(part) @ pose.axes.T + mass * _inertia_of_point(point - com)
+        own, arm = np.asarray(part.inertia, dtype=float), point - com
+        own = own if own.ndim == 2 else np.diag(own)
+        of_point = (arm @ arm) * np.eye(3) - np.outer(arm, arm)  # of a unit mass (Huygens, Steiner)
+        J += pose.axes @ own @ pose.axes.T + mass * of_point
     J = (J + J.T) / 2  # rotating leaves round-off
     return Link(link.name, float(masses.sum()), com, J, is_physical(J))
-
-
-def _inertia_matrix(link: Link) -> Array:
-    J = np.asarray(link.inertia, dtype=float)
-    return J if J.ndim == 2 else np.diag(J)
-
-
-def _inertia_of_point(arm: Array) -> Array:
-    """Return the inertia of a unit mass at ``arm`` (Huygens, Steiner)."""
-    return (arm @ arm) * np.eye(3) - np.outer(arm, arm)

@@ -1,8 +1,4 @@
-"""Conditions on a motion: at its start, at its end, along it, or for a part of it.
-
-A new condition is one frozen dataclass derived from `Condition`; an export; a row in
-``tests/catalog_trajectory.py``.
-"""
+"""Conditions on a motion: at its start, at its end, along it, or for a part of it."""
 
 from nsopt.mpcc import Bound
 from nsopt.trajectory.conditions.base import Condition, Span, ends_at_rest

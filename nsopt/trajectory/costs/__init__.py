@@ -1,9 +1,4 @@
-"""Costs of a motion: terms of the objective, each reported separately.
-
-A new cost is one frozen dataclass derived from `Cost` with ``rate`` (cost per second), ``final``
-(cost of the end) or ``impact`` (cost of impacts at a node); an export here; a row in
-``tests/catalog_trajectory.py``.
-"""
+"""Costs of a motion: terms of the objective, each reported separately."""
 
 from nsopt.trajectory.costs.base import Cost, Sum, flattened
 from nsopt.trajectory.costs.contacts import ContactForce, ImpactEnergy

@@ -136,22 +136,12 @@ def _evaluate_matrices(
     """Return Hessian, Jacobian, d2L/dx dp (n, np), rows (m,), dg/dp (m, np)."""
     derivatives = nlp.derivatives()
     g, J = derivatives.jac_g(x, p)
-    H = _mirror(_to_scipy(derivatives.hess_lag(x, p, 1.0, lam)))
+    upper = derivatives.hess_lag(x, p, 1.0, lam).sparse()
+    H = scipy.sparse.csc_matrix(upper + scipy.sparse.triu(upper, 1).T)
     cross = ca.jacobian(_lagrangian_by_p(nlp), nlp.x)
     function = ca.Function("cross", [nlp.x, nlp.p, nlp.lam], [cross, ca.jacobian(nlp.g, nlp.p)])
     mixed, g_by_p = (np.asarray(ca.densify(out)) for out in function(x, p, lam))
-    return H, _to_scipy(J), mixed.T, np.asarray(g).ravel(), g_by_p
-
-
-def _to_scipy(matrix: ca.DM) -> scipy.sparse.csc_matrix:
-    return scipy.sparse.csc_matrix(matrix.sparse())
-
-
-def _mirror(upper: scipy.sparse.csc_matrix) -> scipy.sparse.csc_matrix:
-    """Return the symmetric matrix with a given upper triangle."""
-    strict = upper.copy()
-    strict.setdiag(0)
-    return scipy.sparse.csc_matrix(upper + strict.T)
+    return H, scipy.sparse.csc_matrix(J.sparse()), mixed.T, np.asarray(g).ravel(), g_by_p
 
 
 def _find_active(

@@ -81,10 +81,7 @@ class Sensitivities:
         through_state = np.matmul(self._by_state, self._state_derivatives[self.steps.stops])
         n = through_state.shape[2] - len(self.by)
         start, parameters = through_state[:, :, :n], through_state[:, :, n:] + self._direct
-        if not self._by_start:
-            start = np.zeros((*start.shape[:2], 0))
-        nq = self._nq if self._by_start else 0
-        return Derivatives(parameters, start[:, :, :nq], start[:, :, nq:])
+        return Derivatives(parameters, start[:, :, : self._nq], start[:, :, self._nq :])
 
     def adjoint(self, weights: Array) -> Derivatives:
         """Return the gradient of sum(weights * value), propagated backward in time.
@@ -138,16 +135,8 @@ class Sensitivities:
             )
 
 
-@lru_cache(maxsize=8)
-def _make_recorder(
-    dynamics: Dynamics, scheme: Scheme, acceptance: Acceptance, newton: Newton
-) -> Recorder:
-    return Recorder(dynamics, scheme, acceptance, newton)
-
-
-@lru_cache(maxsize=8)
-def _make_rule(recorder: Recorder, by: tuple[int, ...]) -> ChainRule:
-    return ChainRule(recorder.program, by)
+_make_recorder = lru_cache(maxsize=8)(Recorder)
+_make_rule = lru_cache(maxsize=8)(ChainRule)
 
 
 def sensitivities(
@@ -223,7 +212,7 @@ def sensitivities(
     recorder = _make_recorder(dynamics, scheme, acceptance or Acceptance(), newton or Newton())
     accepted = recorder.run(start, p, steps, times.tolist())
     begin = perf_counter()
-    transitions = _make_rule(recorder, which).transitions(accepted, p)
+    transitions = _make_rule(recorder.program, which).transitions(accepted, p)
     linearisation_seconds = perf_counter() - begin
     function = _make_output(dynamics, outputs, which)
     value, by_state, direct = _evaluate_at_stops(function, accepted, p)
