@@ -21,6 +21,7 @@ LAYERS = [
     "claim",
     "kept_code",
     "culprit",
+    "arrays",
     "algebra",
     "leaves",
     "kernels",

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from nsopt.algebra import null_space
+from nsopt.arrays import Array
 from nsopt.mobility.cones import ConePiece
 from nsopt.mobility.reduction import Reduction
 from nsopt.mobility.tracing import Finding, Trace, trace
-
-Array = NDArray[np.float64]
 
 SHOWN = 1e-6
 """Part of the largest rate up to which a rate is not shown."""

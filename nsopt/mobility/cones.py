@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.algebra import null_space
+from nsopt.arrays import Array
 from nsopt.mobility.polynomials import PolynomialMap
-
-Array = NDArray[np.float64]
 
 MET, EXACT = 1e-8, 1e-15
 """Coefficients up to which g counts as zero, and to which it is solved where a direction is looked
@@ -135,9 +134,6 @@ class Prolongation:
         new[0] /= np.linalg.norm(new[0])
         new[1:] += step[turns:].reshape(new[1:].shape)
         return new
-
-
-Array = NDArray[np.float64]
 
 
 class ConePiece(NamedTuple):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nsopt.algebra import JetScalars, Scalars, TimeJet, evaluated
+from nsopt.arrays import Array
 from nsopt.mechanics import Constraint, Mechanism, Motion, State
 from nsopt.mobility.linkages import cut_bodies, pose_bodies
 from nsopt.mobility.screws import (
@@ -23,8 +24,6 @@ from nsopt.mobility.screws import (
 )
 from nsopt.mobility.topology import Topology
 from nsopt.parameter import parameters_in, substitute
-
-Array = NDArray[np.float64]
 
 CLOSED = 1e-9
 """Residual [m, or 1] up to which loops count as closed."""

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from nsopt.arrays import Array
 from nsopt.mobility.branches import MotionBranch, follow_branch, format_rates
 from nsopt.mobility.reduction import Reduction
 from nsopt.mobility.topology import Topology
 from nsopt.mobility.tracing import Finding
-
-Array = NDArray[np.float64]
 
 WIDTH = 24
 """Characters of the labels of the page."""

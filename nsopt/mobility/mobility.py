@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from nsopt.algebra import rank
+from nsopt.arrays import Array
 from nsopt.interrupt import interruptible
 from nsopt.mechanics import Mechanism, implied_rows
 from nsopt.mobility.branches import MotionBranch, trace_branches
@@ -17,8 +18,6 @@ from nsopt.mobility.constraints import LoopConstraints
 from nsopt.mobility.findings import Mobility
 from nsopt.mobility.reduction import Reduction
 from nsopt.mobility.tracing import Finding, has_other_motions
-
-Array = NDArray[np.float64]
 
 
 def mobility(

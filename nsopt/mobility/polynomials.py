@@ -10,8 +10,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-
+from nsopt.arrays import Array
 
 NEGLIGIBLE = 1e-9
 """Part of the largest coefficient up to which others are left out of texts."""

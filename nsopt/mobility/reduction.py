@@ -14,12 +14,10 @@ from math import comb, factorial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mobility.constraints import LoopConstraints
 from nsopt.mobility.polynomials import PolynomialMap, exponents_of, fit_polynomials
-
-Array = NDArray[np.float64]
 
 ZERO, NONZERO = 1e-9, 1e-7
 """Singular values, over the largest, up to which they are zero, and from which they are not."""

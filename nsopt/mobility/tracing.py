@@ -13,13 +13,11 @@ from itertools import pairwise, product
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nsopt.algebra import null_space
+from nsopt.arrays import Array
 from nsopt.mobility.cones import ConePiece
 from nsopt.mobility.reduction import Reduction
-
-Array = NDArray[np.float64]
 
 SIZES = (0.16, 0.08, 0.04)
 """Of sections: how far the joint that moves most has moved [rad, or over the mechanism's size]."""

@@ -9,12 +9,12 @@ import casadi as ca
 import numpy as np
 import scipy
 
+from nsopt.arrays import Array
 from nsopt.checks import finite
 from nsopt.elements import ExtensionSpring, JointDrives
 from nsopt.mechanics import Contact, Dynamics, Element, Mechanism, assemble
 from nsopt.parameter import Numbers
 from nsopt.robots.newton_euler import EARTH
-from nsopt.robots.tree import Array
 
 CLOSED = 1e-6
 """By how much [m, rad] a loop may be open in a posture."""

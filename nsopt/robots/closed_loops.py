@@ -9,14 +9,13 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from nsopt.algebra import null_space, rank, rotation_matrix
+from nsopt.arrays import Array
 from nsopt.checks import finite
 from nsopt.mechanics import INSTANT, Dynamics
 from nsopt.robots.sharing import SharingRule, lexicographic_least_squares
-
-Array = NDArray[np.float64]
 
 CLOSED = 1e-12
 """Residual of loops [m, or 1] that counts as closed; round-off of some metres is a tenth of it."""

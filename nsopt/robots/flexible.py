@@ -13,14 +13,12 @@ from numbers import Integral
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.checks import finite, not_negative, plain, positive
 from nsopt.elements import Bend, Bushing
 from nsopt.mechanics import Body, Element, Frame, Mechanism, axes_matrix
 from nsopt.parameter import Numbers, exchange, objects_in
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

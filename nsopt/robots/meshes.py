@@ -17,7 +17,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 import scipy
 
-from nsopt.robots.tree import Array
+from nsopt.arrays import Array
 from nsopt.robots.urdf_model import numbers_of, pose_of
 from nsopt.robots.urdf_xml import NUMBERS, check_numbers, parse
 

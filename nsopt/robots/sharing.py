@@ -13,12 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.checks import finite
 from nsopt.mechanics import Body
-
-Array = NDArray[np.float64]
 
 SMALL = 1e-9
 """Singular values below this part of the largest count as zero."""

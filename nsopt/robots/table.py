@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from nsopt.algebra import without_round_off
+from nsopt.arrays import Array
 from nsopt.elements import Fixed, Prismatic, Revolute
 from nsopt.mechanics import Mechanism
 from nsopt.parameter import Numbers, Scalar
-from nsopt.robots.tree import Array, Link, LinkJoint, Pose, axes_along, build_tree, check_plain
+from nsopt.robots.tree import Link, LinkJoint, Pose, axes_along, build_tree, check_plain
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 TableJoint = type[Prismatic] | type[Revolute] | type[Fixed]

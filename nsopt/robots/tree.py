@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from nsopt.algebra import ROUND_OFF, axes_from_z, without_round_off
+from nsopt.arrays import Array
 from nsopt.checks import finite
 from nsopt.elements import Fixed, Planar, Prismatic, Revolute
 from nsopt.mechanics import Body, Frame
 from nsopt.parameter import Numbers, Scalar, parameters_in
-
-Array = NDArray[np.float64]
 
 
 class Pose(NamedTuple):

@@ -11,9 +11,10 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from nsopt.algebra import without_round_off
+from nsopt.arrays import Array
 from nsopt.elements import Fixed, Planar, Prismatic, Revolute
 from nsopt.mechanics import Actuator, Mimic
-from nsopt.robots.tree import Array, JointClass, Link, LinkJoint, Pose, axes_along
+from nsopt.robots.tree import JointClass, Link, LinkJoint, Pose, axes_along
 from nsopt.robots.urdf_xml import NUMBERS
 
 JOINT_CLASSES: Mapping[str, JointClass | None] = {

@@ -7,14 +7,11 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
 from nsopt.checks import numbers
 from nsopt.mechanics import Dynamics, Outline
 from nsopt.mpcc import Bound
 from nsopt.trajectory.node_sample import NodeSample
-
-Array = NDArray[np.float64]
 
 
 class Span(NamedTuple):

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Axis, Dynamics, entry_named
 from nsopt.mpcc import Bound
 from nsopt.parameter import number
@@ -65,7 +66,7 @@ class _Posture(Condition):
             targets[what] = order_targets(f"{what} of {condition}", getattr(self, what), names)
         return targets | {"q": with_internal_states(d, targets["q"], self.internal)}
 
-    def _numbers(self, d: Dynamics) -> dict[str, NDArray[np.float64]]:
+    def _numbers(self, d: Dynamics) -> dict[str, Array]:
         """Return what is given by the keys of `_names`, NaN where it is free."""
         sizes = {what: len(names) for what, names in self._names(d).items()}
         return {
@@ -86,11 +87,11 @@ class _Posture(Condition):
         names = self._names(dynamics)
         return {what: frozenset(_find_nan(getattr(self, what), names[what])) for what in names}
 
-    def coordinates(self, dynamics: Dynamics) -> NDArray[np.float64]:
+    def coordinates(self, dynamics: Dynamics) -> Array:
         """Return the coordinates that are given, (nq,), NaN where they are free."""
         return self._numbers(dynamics)["q"]
 
-    def velocities(self, dynamics: Dynamics) -> NDArray[np.float64]:
+    def velocities(self, dynamics: Dynamics) -> Array:
         """Return the velocities that are given, (nv,), NaN where they are free."""
         return self._numbers(dynamics)["v"]
 

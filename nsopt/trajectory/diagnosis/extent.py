@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Axis, Ball, Branch, CoordinateMap, Dynamics, Frame
 from nsopt.parameter import number, parameters_in, substitute
 
-Array = NDArray[np.float64]
 Range = tuple[float, float]
 
 

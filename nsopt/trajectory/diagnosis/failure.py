@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Axis, singular_posture
 from nsopt.mpcc import ConstraintBlock, StructuredNlp
 from nsopt.trajectory.conditions import Reach
@@ -20,8 +20,6 @@ from nsopt.trajectory.diagnosis.statement import ALONG, END, START, TOLERATED, S
 from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.node_sample import NodeSample
-
-Array = NDArray[np.float64]
 
 SHOWN = 4
 """Number of violated conditions in a message."""

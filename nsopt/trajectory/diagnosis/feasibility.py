@@ -8,8 +8,8 @@ from itertools import combinations
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.trajectory.conditions import (
     Apart,
     During,
@@ -28,8 +28,6 @@ from nsopt.trajectory.diagnosis.statement import (
 )
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.returned import call_bounds, call_spans
-
-Array = NDArray[np.float64]
 
 
 def check_feasible(statement: Statement, horizon: Horizon) -> None:

@@ -10,9 +10,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mpcc import StructuredNlp, printing_to_stderr
-
-Array = NDArray[np.float64]
 
 REACH = 1.0
 """How far an unknown may move, over the larger of its size and one. Rows that oppose each other

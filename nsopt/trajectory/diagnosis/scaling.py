@@ -7,11 +7,9 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mpcc import ConstraintBlock, StructuredNlp
-
-Array = NDArray[np.float64]
 
 SPREAD = 1e6
 """Ratio of the largest slope to the smallest beyond which a solver loses digits."""

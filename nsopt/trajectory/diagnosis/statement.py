@@ -10,14 +10,12 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics, Frame
 from nsopt.trajectory.conditions import Apart, Bound, Condition, During, Span, Touching
 from nsopt.trajectory.node_sample import SHARP, NodeSample, SteppedNode
 from nsopt.trajectory.returned import call_bounds, call_spans
-
-Array = NDArray[np.float64]
 
 
 class Occasion(StrEnum):

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from nsopt.arrays import Array
 
 ALIKE = 10
 """Decimals to which triangles of one facet have the same plane, lengths over the extent."""

@@ -10,15 +10,14 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics, Start
 from nsopt.schemes import Scheme
 from nsopt.simulation import StepBounds
 from nsopt.trajectory.identification.unknowns import ScaledUnknowns, Unknown
 from nsopt.trajectory.sensitivity import Output, Sensitivities, SensitivityError, sensitivities
 
-Array = NDArray[np.float64]
 Term = Callable[[ca.SX, Mapping[str, ca.SX]], ca.SX]
 """(y, p) -> SX: of the outputs y, SX (n, m) at n times, and all parameters by name."""
 

@@ -9,16 +9,14 @@ from functools import partial
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics, Start
 from nsopt.schemes import Scheme
 from nsopt.simulation import StepBounds, estimate_in_halves
 from nsopt.trajectory.identification.measured import GrowingWindow, Measured, Window, check_measured
 from nsopt.trajectory.identification.unknowns import ScaledUnknowns, Unknown
 from nsopt.trajectory.sensitivity import Sensitivities, SensitivityError, sensitivities
-
-Array = NDArray[np.float64]
 
 MAX_EVALUATIONS = 60
 """Largest number of simulations in one window."""

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.checks import numbers
 from nsopt.mechanics import Dynamics, Start
 from nsopt.trajectory.sensitivity import Output
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

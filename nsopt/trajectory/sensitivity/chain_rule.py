@@ -15,12 +15,11 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.leaves import MappedLeaf
 from nsopt.mpcc import FirstEventRow, Mpcc, min_rows
 from nsopt.simulation import StepProgram
 from nsopt.trajectory.sensitivity.recorded import Steps
-
-Array = NDArray[np.float64]
 
 BATCH = 50
 """Points evaluated in one call."""

@@ -11,9 +11,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mpcc import StructuredNlp
-
-Array = NDArray[np.float64]
 
 ACTIVE = 1e-6
 """Distance from its bound within which a row or an unknown is active."""

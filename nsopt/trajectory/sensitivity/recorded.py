@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics, Start
 from nsopt.mpcc import Newton
 from nsopt.schemes import Scales, Scheme
@@ -22,8 +23,6 @@ from nsopt.simulation import (
     StepKernel,
     StepProgram,
 )
-
-Array = NDArray[np.float64]
 
 CHUNK = 100
 """Attempts at steps in one call of the compiled chain."""

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics, Start, check_start
 from nsopt.mpcc import Newton
 from nsopt.schemes import Scheme, Variational
@@ -20,7 +20,6 @@ from nsopt.simulation import Acceptance, StepBounds, check_run
 from nsopt.trajectory.sensitivity.chain_rule import ChainRule, Transitions
 from nsopt.trajectory.sensitivity.recorded import Recorder, SensitivityError, Steps
 
-Array = NDArray[np.float64]
 Output = Callable[[ca.SX, ca.SX, ca.SX, ca.SX], ca.SX]
 """(t, q, v, p) -> SX (m,): a function of the state; p are all parameters of the mechanism."""
 
