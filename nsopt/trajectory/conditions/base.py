@@ -41,6 +41,12 @@ def check_limits(limited: str, lower: float, upper: float) -> None:
         raise ValueError(f"limits of {limited} leave no number: lower {lower:g}, upper {upper:g}")
 
 
+def limit(label: str, x: ca.SX, lower: float, upper: float) -> Bound:
+    """Return the bound that every entry of an expression (m,) is between two numbers."""
+    m = x.numel()
+    return Bound(label, x, np.full(m, lower), np.full(m, upper))
+
+
 class Condition:
     """Constraints on the motion at some or all of its nodes.
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from nsopt.checks import finite
 from nsopt.mechanics import Dynamics, Outline
 from nsopt.mpcc import Bound
-from nsopt.trajectory.conditions.base import Condition, Span
+from nsopt.trajectory.conditions.base import Condition, Span, limit
 from nsopt.trajectory.node_sample import NodeSample
 
 
@@ -88,7 +86,7 @@ class Touching(_ContactMode):
 
     def along(self, m: NodeSample) -> list[Bound]:
         k = m.dynamics.contact_names.index(self.contact)
-        return [Bound(f"{self.contact} touches", m.gap[k], np.zeros(1), np.zeros(1))]
+        return [limit(f"{self.contact} touches", m.gap[k], 0.0, 0.0)]
 
 
 class Apart(_ContactMode):
@@ -96,4 +94,4 @@ class Apart(_ContactMode):
 
     def along(self, m: NodeSample) -> list[Bound]:
         k = m.dynamics.contact_names.index(self.contact)
-        return [Bound(f"{self.contact} is apart", m.impulse[k], np.zeros(1), np.zeros(1))]
+        return [limit(f"{self.contact} is apart", m.impulse[k], 0.0, 0.0)]

@@ -12,7 +12,7 @@ from nsopt.checks import numbers, positive
 from nsopt.mechanics import Actuator, Dynamics
 from nsopt.mpcc import Bound
 from nsopt.trajectory.checks import check_joints, find_followers
-from nsopt.trajectory.conditions.base import Condition, check_limits
+from nsopt.trajectory.conditions.base import Condition, check_limits, limit
 from nsopt.trajectory.node_sample import NodeSample
 
 
@@ -66,7 +66,7 @@ class ActuatorLimits(Condition):
                 force = _force_and_velocity(m, x.joint)[0]
                 limits.append(("force", force, -x.effort, x.effort))
             bounds += [
-                Bound(f"{what} of {x.joint}", value, np.array([low]), np.array([high]))
+                limit(f"{what} of {x.joint}", value, low, high)
                 for what, value, low, high in limits
                 if np.isfinite([low, high]).any()
             ]
@@ -94,8 +94,8 @@ class DriveWithin(Condition):
         check_limits(f"the drive of {self.joint!r}", self.lower, self.upper)
 
     def along(self, m: NodeSample) -> list[Bound]:
-        limits = np.array([self.lower]), np.array([self.upper])
-        return [Bound(f"force of {self.joint}", _force_and_velocity(m, self.joint)[0], *limits)]
+        force = _force_and_velocity(m, self.joint)[0]
+        return [limit(f"force of {self.joint}", force, self.lower, self.upper)]
 
 
 @dataclass(frozen=True)
@@ -124,9 +124,9 @@ class PowerLimits(Condition):
         followers = find_followers(m.dynamics)
         every = [x.joint for x in m.dynamics.mechanism.actuators if x.joint not in followers]
         joints = every if self.joints is None else self.joints
-        limit = np.array([self.power])
         powers = {joint: ca.times(*_force_and_velocity(m, joint)) for joint in joints}
-        return [Bound(f"power of {joint}", power, -limit, limit) for joint, power in powers.items()]
+        most = self.power
+        return [limit(f"power of {joint}", power, -most, most) for joint, power in powers.items()]
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class JerkLimits(Condition):
     def over_step(self, dynamics: Dynamics, a: tuple[ca.SX, ca.SX, ca.SX], h: ca.SX) -> list[Bound]:
         driven = [x.joint for x in dynamics.mechanism.actuators]
         chosen = driven if self.joints is None else self.joints
-        limit, bounds = np.array([self.jerk]), []
+        bounds = []
         followers = find_followers(dynamics)
         for joint in [x for x in driven if x in chosen]:
             mimic = followers.get(joint)
@@ -174,7 +174,7 @@ class JerkLimits(Condition):
             first, middle, last = (ratio * x[k] for x in a)
             # h times the slopes at both ends of the parabola through the three accelerations.
             for change in (-3 * first + 4 * middle - last, first - 4 * middle + 3 * last):
-                bounds.append(Bound(f"jerk of {joint}", change / h, -limit, limit))
+                bounds.append(limit(f"jerk of {joint}", change / h, -self.jerk, self.jerk))
         return bounds
 
 
@@ -260,16 +260,13 @@ class JointLoadWithin(Condition):
     torque: float = np.inf
 
     def __post_init__(self) -> None:
-        of, limits = f"of JointLoadWithin for {self.joint!r}", self._limits
-        for name, limit in zip(("axial", "normal", "torque"), limits, strict=True):
-            if not np.all(np.isposinf(numbers(f"{name} {of}", limit))):
-                positive(f"{name} {of}", limit, "give what the joint bears, inf for any load")
-        if not np.isfinite(limits).any():
+        of = f"of JointLoadWithin for {self.joint!r}"
+        for name in ("axial", "normal", "torque"):
+            what, most = f"{name} {of}", getattr(self, name)
+            if not np.all(np.isposinf(numbers(what, most))):
+                positive(what, most, "give what the joint bears, inf for any load")
+        if not np.isfinite([self.axial, self.normal, self.torque]).any():
             raise ValueError(f"limits {of} are all infinite: give axial, normal or torque")
-
-    @property
-    def _limits(self) -> tuple[float, float, float]:
-        return self.axial, self.normal, self.torque
 
     def check(self, dynamics: Dynamics) -> None:
         check_joints("JointLoadWithin", [self.joint], dynamics.joint_names)
@@ -278,12 +275,11 @@ class JointLoadWithin(Condition):
         axial, normal, torque = m.load(self.joint)
         bounds = []
         if np.isfinite(self.axial):
-            most = np.array([self.axial])
-            bounds.append(Bound(f"axial load of {self.joint}", axial, -most, most))
+            bounds.append(limit(f"axial load of {self.joint}", axial, -self.axial, self.axial))
         rows = (("normal load", normal, self.normal), ("torque", torque, self.torque))
-        for name, part, limit in rows:
-            if np.isfinite(limit):
+        for name, part, most in rows:
+            if np.isfinite(most):
                 # The square is smooth without a load too; over the limit it has its unit.
-                squared, least = ca.sumsqr(part) / limit, np.full(1, -np.inf)
-                bounds.append(Bound(f"{name} of {self.joint}", squared, least, np.array([limit])))
+                squared = ca.sumsqr(part) / most
+                bounds.append(limit(f"{name} of {self.joint}", squared, -np.inf, most))
         return bounds

@@ -13,7 +13,7 @@ from nsopt.checks import not_negative
 from nsopt.mechanics import Dynamics, Frame, Outline
 from nsopt.mpcc import Bound
 from nsopt.trajectory.checks import check_frame
-from nsopt.trajectory.conditions.base import Condition
+from nsopt.trajectory.conditions.base import Condition, limit
 from nsopt.trajectory.conditions.shapes import Capsule, ConvexHull, HalfSpace, Shape, Sphere
 from nsopt.trajectory.node_sample import NodeSample
 
@@ -82,7 +82,7 @@ class ClearOf(Condition):
     def along(self, m: NodeSample) -> list[Bound]:
         radius = self.mover.radius if isinstance(self.mover, Sphere | Capsule) else 0.0
         away = self.obstacle.distances(m, self._points(m)) - radius
-        return [_keep_above(f"distance from {self.obstacle.name}", away, self.by)]
+        return [limit(f"distance from {self.obstacle.name}", away, self.by, np.inf)]
 
     def _points(self, m: NodeSample) -> list[ca.SX]:
         """Return points in world axes [m]: the mover is their hull, widened by its radius."""
@@ -135,7 +135,7 @@ class LinksApart(Condition):
         for a, b in self._pairs(m.dynamics):
             away = b.distances(m, [m.motion(frame).r for frame in a.frames]) - a.radius
             label = f"distance of {a.frames[0].label} from {b.frames[0].label}"
-            bounds.append(_keep_above(label, away, self.by))
+            bounds.append(limit(label, away, self.by, np.inf))
         return bounds
 
     def _pairs(self, dynamics: Dynamics) -> list[tuple[Sphere | Capsule, Sphere | Capsule]]:
@@ -147,8 +147,3 @@ class LinksApart(Condition):
             if len(bodies) == 2 and bodies not in joined:
                 found.append((a, b))
         return found
-
-
-def _keep_above(label: str, distances: ca.SX, least: float) -> Bound:
-    n = distances.numel()
-    return Bound(label, distances, np.full(n, least), np.full(n, np.inf))

@@ -18,17 +18,19 @@ from nsopt.elements import box_outline, capsule_outline
 from nsopt.mechanics import Frame, Mechanism, Outline
 from nsopt.parameter import number
 from nsopt.trajectory.checks import check_frame
-from nsopt.trajectory.distances.distance import (
+from nsopt.trajectory.conditions.distances import (
+    Polytope,
     between_segments,
     depth,
+    enclose,
     from_segment,
     length,
     mean_depth,
     outside,
+    polytope_of,
     round_segment_distance,
     segment_distance,
 )
-from nsopt.trajectory.distances.polytope import Polytope, enclose, polytope_of
 from nsopt.trajectory.node_sample import NodeSample
 
 ROUND = 2e-4

@@ -22,7 +22,7 @@ from nsopt.trajectory.checks import (
     read_targets,
     with_internal_states,
 )
-from nsopt.trajectory.conditions.base import Condition, check_limits
+from nsopt.trajectory.conditions.base import Condition, check_limits, limit
 from nsopt.trajectory.node_sample import NodeSample
 
 ROOM = 1e-3
@@ -195,20 +195,20 @@ class Within(Condition):
             raise ValueError(f"Within limits nothing of {self.name!r}: give lower=, upper= or both")
 
     def along(self, m: NodeSample) -> list[Bound]:
+        return [limit(self.name, self._find(m), self.lower, self.upper)]
+
+    def _find(self, m: NodeSample) -> ca.SX:
+        """Return what is named."""
         d = m.dynamics
         for names, x in ((d.q_names, m.q), (d.v_names, m.v)):
             if self.name in names:
-                return [self._limit(x[names.index(self.name)])]
+                return x[names.index(self.name)]
         for joint, names in _names_of_followers(d).items():
             if self.name in names:
-                return [self._limit(m.coordinate(joint)[names.index(self.name)])]
+                return m.coordinate(joint)[names.index(self.name)]
         if self.name in d.output_names:
-            outputs = d.outputs(m.t, m.q, m.v, m.p)
-            return [self._limit(outputs[d.output_names.index(self.name)])]
-        return [self._limit(m.input(self.name))]
-
-    def _limit(self, x: ca.SX) -> Bound:
-        return Bound(self.name, x, np.array([self.lower]), np.array([self.upper]))
+            return d.outputs(m.t, m.q, m.v, m.p)[d.output_names.index(self.name)]
+        return m.input(self.name)
 
 
 @dataclass(frozen=True)

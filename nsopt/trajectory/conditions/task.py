@@ -13,7 +13,7 @@ from nsopt.elements import AnyPath, check_path, path_at
 from nsopt.mechanics import Dynamics, Frame
 from nsopt.mpcc import Bound
 from nsopt.trajectory.checks import check_frame
-from nsopt.trajectory.conditions.base import Condition
+from nsopt.trajectory.conditions.base import Condition, limit
 from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.rotations import check_axes, relative_rotation
 
@@ -78,8 +78,8 @@ class InCorridor(_OfFrame):
     def along(self, m: NodeSample) -> list[Bound]:
         off = m.motion(self.frame).r - path_at("path of InCorridor", self.path, m.state)
         # The square is smooth on the path too; over the tolerance it is in metres.
-        squared, most = ca.sumsqr(off) / self.tolerance, np.array([self.tolerance])
-        return [Bound("distance from the path", squared, np.full(1, -np.inf), most)]
+        squared = ca.sumsqr(off) / self.tolerance
+        return [limit("distance from the path", squared, -np.inf, self.tolerance)]
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class OnPath(_OfFrame):
         off = m.motion(self.frame).r - path_at("path of OnPath", self.path, m.state)
         # Of a planar mechanism in the plane of the path the distance across it is zero anyway.
         kept = [k for k in range(3) if not off[k].is_zero()]
-        return [Bound("distance from the path", off[kept], *np.zeros((2, len(kept))))]
+        return [limit("distance from the path", off[kept], 0.0, 0.0)]
 
 
 @dataclass(frozen=True)
@@ -153,21 +153,14 @@ class Orient(_OfFrame):
         if self.within:
             # Instead of the angle its chord, 2 sin(angle / 2): the square is smooth at zero too.
             squared_chord = 2 * (1 - R[2, 2]) if self.about_z else 3 - ca.trace(R)
-            most = np.array([2 * np.sin(self.within / 2)])
-            squared = squared_chord / most[0]
-            return [Bound("angle from the orientation", squared, np.full(1, -np.inf), most)]
+            most = 2 * np.sin(self.within / 2)
+            return [limit("angle from the orientation", squared_chord / most, -np.inf, most)]
         if self.about_z:
             sine, cosine = R[:2, 2], R[2, 2]
         else:
             sine, cosine = ca.inv_skew((R - R.T) / 2), ca.trace(R) - 1
-        still = np.zeros(sine.numel())
         # The sine of the angle vanishes at half a turn as well; there the cosine is negative.
         return [
-            Bound("orientation", sine, still, still),
-            Bound(
-                "orientation, half a turn away",
-                cosine,
-                np.zeros(1),
-                np.full(1, np.inf),
-            ),
+            limit("orientation", sine, 0.0, 0.0),
+            limit("orientation, half a turn away", cosine, 0.0, np.inf),
         ]

@@ -1,1 +1,0 @@
-"""Distances from convex solids, as expressions with derivatives."""
