@@ -29,7 +29,7 @@ BEHIND = {
         """,
     "parts of mechanisms and steps that no user calls": """
         elements.range_of_motion.nearest elements.tangents mechanics.coordinates.absolute
-        mechanics.equations.assembly mechanics.equations.symbolic mobility.screws robots.table
+        mechanics.equations.assembly mechanics.equations.symbolic mobility.screws robots.tables
         simulation.fallback_chain simulation.limits schemes.terms simulation.record.accepted_steps
         simulation.step_rules
         """,

@@ -2,7 +2,6 @@
 
 from nsopt.robots.balancing import SpringFit, fit_springs
 from nsopt.robots.closed_loops import ClosedLoops, JointMotion, Loads
-from nsopt.robots.dh import DHRow, ModifiedDH, StandardDH, serial_from_dh
 from nsopt.robots.export import export_c
 from nsopt.robots.flexible import (
     CrossSection,
@@ -23,7 +22,16 @@ from nsopt.robots.newton_euler import (
 from nsopt.robots.play import WithPlay
 from nsopt.robots.resistances import resistances, typical_resistance
 from nsopt.robots.sharing import EqualSharing, SharingRule, ToleranceOrder
-from nsopt.robots.table import BodyRow, mechanism_from_table, row_from_letters, zxz
+from nsopt.robots.tables import (
+    BodyRow,
+    DHRow,
+    ModifiedDH,
+    StandardDH,
+    mechanism_from_table,
+    row_from_letters,
+    serial_from_dh,
+    zxz,
+)
 from nsopt.robots.urdf import load_urdf
 
 __all__ = [

@@ -154,7 +154,13 @@ class ClosedLoops:
         d, (in_v, _, follow) = self.dynamics, self._entries
         q = self.positions(values, self.stated[0] if near is None else near, t)
         C = self._closure_matrix(q, t)
-        self._check_determined(C[:, follow])
+        loose = null_space(C[:, follow])  # by which a following joint could move alone
+        if loose.shape[1]:
+            name = d.v_names[follow[int(np.argmax(np.abs(loose[:, 0])))]]
+            raise ValueError(
+                f"the driven joints do not determine {name!r} here: the position is singular, or "
+                "other joints must be driven"
+            )
         v, a = np.zeros(d.nv), np.zeros(d.nv)
         v[in_v] = self._check_values("rates", rates)
         a[in_v] = self._check_values("changes", changes)
@@ -301,17 +307,6 @@ class ClosedLoops:
 
     def _check_values(self, what: str, values: ArrayLike) -> Array:
         return finite(what, values, (len(self.driven),))
-
-    def _check_determined(self, C: Array) -> None:
-        """Refuse columns (nc, followers) by which a following joint could move alone."""
-        loose = null_space(C)
-        if loose.shape[1]:
-            follow = self._entries[2]
-            name = self.dynamics.v_names[follow[int(np.argmax(np.abs(loose[:, 0])))]]
-            raise ValueError(
-                f"the driven joints do not determine {name!r} here: the position is singular, or "
-                "other joints must be driven"
-            )
 
 
 def _flatten(x: ca.DM) -> Array:

@@ -45,20 +45,20 @@ def inverse_dynamics(
     s = _Tree(mechanism)
     load = ca.SX.sym("load", 6, len(loaded))
     tau, _ = s.newton_euler(s.a, gravity, s.on_links(loaded, load))
-    return s.function("inverse_dynamics", "q v a", "tau", tau, load)
+    return s.function("inverse_dynamics", "q v a", load, tau=tau)
 
 
 def bias_force(mechanism: Mechanism, gravity: Numbers = EARTH) -> ca.Function:
     """Return (q, v) -> b (nv,): M a + b = tau; Coriolis terms and weight."""
     s = _Tree(mechanism)
     tau, _ = s.newton_euler(ca.SX.zeros(s.a.numel()), gravity)
-    return s.function("bias_force", "q v", "b", tau)
+    return s.function("bias_force", "q v", b=tau)
 
 
 def mass_matrix(mechanism: Mechanism) -> ca.Function:
     """Return (q) -> M (nv, nv), by composite links."""
     s = _Tree(mechanism)
-    return s.function("mass_matrix", "q", "M", ca.densify(s.mass()))
+    return s.function("mass_matrix", "q", M=s.mass())
 
 
 def forward_dynamics(mechanism: Mechanism, gravity: Numbers = EARTH) -> ca.Function:
@@ -74,7 +74,7 @@ def forward_dynamics(mechanism: Mechanism, gravity: Numbers = EARTH) -> ca.Funct
     s.check_regular(M)
     b, _ = s.newton_euler(ca.SX.zeros(s.a.numel()), gravity)
     acceleration = ca.ldl_solve(s.tau - b, *ca.ldl(M))
-    return s.function("forward_dynamics", "q v tau", "a", acceleration)
+    return s.function("forward_dynamics", "q v tau", a=acceleration)
 
 
 def forward_kinematics(mechanism: Mechanism, frames: Sequence[Frame]) -> ca.Function:
@@ -91,18 +91,13 @@ def forward_kinematics(mechanism: Mechanism, frames: Sequence[Frame]) -> ca.Func
     twists = ca.horzcat(*(ca.vertcat(m.v, m.w) for m in motions))
     rate = s.coordinates.rate_matrix(s.q) @ s.v
     change = ca.jtimes(twists, ca.vertcat(s.q, s.v), ca.vertcat(rate, s.a))
-    outputs = {
-        "position": ca.horzcat(*(m.r for m in motions)),
-        "axes": ca.horzcat(*(m.A for m in motions)),
-        "velocity": twists,
-        "acceleration": change,
-    }
-    return ca.Function(
+    return s.function(
         "forward_kinematics",
-        [s.q, s.v, s.a],
-        [ca.densify(x) for x in outputs.values()],
-        ["q", "v", "a"],
-        list(outputs),
+        "q v a",
+        position=ca.horzcat(*(m.r for m in motions)),
+        axes=ca.horzcat(*(m.A for m in motions)),
+        velocity=twists,
+        acceleration=change,
     )
 
 
@@ -120,9 +115,8 @@ def joint_reactions(
     branches = s.coordinates.branches
     reactions = tree_reactions(branches, s.recursion, s.motions, wrenches)
     columns = [reactions[joint.name] for joint in mechanism.joints if joint.name in reactions]
-    return s.function(
-        "joint_reactions", "q v a", "reactions", ca.horzcat(ca.SX(6, 0), *columns), load
-    )
+    reactions_of_all = ca.horzcat(ca.SX(6, 0), *columns)
+    return s.function("joint_reactions", "q v a", load, reactions=reactions_of_all)
 
 
 class _Tree:
@@ -212,11 +206,12 @@ class _Tree:
             )
 
     def function(
-        self, name: str, arguments: str, result: str, expression: ca.SX, load: ca.SX | None = None
+        self, name: str, arguments: str, load: ca.SX | None = None, **results: ca.SX
     ) -> ca.Function:
-        """Return a function by its expression; loads are an input if there are any."""
+        """Return a function by its expressions; loads are an input if there are any."""
         names = arguments.split()
         symbols = [getattr(self, n) for n in names]
         if load is not None and load.numel():
             names, symbols = [*names, "load"], [*symbols, load]
-        return ca.Function(name, symbols, [ca.densify(expression)], names, [result])
+        outputs = [ca.densify(x) for x in results.values()]
+        return ca.Function(name, symbols, outputs, names, list(results))

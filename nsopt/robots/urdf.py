@@ -18,9 +18,9 @@ from nsopt.robots.urdf_model import (
     actuators_of,
     is_physical,
     leave_out_ranges,
-    link_joints_of,
-    links_of,
     mimics_of,
+    read_joint,
+    read_link,
     warn_of_unphysical,
 )
 from nsopt.robots.urdf_xml import count_foreign_tags, parse
@@ -76,7 +76,8 @@ def load_urdf(
     path = Path(path)
     try:
         robot = parse(path)
-        links, link_joints = links_of(robot), link_joints_of(robot)
+        links = [read_link(x) for x in robot.findall("link")]
+        link_joints = [read_joint(x) for x in robot.findall("joint")]
         # Refuses links that are no tree, before they are merged.
         place_links(
             [link.name for link in links], _with_root_joint(links, link_joints, floating_base)

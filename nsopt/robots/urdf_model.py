@@ -32,16 +32,6 @@ LEAST_COMMON = 1e-3
 """Least overlap of the range that a follower states and the one it gets to, over the smaller."""
 
 
-def links_of(robot: Element) -> list[Link]:
-    """Return the links, with inertia about the centre of mass in link axes."""
-    return [_read_link(link) for link in robot.findall("link")]
-
-
-def link_joints_of(robot: Element) -> list[LinkJoint]:
-    """Return the joints in the order of the file, z of each along its axis."""
-    return [_read_joint(joint) for joint in robot.findall("joint")]
-
-
 def actuators_of(robot: Element) -> list[Actuator]:
     """Return the limits and losses of all joints of one freedom."""
     return [
@@ -159,7 +149,8 @@ def pose_of(origin: Element | None) -> Pose:
     return Pose(without_round_off(axes), numbers_of(origin, "xyz", "0 0 0") + 0.0)
 
 
-def _read_link(link: Element) -> Link:
+def read_link(link: Element) -> Link:
+    """Return a link, with inertia about the centre of mass in link axes."""
     name, inertial = link.get("name", ""), link.find("inertial")
     if inertial is None:
         return Link(name)
@@ -173,7 +164,8 @@ def _read_link(link: Element) -> Link:
     return Link(name, mass, frame.origin, J, is_physical(J))
 
 
-def _read_joint(joint: Element) -> LinkJoint:
+def read_joint(joint: Element) -> LinkJoint:
+    """Return a joint, z of its frame along its axis."""
     kind = JOINT_CLASSES[joint.get("type", "")]
     has_axis = kind is not None and kind is not Fixed
     axes = axes_along(numbers_of(joint.find("axis"), "xyz", "1 0 0")) if has_axis else np.eye(3)

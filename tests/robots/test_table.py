@@ -6,7 +6,7 @@ from scipy.spatial.transform import Rotation
 
 from nsopt import Fixed, Parameter, Prismatic, Revolute, Spherical
 from nsopt.robots import BodyRow, mechanism_from_table, row_from_letters, zxz
-from nsopt.robots.table import X, Y, Z
+from nsopt.robots.tables import X, Y, Z
 from tests.robots.chains import poses, starts
 
 pytestmark = pytest.mark.unit

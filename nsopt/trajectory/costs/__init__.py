@@ -1,7 +1,6 @@
 """Costs of a motion: terms of the objective, each reported separately."""
 
 from nsopt.trajectory.costs.base import Cost, Sum, flattened
-from nsopt.trajectory.costs.contacts import ContactForce, ImpactEnergy
 from nsopt.trajectory.costs.drives import Effort, Energy, InputEffort, Power
 from nsopt.trajectory.costs.joint_load import JointLoad
 from nsopt.trajectory.costs.joints import (
@@ -10,7 +9,14 @@ from nsopt.trajectory.costs.joints import (
     RestrictingEnergy,
     RestrictingMoment,
 )
-from nsopt.trajectory.costs.motion import Duration, EvenSteps, Jerk, Smoothness
+from nsopt.trajectory.costs.motion import (
+    ContactForce,
+    Duration,
+    EvenSteps,
+    ImpactEnergy,
+    Jerk,
+    Smoothness,
+)
 from nsopt.trajectory.costs.tracking import FinalPose, FinalTask, TaskTracking, Tracking
 
 __all__ = [

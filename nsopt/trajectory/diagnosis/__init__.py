@@ -6,7 +6,6 @@ from nsopt.trajectory.diagnosis.arguments import (
     check_no_new_nan,
     dependence,
 )
-from nsopt.trajectory.diagnosis.block_rows import find_row
 from nsopt.trajectory.diagnosis.failure import Ending, explain
 from nsopt.trajectory.diagnosis.feasibility import check_feasible
 from nsopt.trajectory.diagnosis.least_violation import LeastViolation, least_violation
@@ -21,6 +20,7 @@ from nsopt.trajectory.diagnosis.statement import (
     Row,
     Stated,
     Statement,
+    find_row,
 )
 
 __all__ = [

@@ -13,10 +13,17 @@ from nsopt.arrays import Array
 from nsopt.mechanics import Axis, singular_posture
 from nsopt.mpcc import ConstraintBlock, StructuredNlp
 from nsopt.trajectory.conditions import Reach
-from nsopt.trajectory.diagnosis.block_rows import count_alike_before, find_row
 from nsopt.trajectory.diagnosis.least_violation import LeastViolation
 from nsopt.trajectory.diagnosis.scaling import Scaling
-from nsopt.trajectory.diagnosis.statement import ALONG, END, START, TOLERATED, Statement
+from nsopt.trajectory.diagnosis.statement import (
+    ALONG,
+    END,
+    START,
+    TOLERATED,
+    Statement,
+    count_alike_before,
+    find_row,
+)
 from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.node_sample import NodeSample

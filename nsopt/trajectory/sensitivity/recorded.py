@@ -91,9 +91,9 @@ class Recorder:
         stops, count = [], 0
         for stop in times:
             z = layout.restart(z)
-            bounds = (steps.h_min, steps.h_max, stop, 1)
+            limits = (steps.h_min, steps.h_max, stop, 1)
             while layout.state(z).status == ChainStatus.RUNNING:
-                z, made = self._kernel(z, ChainParameters(p, bounds, scales).vector, CHUNK)
+                z, made = self._kernel(z, ChainParameters(p, limits, scales).vector, CHUNK)
                 rows.append(made)
                 ends.append(np.full(len(made), stop))
                 count += int(np.sum(self._find_good(made)))
@@ -105,32 +105,14 @@ class Recorder:
                     "values of the parameters, with which a linkage gets further",
                 )
             stops.append(count)
-        return self._collect(
-            first, np.vstack(rows), np.concatenate(ends), steps, scales, stops, begin
-        )
-
-    def _find_good(self, rows: Array) -> NDArray[np.bool_]:
-        """Return which of the attempts on record were accepted."""
-        good: NDArray[np.bool_] = self._kernel.fields(rows)["good"][:, 0] > 0
-        return good
-
-    def _collect(
-        self,
-        first: Array,
-        rows: Array,
-        ends: Array,
-        steps: StepBounds,
-        scales: Array,
-        stops: list[int],
-        begin: float,
-    ) -> Steps:
-        """Return the accepted steps among attempts on record, each with the stop ahead of it."""
-        good, layout, fields = self._find_good(rows), self._kernel.layout, self._kernel.fields(rows)
+        # The accepted steps among attempts on record, each with the stop ahead of it.
+        attempts = np.vstack(rows)
+        good, fields = self._find_good(attempts), self._kernel.fields(attempts)
         states = np.vstack([first, fields["state"]])
         after, before = states[1:][good], layout.state(states[:-1][good])
         reached = layout.state(np.vstack([states[:1], after]))
         sizes = np.full((len(after), 2), [steps.h_min, steps.h_max])
-        bounds = np.column_stack([sizes, ends[good], np.ones(len(after))])
+        bounds = np.column_stack([sizes, np.concatenate(ends)[good], np.ones(len(after))])
         h, slope = self._size.map(len(after))(before.t.T, before.h.T, bounds.T)
         return Steps(
             reached.t[:, 0],
@@ -144,3 +126,8 @@ class Recorder:
             np.any(fields["impulse"][good] > 0, axis=1),
             perf_counter() - begin,
         )
+
+    def _find_good(self, rows: Array) -> NDArray[np.bool_]:
+        """Return which of the attempts on record were accepted."""
+        good: NDArray[np.bool_] = self._kernel.fields(rows)["good"][:, 0] > 0
+        return good
