@@ -244,14 +244,8 @@ class LoopConstraints:
     def derivatives(self, *motion: ArrayLike) -> Array:
         """Return H^(k) = d^k h / dt^k for k = 1, 2, ... along a motion [mobility 2016, eq. 35].
 
-        Parameters
-        ----------
-        motion : (n,) or (n, count), each
-            du/dt, d^2u/dt^2, ... at the posture, of one motion or of ``count``.
-
-        Returns
-        -------
-        (order, m) or (order, m, count)
+        Of du/dt, d^2u/dt^2, ... at the posture, (n,) or (n, count) each, of one motion or of
+        ``count``, these are (order, m) or (order, m, count).
         """
         u = np.stack([np.asarray(x, dtype=float) for x in motion])
         one = u.ndim == 2

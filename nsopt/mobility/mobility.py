@@ -39,10 +39,6 @@ def mobility(
     parameters : mapping of name to float, optional
         Values of Parameters in place of those stated.
 
-    Returns
-    -------
-    Mobility
-
     Raises
     ------
     TypeError

@@ -37,13 +37,7 @@ class UndecidedRankError(ValueError):
 
 
 def decide_rank(matrix: Array, what: str) -> int:
-    """Return the rank of a scaled matrix; messages call it ``what``.
-
-    Raises
-    ------
-    UndecidedRankError
-        If a singular value is neither clearly zero nor clearly not.
-    """
+    """Return the rank of a scaled matrix, ``what`` in messages, if singular values decide it."""
     values = np.linalg.svd(matrix, compute_uv=False)
     size = max(values[0], 1e-300) if values.size else 1.0
     between = values[(values > ZERO * size) & (values < NONZERO * size)]
@@ -147,11 +141,6 @@ class Reduction:
 
         They are fitted to the series along half as many directions again as there are monomials of
         the highest degree; degrees that vanish along `PROBES` random directions are left out.
-
-        Raises
-        ------
-        ValueError
-            If there are more monomials of a degree than `MOST_TERMS`.
         """
         free = self.freedom
         degrees = self._find_degrees(order) if self.redundant and free and order >= 2 else []

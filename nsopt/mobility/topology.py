@@ -11,21 +11,14 @@ from nsopt.mechanics import Branch, Mechanism
 class FundamentalCycle(NamedTuple):
     """A loop that one cut joint closes over the tree.
 
-    Attributes
-    ----------
-    cut : str
-        The joint that is not in the tree.
-    joints : tuple of str
-        Those of the tree, on the way from frame a of the cut joint to its frame b; the name of a
-        free body stands for the six freedoms by which it is in the tree.
-    orientation : tuple of int
-        sigma of each [mobility 2016, section 4.1]: 1 if its frame a is on the side of the ground,
-        else -1.
+    The way from frame a of the cut joint to its frame b is by the joints of the tree; the name of a
+    free body stands for the six freedoms by which it is in there. Orientations are sigma [mobility
+    2016, section 4.1]: 1 if frame a of a joint is on the side of the ground, else -1.
     """
 
-    cut: str
+    cut: str  # the joint that is not in the tree
     joints: tuple[str, ...]
-    orientation: tuple[int, ...]
+    orientation: tuple[int, ...]  # of each of the joints
 
 
 @dataclass(frozen=True)

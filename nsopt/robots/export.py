@@ -26,7 +26,7 @@ TYPES = {"casadi_real": "double", "casadi_int": "int"}
 
 
 def export_c(function: ca.Function, folder: str | os.PathLike[str]) -> tuple[Path, Path]:
-    """Write ``<name>.c`` and ``<name>.h``, C99 that includes nothing but the C library.
+    """Write ``<name>.c`` and ``<name>.h``, C99 that includes but the C library; return both paths.
 
     For inverse dynamics the header declares ::
 
@@ -43,11 +43,6 @@ def export_c(function: ca.Function, folder: str | os.PathLike[str]) -> tuple[Pat
         With dense inputs and outputs. Its numbers are in double precision.
     folder : path
         Made if it is not there. Files of these names are replaced, both or none.
-
-    Returns
-    -------
-    tuple of Path
-        Source and header.
 
     Raises
     ------

@@ -23,7 +23,7 @@ from nsopt.parameter import Numbers, exchange, objects_in
 
 @dataclass(frozen=True)
 class CrossSection:
-    """The cross-section of a link along x.
+    """The cross-section of a link along x; all numbers are above zero.
 
     Parameters
     ----------
@@ -32,11 +32,6 @@ class CrossSection:
         Second moments of area about y and z: E Iy resists bending about y.
     It : float [m^4]
         Torsion constant.
-
-    Raises
-    ------
-    ValueError
-        If one of them is not above zero.
     """
 
     area: float
@@ -78,14 +73,9 @@ class LinkMaterial:
     ----------
     density : float [kg/m^3]
     young, shear : float [N/m^2]
-        Moduli.
+        Moduli; above zero, as the density.
     damping : float [s]
-        Damping over stiffness.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
+        Damping over stiffness, not negative.
     """
 
     density: float
@@ -168,12 +158,7 @@ def flexible_link(
     section : CrossSection
     material : LinkMaterial
     elements : int
-        Number n of its parts.
-
-    Raises
-    ------
-    ValueError
-        If the length is not above zero, n is below 1, or ``along`` is no direction.
+        Number n of its parts, 1 or more.
 
     Notes
     -----
@@ -241,6 +226,7 @@ def replace_link(
     """Return a mechanism in which a flexible link is in place of a rigid body.
 
     What was attached to the body is attached to the element of the link that is there at the start.
+    The springs of the link are among the elements that are returned with it.
 
     Parameters
     ----------
@@ -252,16 +238,6 @@ def replace_link(
         Placed in the world as the body is at the start.
     elements : sequence of Element
         Forces and contacts, of which some act on the body.
-
-    Returns
-    -------
-    mechanism, elements
-        The springs of the link are among the elements.
-
-    Raises
-    ------
-    ValueError
-        If there is no such body.
     """
     old = next((x for x in mechanism.bodies if x.name == body), None)
     if old is None:

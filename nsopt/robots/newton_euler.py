@@ -64,10 +64,7 @@ def mass_matrix(mechanism: Mechanism) -> ca.Function:
 def forward_dynamics(mechanism: Mechanism, gravity: Numbers = EARTH) -> ca.Function:
     """Return (q, v, tau) -> a (nv,), by elimination without fill-in from the tips of the tree.
 
-    Raises
-    ------
-    ValueError
-        If a joint moves without any inertia, with its name.
+    A joint that moves without any inertia is refused.
     """
     s = _Tree(mechanism)
     M = s.mass()

@@ -28,11 +28,6 @@ class WithPlay:
         Of kind `Revolute`.
     clearance : float or Parameter [m]
         Radius of the bore minus radius of the pin.
-
-    Raises
-    ------
-    ValueError
-        If the robot has no such joint, or it is of another kind.
     """
 
     robot: Mechanism

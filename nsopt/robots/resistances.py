@@ -143,7 +143,8 @@ def typical_resistance(
 ) -> Mechanism:
     """Return a mechanism whose actuators have losses in proportion to what they can do.
 
-    Actuators that state damping or friction keep them as they are. The defaults are those of the
+    Actuators that state damping or friction keep them as they are, others must state their largest
+    force and speed. The defaults are those of the
     arm z1 (Unitree; 30 and 60 N m, 3.14 rad/s: 1 and 2 N m, 1 and 2 N m s/rad, by the file in
     example-robot-data).
 
@@ -154,11 +155,6 @@ def typical_resistance(
         Dry friction over the largest force of the actuator.
     damping : float
         Force of damping at the largest speed, over the largest force.
-
-    Raises
-    ------
-    ValueError
-        If an actuator without losses states no largest force or speed, or a share is negative.
     """
     not_negative("friction of typical_resistance", friction)
     not_negative("damping of typical_resistance", damping)

@@ -224,13 +224,7 @@ class BodyRow:
 def row_from_letters(
     name: str, predecessor: str | None, joint: str, axis: str = "z", **rest: Any
 ) -> BodyRow:
-    """Return a row from the letters JT (P, R, F) and JO (x, y, z) of printed tables.
-
-    Raises
-    ------
-    ValueError
-        If a letter is another.
-    """
+    """Return a row from the letters JT (P, R, F) and JO (x, y, z) of printed tables."""
     for what, letter, legal in (("joint", joint, JOINTS), ("axis", axis, AXES)):
         if letter not in legal:
             raise ValueError(

@@ -246,12 +246,7 @@ class JointLoadWithin(Condition):
         Name of a joint, ideal or with clearance.
     axial, normal, torque : float [N], [N], [N m]
         The largest force along z of its frame a, in either direction, the largest across z, and the
-        largest torque.
-
-    Raises
-    ------
-    ValueError
-        If one of them is not above zero, or all are infinite.
+        largest torque; above zero, one of them finite.
     """
 
     joint: str

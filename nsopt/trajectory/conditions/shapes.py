@@ -361,17 +361,14 @@ class ConvexHull(_OnFrame):
 def link_capsule(mechanism: Mechanism, link: str, radius: float) -> Capsule:
     """Return a capsule about a link, from the joint that carries it to the farthest one it carries.
 
+    Where the joints at it leave it no length, that is a ValueError: give its Capsule then.
+
     Parameters
     ----------
     mechanism : Mechanism
     link : str
         Name of its body.
     radius : float [m]
-
-    Raises
-    ------
-    ValueError
-        If there is no such link, or the joints at it leave it no length: give its Capsule then.
     """
     near = mechanism.frame(link)
     ends = [x.parent_frame for x in mechanism.tree.branches if x.parent_frame.body is near.body]

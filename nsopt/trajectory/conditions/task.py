@@ -61,11 +61,7 @@ class InCorridor(_OfFrame):
     path : PointPath, function of time or (3,) [m]
         As for `Programmed`, in world axes; times are those of the motion.
     tolerance : float [m]
-
-    Raises
-    ------
-    ValueError
-        If ``path`` is of another kind, or the tolerance not above zero.
+        Above zero.
     """
 
     path: AnyPath
@@ -93,11 +89,6 @@ class OnPath(_OfFrame):
     path : PointPath, function of time or (3,) [m]
         As for `InCorridor`.
 
-    Raises
-    ------
-    ValueError
-        If ``path`` is of another kind.
-
     Notes
     -----
     Between nodes the point is off the path by the error of the steps, as h^4; as h^2 near its first
@@ -124,16 +115,11 @@ class Orient(_OfFrame):
     ----------
     frame : Frame
     axes : (3, 3)
-        Target; columns are the axes of the frame in the world.
+        Target, a rotation matrix; columns are the axes of the frame in the world.
     about_z : bool
         Whether rotation about its own z is free, as for a tool of which only the direction counts.
     within : float [rad]
-        Angle by which the frame, or its z, may be off, up to pi.
-
-    Raises
-    ------
-    ValueError
-        If ``axes`` is no rotation matrix, or ``within`` not from 0 to pi.
+        Angle by which the frame, or its z, may be off, from 0 to pi.
     """
 
     axes: ArrayLike

@@ -25,12 +25,7 @@ class Cost:
     Parameters
     ----------
     weight : float
-        Factor of the cost in the objective; reported costs include it.
-
-    Raises
-    ------
-    ValueError
-        If the weight is negative.
+        Factor of the cost in the objective, not negative; reported costs include it.
     """
 
     without_effect: ClassVar[str] = "nothing of the mechanism makes it more or less; leave it out"

@@ -32,14 +32,9 @@ class JointResistance(Cost):
     joints : sequence of str
         By default all of them.
     torque, force : float [N m], [N]
-        Resistance that costs one per second; a part with an infinite one does not count.
+        Resistance that costs one per second, above zero; parts with an infinite one do not count.
     reaction_torque, reaction_force : float [N m], [N]
         Reaction that costs one per second, likewise; not counted by default.
-
-    Raises
-    ------
-    ValueError
-        If one of them is not above zero.
     """
 
     without_effect: ClassVar[str] = (
@@ -88,12 +83,7 @@ class BaseReaction(Cost):
     ----------
     joint : str
     torque, force : float [N m], [N]
-        Reaction that costs one per second; a part with an infinite one does not count.
-
-    Raises
-    ------
-    ValueError
-        If one of them is not above zero.
+        Reaction that costs one per second, above zero; a part with an infinite one does not count.
     """
 
     joint: str
@@ -160,12 +150,8 @@ class RestrictingMoment(_Restricting):
     Parameters
     ----------
     torque, force : float [N m], [N]
-        Moment or force that costs one per second; a part with an infinite one does not count.
-
-    Raises
-    ------
-    ValueError
-        If one of them is not above zero.
+        Moment or force that costs one per second, above zero; a part with an infinite one does not
+        count.
     """
 
     torque: float = 1.0
