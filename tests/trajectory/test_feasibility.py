@@ -39,7 +39,7 @@ from nsopt.trajectory import (
     Within,
 )
 from nsopt.trajectory.diagnosis import Statement, check_feasible
-from nsopt.trajectory.diagnosis.extent import find_extents
+from nsopt.trajectory.diagnosis.feasibility import find_extents
 from tests.random_mechanisms import axes_of
 from tests.trajectory.mechanisms import ball_at
 

@@ -5,11 +5,11 @@ from nsopt.trajectory.diagnosis.arguments import (
     check_costs,
     check_no_new_nan,
     dependence,
+    warn_outside_bores,
 )
 from nsopt.trajectory.diagnosis.failure import Ending, explain
 from nsopt.trajectory.diagnosis.feasibility import check_feasible
 from nsopt.trajectory.diagnosis.least_violation import LeastViolation, least_violation
-from nsopt.trajectory.diagnosis.outside_bores import warn_outside_bores
 from nsopt.trajectory.diagnosis.scaling import Scaling, scaling
 from nsopt.trajectory.diagnosis.statement import (
     ALONG,

@@ -2,8 +2,7 @@
 
 from nsopt.trajectory.identification.design import Design, Limit, design
 from nsopt.trajectory.identification.fit import Fit, FitOutcome, fit
-from nsopt.trajectory.identification.measured import FullWindow, GrowingWindow, Measured
-from nsopt.trajectory.identification.unknowns import Unknown
+from nsopt.trajectory.identification.given import FullWindow, GrowingWindow, Measured, Unknown
 
 __all__ = [
     "Design",

@@ -15,7 +15,7 @@ from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics, Start
 from nsopt.schemes import Scheme
 from nsopt.simulation import StepBounds
-from nsopt.trajectory.identification.unknowns import ScaledUnknowns, Unknown
+from nsopt.trajectory.identification.given import ScaledUnknowns, Unknown
 from nsopt.trajectory.sensitivity import Output, Sensitivities, SensitivityError, sensitivities
 
 Term = Callable[[ca.SX, Mapping[str, ca.SX]], ca.SX]
@@ -39,12 +39,7 @@ class Limit:
     value : callable (y, p) -> SX (k,)
         Function of the outputs and parameters, see `design`.
     most : float
-        Upper bound of every entry of the value.
-
-    Raises
-    ------
-    ValueError
-        If ``most`` is not finite.
+        Upper bound of every entry of the value, finite.
     """
 
     name: str

@@ -14,8 +14,14 @@ from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics, Start
 from nsopt.schemes import Scheme
 from nsopt.simulation import StepBounds, estimate_in_halves
-from nsopt.trajectory.identification.measured import GrowingWindow, Measured, Window, check_measured
-from nsopt.trajectory.identification.unknowns import ScaledUnknowns, Unknown
+from nsopt.trajectory.identification.given import (
+    GrowingWindow,
+    Measured,
+    ScaledUnknowns,
+    Unknown,
+    Window,
+    check_measured,
+)
 from nsopt.trajectory.sensitivity import Sensitivities, SensitivityError, sensitivities
 
 MAX_EVALUATIONS = 60
