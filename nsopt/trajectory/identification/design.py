@@ -145,8 +145,7 @@ def design(
         by_start=False,
         scheme=scheme,
     )
-    problem = _DesignProblem(dynamics, scaled, simulate, steps)
-    problem.define(cost, limits)
+    problem = _DesignProblem(dynamics, scaled, simulate, steps, cost, limits)
     return problem.solve(slack, iterations)
 
 
@@ -171,21 +170,19 @@ class _DesignProblem:
         scaled: ScaledUnknowns,
         simulate: Callable[..., Sensitivities],
         steps: StepBounds,
+        cost: Term,
+        limits: Sequence[Limit],
     ) -> None:
         self._dynamics, self._unknowns, self._steps = dynamics, scaled, steps
         self._sensitivities = simulate
         self._evaluations, self._key = 0, b""
         self._motion: Sensitivities | None = None
-
-    def define(self, cost: Term, limits: Sequence[Limit]) -> None:
-        """Turn cost and limits into functions of outputs and parameters."""
-        d, self._limits = self._dynamics, tuple(limits)
-        names = [limit.name for limit in limits]
+        self._limits, names = tuple(limits), [limit.name for limit in limits]
         if len(set(names)) < len(names):
             raise ValueError(f"limits must have names of their own, got {', '.join(names)}")
         n, m = self._simulate(self._unknowns.guess).value.shape
-        y, p = ca.SX.sym("y", n, m), ca.SX.sym("p", len(d.parameters))
-        named = {parameter.name: p[k] for k, parameter in enumerate(d.parameters)}
+        y, p = ca.SX.sym("y", n, m), ca.SX.sym("p", len(dynamics.parameters))
+        named = {parameter.name: p[k] for k, parameter in enumerate(dynamics.parameters)}
         value = ca.SX(cost(y, named))
         if value.shape != (1, 1):
             raise ValueError(f"cost must be one number, got shape {value.shape}: sum its terms")

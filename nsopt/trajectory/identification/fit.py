@@ -215,9 +215,9 @@ class _FitProblem:
     def fit_from(self, x: Array) -> FitOutcome:
         """Return the outcome of a fit from x, window by window."""
         self._evaluations, begin, measured = 0, x, self._measured
+        residual, converged, n = np.inf, False, self._measured.values.size
         try:
-            ends = self._window.ends(measured.times, self._find_first_impact(x))
-            for end in ends:
+            for end in self._window.ends(measured.times, self._find_first_impact(x)):
                 count = max(int(np.sum(measured.times <= end)), 1)
                 solution = scipy.optimize.least_squares(
                     self._residuals,
@@ -233,16 +233,11 @@ class _FitProblem:
                 )
                 x = solution.x
         except (SensitivityError, ValueError, np.linalg.LinAlgError) as error:
-            return self._judge(begin, x, np.inf, False, str(error))
-        residual = float(np.sqrt(2 * solution.cost / measured.values.size))
-        return self._judge(begin, x, residual, bool(solution.status > 0), str(solution.message))
-
-    def _judge(
-        self, begin: Array, x: Array, residual: float, converged: bool, message: str
-    ) -> FitOutcome:
-        """Return the outcome of a fit from ``begin`` to ``x``, and whether noise explains it."""
-        n, k = self._measured.values.size, len(x)
-        likely = bool(residual**2 * n <= scipy.special.chdtri(max(n - k, 1), UNLIKELY))
+            message = str(error)
+        else:
+            residual, message = float(np.sqrt(2 * solution.cost / n)), str(solution.message)
+            converged = bool(solution.status > 0)
+        likely = bool(residual**2 * n <= scipy.special.chdtri(max(n - len(x), 1), UNLIKELY))
         if converged and not likely:
             message = f"residual of {residual:.3g} deviations: noise does not explain it"
         return FitOutcome(

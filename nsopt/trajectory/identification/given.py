@@ -47,10 +47,7 @@ class Unknown:
 
 
 class ScaledUnknowns:
-    """The unknowns of a problem, scaled by their bounds to lie between 0 and 1.
-
-    ``parameters`` are values of other ones.
-    """
+    """The unknowns of a problem, scaled by their bounds to lie between 0 and 1."""
 
     def __init__(
         self,
