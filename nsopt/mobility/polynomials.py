@@ -24,19 +24,13 @@ def exponents_of(variables: int, degree: int) -> NDArray[np.int_]:
 
 
 def monomials(exponents: NDArray[np.int_], s: Array) -> Array:
-    """Return the values (terms, ...) of monomials with exponents (terms, variables) at s.
-
-    s is (variables, ...).
-    """
+    """Return the values (terms, ...) at s (variables, ...) of monomials, by their exponents."""
     powers = s[None] ** exponents.reshape(*exponents.shape, *[1] * (s.ndim - 1))
     return np.asarray(np.prod(powers, axis=1), dtype=float)
 
 
 def fit_polynomials(exponents: NDArray[np.int_], s: Array, values: Array) -> Array:
-    """Return the coefficients (size, terms) of ``size`` polynomials of given monomials.
-
-    By least squares, of their values (size, count) at s (variables, count).
-    """
+    """Return coefficients (size, terms), by values (size, count) at s (variables, count)."""
     found = np.linalg.lstsq(monomials(exponents, s).T, values.T, rcond=None)[0]
     return np.asarray(found.T, dtype=float)
 
@@ -128,10 +122,7 @@ class PolynomialMap:
         return PolynomialMap(np.concatenate(exponents), C.reshape(-1, self.variables * terms))
 
     def series(self, s: Array) -> Array:
-        """Return the coefficients (order + 1, size) of 1, t, t^2, ... of the map along a series.
-
-        ``s`` (order, variables) are the coefficients of t, t^2, ... of that.
-        """
+        """Return the series from 1 on (order + 1, size), along s (order, variables) from t on."""
         count, highest = len(s) + 1, int(self.exponents.max(initial=0))
         terms = np.zeros((len(self.exponents), count))
         terms[:, 0] = 1.0

@@ -194,10 +194,7 @@ class ClosedLoops:
     def _line_search(
         self, q: Array, move: Array, residual: Array, t: float
     ) -> tuple[Array, Array, float]:
-        """Return q and residual after the largest part of a move that closes loops further.
-
-        And the size of that part, zero if there is none.
-        """
+        """Return q, residual and size of the largest part of a move that closes loops, or zero."""
         d, size = self.dynamics, 1.0
         while size > 1e-6:
             moved = _flatten(d.retract(q, size * move))

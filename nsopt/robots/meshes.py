@@ -223,10 +223,7 @@ def _points(solid: Element, what: str, path: Path) -> Array:
 
 
 def _circumscribe_sphere(radius: float) -> Array:
-    """Return the corners of a polyhedron about a sphere, (32, 3) [m].
-
-    Those of an icosahedron and a dodecahedron, whose hull is near round.
-    """
+    """Return corners about a sphere, (32, 3) [m]: of an icosahedron and a dodecahedron."""
     golden = (1 + np.sqrt(5)) / 2
     signs = np.array(list(product((-1.0, 1.0), repeat=2)))
     pairs = [np.roll([0.0, a, b * golden], k) for a, b in signs for k in range(3)]

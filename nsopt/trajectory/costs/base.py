@@ -8,7 +8,7 @@ from typing import ClassVar, TypeVar
 
 import casadi as ca
 
-from nsopt.checks import not_negative
+from nsopt.checks import not_negative, positive
 from nsopt.mechanics import Dynamics
 from nsopt.trajectory.node_sample import NodeSample
 
@@ -73,6 +73,17 @@ class Cost:
     def __add__(self, other: Cost) -> Sum:
         """Return the sum of both."""
         return Sum(costs=(*flattened([self]), *flattened([other])))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScaledCost(Cost):
+    """A cost that grows by one per second at a force or a power, its scale."""
+
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive(f"scale of {type(self).__name__}", self.scale)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,12 +8,12 @@ import casadi as ca
 
 from nsopt.checks import between, positive
 from nsopt.mechanics import Dynamics
-from nsopt.trajectory.costs.base import Cost
+from nsopt.trajectory.costs.base import Cost, ScaledCost
 from nsopt.trajectory.node_sample import NodeSample
 
 
 @dataclass(frozen=True, kw_only=True)
-class Effort(Cost):
+class Effort(ScaledCost):
     """Integral of the squared actuator forces [N^2 m^2 s or N^2 s].
 
     Parameters
@@ -21,12 +21,6 @@ class Effort(Cost):
     scale : float [N m or N]
         Force at which the cost grows by one per second.
     """
-
-    scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        positive("scale of Effort", self.scale)
 
     def check(self, dynamics: Dynamics) -> None:
         if not dynamics.mechanism.actuators:
@@ -64,7 +58,7 @@ class InputEffort(Cost):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Power(Cost):
+class Power(ScaledCost):
     """Integral of the squared power of each drive [W^2 s].
 
     Parameters
@@ -72,12 +66,6 @@ class Power(Cost):
     scale : float [W]
         Power at which the cost grows by one per second.
     """
-
-    scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        positive("scale of Power", self.scale)
 
     def rate(self, m: NodeSample) -> ca.SX:
         return ca.sumsqr(m.drive * m.v / self.scale)

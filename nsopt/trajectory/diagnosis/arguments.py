@@ -173,10 +173,7 @@ def dependence(nlp: StructuredNlp, costs: int) -> NDArray[np.bool_]:
 
 
 def check_costs(costs: Sequence[Cost], depends: NDArray[np.bool_]) -> None:
-    """Refuse costs of which none depends on the motion, and warn of one that does not.
-
-    ``depends`` (number of costs, n) is as `dependence` returns it.
-    """
+    """Refuse costs of which none depends on the motion, and warn of one that does not."""
     counts = depends.any(axis=1) & np.array([cost.weight > 0 for cost in costs])
     idle = [cost for cost, does_count in zip(costs, counts, strict=True) if not does_count]
     if not idle:

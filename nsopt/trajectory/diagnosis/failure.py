@@ -173,10 +173,7 @@ def _locate(nlp: StructuredNlp, row: int) -> _RowLocation:
 
 
 def _group_violated(nlp: StructuredNlp, off: Array, limit: float) -> Iterator[list[int]]:
-    """Yield violated rows grouped by label and block, worst group and worst row first.
-
-    ``off`` are the violations of all rows, (m,).
-    """
+    """Yield rows of violations ``off`` (m,) by label and block, worst group and worst row first."""
     groups: dict[tuple[str, str], list[int]] = {}
     for row in np.argsort(-off, kind="stable"):
         if off[row] > limit:
@@ -215,10 +212,7 @@ def _tell_violation(
 
 
 def _find_causes(when: float, ending: Ending) -> Iterator[str]:
-    """Yield causes that the last motion suggests, the likeliest first.
-
-    ``when`` is the time of the largest violation [s].
-    """
+    """Yield likely causes, the likeliest first, of a largest violation at time ``when`` [s]."""
     finite = bool(np.isfinite(ending.trajectory.q).all())
     if finite:
         yield from _find_weak_drives(when, ending)

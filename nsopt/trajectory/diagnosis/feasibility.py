@@ -33,10 +33,7 @@ from nsopt.trajectory.returned import call_bounds, call_spans
 
 
 def check_feasible(statement: Statement, horizon: Horizon) -> None:
-    """Refuse conditions that no motion can meet, as far as that is certain without a solve.
-
-    The ValueError names the conditions, the values and the remedy.
-    """
+    """Refuse conditions that no motion can meet, as far as that is certain without a solve."""
     _check_effect(statement)
     stated = statement.state_rows(horizon.steps)
     _check_bounds(statement, stated)

@@ -103,10 +103,7 @@ def least_violation(
 def _minimise_violation(
     J: Any, rows: tuple[Array, Array], bounds: tuple[Array, Array], off: float
 ) -> tuple[float, Array, Array] | None:
-    """Return the least sum of violations over ``off``, the step there (n,), and multipliers (m,).
-
-    None if the linear solver does not come to an end.
-    """
+    """Return the least sum of violations over ``off``, the step (n,) there, multipliers (m,)."""
     m, n = J.shape
     one = scipy.sparse.eye_array(m)
     # J step + up - down = value, and value is within the limits of rows; up and down are the cost.

@@ -126,10 +126,7 @@ def scaling(
 
 
 def _differentiate(block: ConstraintBlock, x: Array, p: Array) -> tuple[Array, Array, Array]:
-    """Return rows (n, m), their Jacobians (n, m, nw) and those of the costs (n, k, nw).
-
-    n: instances of the block, nw: unknowns of each.
-    """
+    """Return rows (n, m), Jacobians (n, m, nw), of costs (n, k, nw), of n instances of a block."""
     w, data, p_ = (ca.SX.sym(name, block.function.numel_in(i)) for i, name in enumerate("wdp"))
     rows, terms = block.function(w, data, p_)
     parts = [ca.densify(y) for y in (rows, ca.jacobian(rows, w), ca.jacobian(terms, w))]

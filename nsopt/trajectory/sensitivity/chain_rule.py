@@ -111,10 +111,7 @@ class Transitions:
     ties: tuple[Tie, ...]
 
     def forward(self, by_start: Array) -> Array:
-        """Return derivatives of all states, (n + 1, nz, k + np), by the start and parameters.
-
-        ``by_start`` (nz, k) are directions of the first state.
-        """
+        """Return derivatives (n + 1, nz, k + np) by directions (nz, k) of the start, parameters."""
         n, nz, count = self.B.shape
         S = np.zeros((n + 1, nz, by_start.shape[1] + count))
         directions = by_start.shape[1]
@@ -125,10 +122,7 @@ class Transitions:
         return S
 
     def adjoint(self, weights: Array) -> tuple[Array, Array]:
-        """Return the gradients (nz,) by the first state and (np,) by parameters.
-
-        Of sum(weights * states), with weights (n + 1, nz).
-        """
+        """Return gradients (nz,), (np,) of sum(weights * states) by the first state, parameters."""
         n = len(self.A)
         adjoints = np.empty((n, weights.shape[1]))  # of the ends of steps
         row = weights[n].copy()
@@ -241,10 +235,7 @@ class Blocks:
         self._edges = np.cumsum([0, *(x[k].numel() for k in self.used)])
 
     def solve(self, values: Sequence[Array]) -> tuple[Array, Array]:
-        """Return d(unknowns)/dw of the parts used (b, nx, nw), and d(end)/dw (b, nz, nw).
-
-        From the values of `matrices`, each transposed (b, columns, rows).
-        """
+        """Return d(unknowns)/dw (b, nx, nw), d(end)/dw (b, nz, nw) from transposed `matrices`."""
         *jacobians, end = (np.swapaxes(value, 1, 2) for value in values)
         nx = int(self._edges[-1])
         X = np.zeros((len(end), nx, end.shape[2] - nx))

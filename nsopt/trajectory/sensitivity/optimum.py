@@ -41,18 +41,10 @@ class OptimumError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class OptimumDerivatives:
-    """Derivatives of an optimum by all parameters of its program.
+    """Derivatives of an optimum by all parameters of its program."""
 
-    Attributes
-    ----------
-    cost : (np,)
-        Derivative of the optimal objective.
-    x : (n, np)
-        Derivatives of the unknowns.
-    """
-
-    cost: Array
-    x: Array
+    cost: Array  # (np,) of the optimal objective
+    x: Array  # (n, np) of the unknowns
 
 
 def cost_derivatives(nlp: StructuredNlp, x: Array, p: Array, lam_g: Array) -> Array:
