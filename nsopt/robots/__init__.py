@@ -19,8 +19,7 @@ from nsopt.robots.newton_euler import (
     joint_reactions,
     mass_matrix,
 )
-from nsopt.robots.play import WithPlay
-from nsopt.robots.resistances import resistances, typical_resistance
+from nsopt.robots.resistances import WithPlay, resistances, typical_resistance
 from nsopt.robots.sharing import EqualSharing, SharingRule, ToleranceOrder
 from nsopt.robots.tables import (
     BodyRow,

@@ -115,9 +115,11 @@ def fit_springs(
             )
     d = assemble(mechanism, [e for e in members if not isinstance(e, JointDrives)], gravity)
     low, high = _check_bounds(d, bounds)
-    torque = _StaticTorque(
-        d, _find_entries(d, tuple(joints)), _check_postures(d, postures), tuple(bounds)
-    )
+    rows = _find_entries(d, tuple(joints))
+    checked = [finite(f"posture {k} of fit_springs", x, (d.nq,)) for k, x in enumerate(postures)]
+    if not checked:
+        raise ValueError("fit_springs needs at least one posture")
+    torque = _StaticTorque(d, rows, np.array(checked), tuple(bounds))
     start = torque.values
     ends = [np.where(np.isfinite(x), x, start) for x in (low, high)]
     for end in ends:  # numbers that an element refuses are refused before the fit
@@ -256,13 +258,6 @@ def _check_bounds(d: Dynamics, bounds: Mapping[str, tuple[float, float]]) -> tup
             )
     ends = np.array(list(bounds.values()), dtype=float)
     return ends[:, 0], ends[:, 1]
-
-
-def _check_postures(d: Dynamics, postures: Sequence[Numbers] | Array) -> Array:
-    checked = [finite(f"posture {k} of fit_springs", x, (d.nq,)) for k, x in enumerate(postures)]
-    if not checked:
-        raise ValueError("fit_springs needs at least one posture")
-    return np.array(checked)
 
 
 def _find_entries(d: Dynamics, joints: tuple[str, ...]) -> list[int]:

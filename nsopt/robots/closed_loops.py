@@ -63,13 +63,8 @@ class ClosedLoops:
     dynamics : Dynamics
         Of a mechanism in relative coordinates, from `assemble`; without contacts.
     driven : sequence of str
-        Joints of one freedom, of the tree; as many as there are degrees of freedom.
-
-    Raises
-    ------
-    ValueError
-        If a joint has no coordinate of its own, or the number of joints is not that of the degrees
-        of freedom.
+        Joints of one freedom, of the tree, each with a coordinate of its own; as many as there are
+        degrees of freedom.
     """
 
     dynamics: Dynamics

@@ -46,8 +46,6 @@ def export_c(function: ca.Function, folder: str | os.PathLike[str]) -> tuple[Pat
 
     Raises
     ------
-    TypeError
-        If it is no Function.
     ValueError
         If an input or output is sparse, C does not take a name, two arguments differ in case alone,
         or a solver inside keeps memory between calls.

@@ -136,20 +136,12 @@ def serial_from_dh(
     Parameters
     ----------
     rows : sequence of DHRow
-        From the base to the hand.
+        From the base to the hand, one at least.
     name : str
         Put before the names, with an underscore, where there are several robots.
     convention : StandardDH or ModifiedDH
     base : Frame
         Frame 0, on the ground.
-
-    Raises
-    ------
-    ValueError
-        If there is no row, a number is not finite or not that of a body, or the base is not on the
-        ground.
-    TypeError
-        If a joint is neither Revolute nor Prismatic, or the convention is none.
     """
     rows, prefix = tuple(rows), f"{name}_" if name else ""
     for row in rows:
@@ -259,15 +251,7 @@ def mechanism_from_table(rows: Iterable[BodyRow]) -> Mechanism:
     Parameters
     ----------
     rows : sequence of BodyRow
-        In any order; joints keep it.
-
-    Raises
-    ------
-    ValueError
-        If there is no row, a name is used twice, a predecessor is unknown, bodies hang on each
-        other in a cycle, or a number is bad.
-    TypeError
-        If a joint is none of the three.
+        One at least, of a tree, in any order; joints keep it.
 
     Notes
     -----

@@ -89,7 +89,10 @@ def load_urdf(
         mimics = mimics_of(robot)
         offsets = {mimic.joint: float(mimic.offset) for mimic in mimics}
         link_joints = [replace(h, coordinate=offsets.get(h.name, 0.0)) for h in link_joints]
-        names = _names_of_bodies(links, link_joints, {*homes})
+        taken = {h.name for h in link_joints}
+        shared = [link.name for link in links if link.name in taken]  # with a joint
+        taken |= {link.name for link in links} | {*homes}
+        names = {name: _find_free_name(f"{name}_link", taken) for name in shared}
         com = {link.name: link.com for link in links}
         bodies, joints = build_tree(
             *_rename(links, _with_root_joint(links, link_joints, floating_base), names)
@@ -128,15 +131,6 @@ def _with_root_joint(
         *(LinkJoint(_find_free_name(f"ground_{x}", taken), kind, None, x, IDENTITY) for x in root),
         *link_joints,
     ]
-
-
-def _names_of_bodies(
-    links: Sequence[Link], link_joints: Sequence[LinkJoint], others: set[str]
-) -> dict[str, str]:
-    """Return the names of bodies whose links share a name with a joint, by those of the links."""
-    joints = {link_joint.name for link_joint in link_joints}
-    taken = joints | {link.name for link in links} | others
-    return {x.name: _find_free_name(f"{x.name}_link", taken) for x in links if x.name in joints}
 
 
 def _rename(
@@ -186,22 +180,12 @@ def merge(
     for link in links:
         home, pose = homes[link.name]
         parts.setdefault(home, []).append((link, pose))
-    return (
-        [_sum_inertia(link, parts[link.name]) for link in links if link.name in parts],
-        [
-            _move_to_home(h, homes)
-            for h in link_joints
-            if h.parent is None or homes[h.child][0] == h.child
-        ],
-    )
-
-
-def _move_to_home(link_joint: LinkJoint, homes: Mapping[str, tuple[str, Pose]]) -> LinkJoint:
-    """Return a joint as one on the home of its parent."""
-    if link_joint.parent is None:
-        return link_joint
-    home, pose = homes[link_joint.parent]
-    return replace(link_joint, parent=home, pose=pose.then(link_joint.pose))
+    joints = []
+    for h in link_joints:
+        if h.parent is not None and homes[h.child][0] == h.child:
+            home, pose = homes[h.parent]
+            joints.append(replace(h, parent=home, pose=pose.then(h.pose)))
+    return [_sum_inertia(x, parts[x.name]) for x in links if x.name in parts], joints
 
 
 def _sum_inertia(link: Link, parts: list[tuple[Link, Pose]]) -> Link:
