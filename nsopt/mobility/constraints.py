@@ -48,8 +48,6 @@ class LoopConstraints:
 
     Raises
     ------
-    TypeError
-        If there is no mechanism.
     ValueError
         If the mechanism has no loop, q is not that of its tree, or loops are open there.
     """

@@ -108,11 +108,7 @@ class ExpressionScalars(Scalars):
 
 
 class _Outside(Exception):  # noqa: N818 (caught within this module, no error)
-    """A number that is not in the field of coefficients of a ring."""
-
-    def __init__(self, number: Any) -> None:
-        super().__init__()
-        self.number = number
+    """A number, its argument, that is not in the field of coefficients of a ring."""
 
 
 class PolynomialScalars(Scalars):
@@ -182,12 +178,13 @@ def constraint_polynomials(loops: LoopConstraints, order: int) -> list[list[Any]
         try:
             return _polynomials(loops, PolynomialScalars(ring[0]), ring[1:], screws, poses)
         except _Outside as found:  # a root or a function of a number: once more, with it adjoined
-            if found.number in numbers:
+            (number,) = found.args
+            if number in numbers:
                 raise ValueError(
-                    f"{found.number} is in no field of fractions, roots and pi: state the geometry "
+                    f"{number} is in no field of fractions, roots and pi: state the geometry "
                     "so that no such number arises, or take the derivatives as numbers"
                 ) from None
-            numbers.append(found.number)
+            numbers.append(number)
 
 
 def _polynomials(

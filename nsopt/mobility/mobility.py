@@ -41,8 +41,6 @@ def mobility(
 
     Raises
     ------
-    TypeError
-        If ``mechanism`` is something else.
     ValueError
         If the order is below 1 or too high for so many free directions, the mechanism has no loop
         or is not closed there, or a rank cannot be decided (`UndecidedRankError`).

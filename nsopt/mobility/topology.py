@@ -23,26 +23,17 @@ class FundamentalCycle(NamedTuple):
 
 @dataclass(frozen=True)
 class Topology:
-    """The topological graph: bodies are its vertices, joints its edges.
+    """The topological graph: bodies are its vertices, joints its edges, by their names.
 
-    Attributes
-    ----------
-    bodies : tuple of str
-        Without the ground.
-    joints : tuple of str
-    edges : mapping of joint to (str or None, str or None)
-        The bodies of its frames a and b; None is the ground.
-    tree : mapping of body to (str or None, str or None)
-        The joint by which each body is in the tree, None for a free one, and the body before it.
-    cycles : tuple of FundamentalCycle
-        One for each cut joint.
+    In ``tree`` are the joint by which each body is in the tree, None for a free one, and the body
+    before it, of which None is the ground.
     """
 
-    bodies: tuple[str, ...]
+    bodies: tuple[str, ...]  # without the ground
     joints: tuple[str, ...]
-    edges: dict[str, tuple[str | None, str | None]]
+    edges: dict[str, tuple[str | None, str | None]]  # the bodies of frames a and b of each joint
     tree: dict[str, tuple[str | None, str | None]]
-    cycles: tuple[FundamentalCycle, ...]
+    cycles: tuple[FundamentalCycle, ...]  # one for each cut joint
 
     @classmethod
     def of(cls, mechanism: Mechanism) -> Topology:

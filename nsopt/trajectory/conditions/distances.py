@@ -42,10 +42,7 @@ class Polytope(NamedTuple):
 
 
 def polytope_of(points: Array) -> Polytope:
-    """Return the convex hull of points (n, 3) [m], not in one plane.
-
-    The message of the ValueError goes on after a name of the points.
-    """
+    """Return the convex hull of points (n, 3) [m]; its messages go on after a name of them."""
     middle = points.mean(axis=0)
     extent = float(np.abs(points - middle).max())
     if len(points) < 4 or extent == 0:
@@ -103,13 +100,10 @@ def _measure_excess(
 
 
 def nearest_of_hull(v: Array, point: Array) -> Array:
-    """Return the point of the hull of points v (n, 3) [m] that is nearest to a point.
-
-    Its shares of the points, not negative and of sum one, are least squares.
-    """
+    """Return the point of the hull of points v (n, 3) [m] that is nearest to a point."""
     extent = float(np.abs(v - point).max()) or 1.0
     weight = SUM_WEIGHT * extent
-    shares = scipy.optimize.nnls(
+    shares = scipy.optimize.nnls(  # not negative and of sum one
         np.vstack([v.T - point[:, None], np.full(len(v), weight)]), [0, 0, 0, weight]
     )[0]
     nearest: Array = shares @ v / shares.sum()

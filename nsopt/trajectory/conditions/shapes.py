@@ -288,11 +288,6 @@ class ConvexHull(_OnFrame):
     facets : int
         The most facets, from 6 to 128.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For a frame or points of another kind, points in one plane, or another number of facets.
-
     Notes
     -----
     Outside the distance is exact. Inside it is minus a mean of the depths below the n facets,

@@ -75,10 +75,7 @@ class _RowLocation(NamedTuple):
 def explain(
     nlp: StructuredNlp, g: Array, ending: Ending, limit: float, scaling: Scaling | None
 ) -> str:
-    """Return why the last motion of a solver is no solution.
-
-    There rows are g (m,), of which violations up to ``limit`` are tolerated.
-    """
+    """Return why the last motion, where rows are g (m,), is no solution within ``limit``."""
     off = nlp.violations(g)
     if not off.size or off.max() <= limit:
         return _tell_not_optimal(ending, scaling)

@@ -225,8 +225,7 @@ class _DesignProblem:
         """Return SciPy's optimum.
 
         Where a simulation fails it is sought again from the last motion, at most half as far from
-        it in any unknown; what ends on such a bound is sought on from there. It raises the last
-        `_LockedError` if simulations fail however near they are to the last motion.
+        it in any unknown; what ends on such a bound is sought on from there.
         """
         x, reach = self._unknowns.guess, 1.0
         while True:

@@ -98,16 +98,11 @@ class Measured:
     times : (n,) [s]
         Ascending, all after the start of the motion.
     values : (n, m), or (n,) of one output
+        Finite.
     outputs : callable (t, q, v, p) -> SX (m,)
         The measured functions of the state, as for `sensitivities`.
     deviation : float or (m,)
-        Standard deviation of the noise of each output.
-
-    Raises
-    ------
-    ValueError
-        If times do not ascend, shapes do not fit, a number is not finite or a standard deviation
-        not positive.
+        Standard deviation of the noise of each output, above zero.
     """
 
     times: Array
@@ -167,11 +162,7 @@ class Window(ABC):
     def ends(self, times: Array, impact: float | None) -> list[float]:
         """Return the ends of the windows [s]; the last is the end of the motion.
 
-        Parameters
-        ----------
-        times : (n,) [s]
-        impact : float or None [s]
-            The time at which a contact first closes, simulated with the initial values.
+        ``impact`` is when a contact first closes [s], simulated with the initial values.
         """
 
 

@@ -50,15 +50,8 @@ class OptimumDerivatives:
 def cost_derivatives(nlp: StructuredNlp, x: Array, p: Array, lam_g: Array) -> Array:
     """Return the derivative of the optimal objective by parameters, (np,).
 
-    By the envelope theorem it is that of the Lagrangian at fixed x and multipliers.
-
-    Parameters
-    ----------
-    nlp : StructuredNlp
-    x, p : (n,), (np,)
-        Solution and parameters.
-    lam_g : (m,)
-        Multipliers of the rows, as ``nlpsol`` returns them: positive at upper bounds.
+    By the envelope theorem it is that of the Lagrangian at a fixed solution x (n,), and multipliers
+    of the rows ``lam_g`` (m,), as ``nlpsol`` returns them: positive at upper bounds.
     """
     function = ca.Function("by_p", [nlp.x, nlp.p, nlp.lam], [_lagrangian_by_p(nlp)])
     return np.asarray(function(x, p, lam_g)).ravel()
