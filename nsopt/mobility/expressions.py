@@ -18,6 +18,15 @@ from numpy.typing import NDArray
 from nsopt.algebra import ROUND_OFF, Scalars, TimeJet, evaluated
 from nsopt.mobility.constraints import LoopConstraints
 
+EXACT = 1e-13
+"""Relative distance of a number from a fraction up to which it counts as that."""
+
+DENOMINATOR = 10_000
+"""The largest denominator of such fractions."""
+
+LETTERS = "xyz"
+"""Of derivatives of the coordinates; later ones are u4, u5, ..."""
+
 
 class SxScalars(Scalars):
     """Functions of CasADi's SX."""
@@ -52,16 +61,6 @@ def _objects(matrix: ca.SX) -> NDArray[Any]:
     for index in np.ndindex(*entries.shape):
         entries[index] = matrix[index]
     return entries
-
-
-EXACT = 1e-13
-"""Relative distance of a number from a fraction up to which it counts as that."""
-
-DENOMINATOR = 10_000
-"""The largest denominator of such fractions."""
-
-LETTERS = "xyz"
-"""Of derivatives of the coordinates; later ones are u4, u5, ..."""
 
 
 def sympy() -> Any:

@@ -61,27 +61,26 @@ def _find_mobility(constraints: LoopConstraints, order: int) -> Mobility:
     branches = trace_branches(reduction, cones)
     found = [b for b in branches if b.finding is Finding.CONFIRMED]
     local = _find_local_freedom(reduction, branches, found)
-    freedoms = [b.freedom for b in found]
+    along = [b.freedom for b in found]  # n - rank J beside the posture
+    rank_changes = any(x != reduction.freedom for x in along)
     # More rows than rank along the motions, even where that is largest; here if there are none.
-    least = min(freedoms, default=reduction.freedom)
-    overconstrained = constraints.m > constraints.n - least
+    overconstrained = constraints.m > constraints.n - min(along, default=reduction.freedom)
     # Counted as if loops were cut in bodies: six rows each, and the 6 - m freedoms of a cut joint
     # of m rows, so that the numbers are the same whichever joint is cut.
     cut_freedoms = sum(6 - constraints.owners.count(joint.name) for joint in constraints.cut)
+    freedoms = constraints.n + cut_freedoms
     return Mobility(
         reduction=reduction,
         order=order,
-        freedoms=constraints.n + cut_freedoms,
+        freedoms=freedoms,
         rows=6 * len(constraints.cut),
-        rank=constraints.n + cut_freedoms - reduction.freedom,
+        rank=freedoms - reduction.freedom,
         cone_dimensions=tuple(max((p.dimension for p in cone), default=0) for cone in cones),
         branches=branches,
         local_freedom=local,
         shakiness=_find_shakiness(branches, found, order, local),
         singular=_is_singular(reduction, found, local),
-        constraint_singular=None
-        if local is None
-        else any(x != reduction.freedom for x in freedoms),
+        constraint_singular=None if local is None else rank_changes,
         overconstrained=None if local is None else overconstrained,
         redundant_rows=implied_rows(reduction.jacobian, constraints.owners),
         gimbal_locks=gimbal_locks(constraints),

@@ -21,7 +21,6 @@ ALIKE = 10
 SUM_WEIGHT = 1e4
 """Weight of the equation that shares of points add up to one, in least squares, over the extent."""
 
-
 TINY = 1e-9
 """Length that counts as zero [m]; it rounds off the corner of distances there."""
 

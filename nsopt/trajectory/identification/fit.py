@@ -301,12 +301,11 @@ class _FitProblem:
 
         def fit_again(part: float) -> Array:
             """Return the values with steps of a part of their size."""
-            value = own.value
+            motion = own
             if part != 1:
-                value = self._simulate(
-                    times, by=(), parameters=numbers, steps=bounds.scale(part)
-                ).value
-            off = np.ravel((value - own.value) / self._measured.deviation)
+                steps = bounds.scale(part)
+                motion = self._simulate(times, by=(), parameters=numbers, steps=steps)
+            off = np.ravel((motion.value - own.value) / self._measured.deviation)
             again: Array = values - np.linalg.lstsq(J, off)[0] * self._unknowns.width
             return again
 
