@@ -14,11 +14,11 @@ from nsopt.result import Result
 from nsopt.sampled import PARTS, quadratic
 from nsopt.simulation import History
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
-from nsopt.trajectory.transcription.kinds import as_steps
-from nsopt.trajectory.verification.closed_contacts import find_closed_modes
-from nsopt.trajectory.verification.crossed_bores import count_crossed_bores
-from nsopt.trajectory.verification.held_slip import measure_held_slip
-from nsopt.trajectory.verification.reversals import find_reversals
+from nsopt.trajectory.verification.contacts import (
+    count_crossed_bores,
+    find_closed_modes,
+    find_friction_errors,
+)
 
 REFUSED = "refused after the solve"
 """Status of a motion that the solver calls a solution, and that is none."""
@@ -86,8 +86,8 @@ def record(
             "violation": solution.residuals.violation,
             "defect": motion.defect,
             "completed": int(not attrs["stop_reason"]),
-            **_find_friction_errors(transcription, motion, p),
-            **_find_crossings(transcription, solution.x, motion),
+            **find_friction_errors(transcription, motion, p),
+            **count_crossed_bores(transcription, solution.x, motion),
             **attrs,
         },
         at_nodes=at_nodes,
@@ -153,23 +153,6 @@ def _record_steps(motion: TranscribedMotion, nv: int) -> dict[str, Variable]:
     if motion.step_friction is not None:
         found["step_friction"] = make_variable("v", motion.step_friction, "N m, N")
     return found
-
-
-def _find_friction_errors(x: Transcription, motion: TranscribedMotion, p: Array) -> dict[str, Any]:
-    """Return attributes of friction that reverses within a step, or slips where it should hold."""
-    reversal = find_reversals(x.dynamics, motion, p)
-    attrs = measure_held_slip(x.dynamics, motion, p)
-    steps = as_steps(x)
-    if steps is not None and steps.scheme.slip_creep:
-        attrs |= {"slip_creep": steps.scheme.slip_creep}
-    of_reversal = {} if reversal is None else reversal._asdict()
-    return attrs | {f"reversal_{name}": value for name, value in of_reversal.items()}
-
-
-def _find_crossings(x: Transcription, unknowns: Array, motion: TranscribedMotion) -> dict[str, Any]:
-    """Return attributes of pins that cross their bores within a step."""
-    steps = as_steps(x)
-    return {} if steps is None else count_crossed_bores(steps, unknowns, motion)
 
 
 def _with_inputs(transcription: Transcription, inputs: Array, p: Array) -> Array:

@@ -44,7 +44,7 @@ from nsopt.trajectory.smoothing.dry_friction import smooth_by_grid
 from nsopt.trajectory.smoothing.tie_breaker import record_tie
 from nsopt.trajectory.task import Task
 from nsopt.trajectory.transcription.base import Array
-from nsopt.trajectory.verification.ending import find_closing_at_end
+from nsopt.trajectory.verification.contacts import find_closing_at_end
 
 
 class PreparedOptimization:

@@ -39,7 +39,7 @@ from nsopt.trajectory.search import (
 )
 from nsopt.trajectory.smoothing.tie_breaker import record_tie
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
-from nsopt.trajectory.verification.ending import find_closing_at_end
+from nsopt.trajectory.verification.contacts import find_closing_at_end
 
 SHARED_ATTRS = ("title", "solver", "compile_time", "search", "guess_cost", "guess_violation")
 """Attributes that the exact optimum takes from that in steps."""
