@@ -23,7 +23,7 @@ from nsopt.trajectory.diagnosis import (
     scaling,
 )
 from nsopt.trajectory.smoothing.dry_friction import record_exact_costs, record_friction
-from nsopt.trajectory.smoothing.step_bend import record_bend
+from nsopt.trajectory.smoothing.small_costs import record_bend
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
 from nsopt.trajectory.verification.resimulation import resimulate
 

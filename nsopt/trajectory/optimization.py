@@ -23,8 +23,7 @@ from nsopt.trajectory.programs import transcribe
 from nsopt.trajectory.search import PLAN, Plan, StatedProgram
 from nsopt.trajectory.sensitivity import cost_derivatives, optimum_derivatives
 from nsopt.trajectory.smoothing.dry_friction import restore_friction
-from nsopt.trajectory.smoothing.step_bend import restore_bend
-from nsopt.trajectory.smoothing.tie_breaker import restore_tie, with_cost
+from nsopt.trajectory.smoothing.small_costs import restore_small_costs
 from nsopt.trajectory.task import Task
 from nsopt.trajectory.transcription.base import Array, Transcription
 
@@ -204,8 +203,7 @@ class Optimization:
         horizon = replace(self.horizon, steps=data.sizes["time"] - 1)
         task = {name: x for name, x in vars(self).items() if name != "plan"}
         x = transcribe(Task(**task | {"horizon": horizon}), p)
-        x = restore_bend(with_cost(x, restore_tie(result)), result)
-        x = restore_friction(x, result)
+        x = restore_friction(restore_small_costs(x, result), result)
         nlp = x.nlp()
         sizes = data.sizes["unknown_index"], data.sizes["row_index"]
         if sizes != (x.size, len(nlp.lower)):

@@ -41,7 +41,7 @@ from nsopt.trajectory.programs import (
 )
 from nsopt.trajectory.search import PLAN, MotionSearch, Plan, StatedProgram, restate_limits
 from nsopt.trajectory.smoothing.dry_friction import smooth_by_grid
-from nsopt.trajectory.smoothing.tie_breaker import record_tie
+from nsopt.trajectory.smoothing.small_costs import record_tie
 from nsopt.trajectory.task import Task
 from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.verification.contacts import find_closing_at_end

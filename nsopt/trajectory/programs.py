@@ -29,8 +29,7 @@ from nsopt.trajectory.smoothing.schedules import (
     WARM_START,
     horizon_settings,
 )
-from nsopt.trajectory.smoothing.step_bend import make_step_bend
-from nsopt.trajectory.smoothing.tie_breaker import M, make_tie_breaker, with_cost
+from nsopt.trajectory.smoothing.small_costs import M, make_step_bend, make_tie_breaker, with_cost
 from nsopt.trajectory.task import Task
 from nsopt.trajectory.transcription.accelerations import why_not_by_default
 from nsopt.trajectory.transcription.base import Array, Transcription

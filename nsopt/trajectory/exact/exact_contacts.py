@@ -37,7 +37,7 @@ from nsopt.trajectory.search import (
     StatedProgram,
     Strategy,
 )
-from nsopt.trajectory.smoothing.tie_breaker import record_tie
+from nsopt.trajectory.smoothing.small_costs import record_tie
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
 from nsopt.trajectory.verification.contacts import find_closing_at_end
 

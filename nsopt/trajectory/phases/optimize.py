@@ -25,7 +25,7 @@ from nsopt.trajectory.phases.recorded_modes import (
 from nsopt.trajectory.phases.result import PhasedResult
 from nsopt.trajectory.phases.solve import SAME_POSTURE, SolvedPhases, solve_phases
 from nsopt.trajectory.search import KeptMotion
-from nsopt.trajectory.smoothing.tie_breaker import record_tie
+from nsopt.trajectory.smoothing.small_costs import record_tie
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion
 
 

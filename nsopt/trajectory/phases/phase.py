@@ -30,8 +30,7 @@ from nsopt.trajectory.phases.modes import ContactMode, with_modes
 from nsopt.trajectory.phases.strikes import Strike, check_rebounds, find_strikes
 from nsopt.trajectory.programs import add_small_costs
 from nsopt.trajectory.smoothing.dry_friction import compute_grid_creep
-from nsopt.trajectory.smoothing.step_bend import with_bend
-from nsopt.trajectory.smoothing.tie_breaker import with_less_tie
+from nsopt.trajectory.smoothing.small_costs import with_bend, with_less_tie
 from nsopt.trajectory.task import Task
 from nsopt.trajectory.transcription.accelerations import why_no_accelerations
 from nsopt.trajectory.transcription.base import Array

@@ -15,8 +15,7 @@ from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.programs import choose_settings
 from nsopt.trajectory.search.tightening import LimitedPart
 from nsopt.trajectory.smoothing.dry_friction import smooth_by_grid
-from nsopt.trajectory.smoothing.step_bend import with_bend
-from nsopt.trajectory.smoothing.tie_breaker import with_less_tie
+from nsopt.trajectory.smoothing.small_costs import with_bend, with_less_tie
 from nsopt.trajectory.transcription.base import Array, Transcription
 from nsopt.trajectory.transcription.kinds import as_polynomials
 from nsopt.trajectory.verification.between_nodes import LimitsBetweenNodes

@@ -1,0 +1,126 @@
+"""Small costs beside those that are stated: of bends within steps, and of ties.
+
+A step bends where its accelerations do, which quadrature by three points does not see. Measured in
+docs/trajectory.md, "Joints that are light".
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from nsopt.mpcc import StructuredNlp
+from nsopt.result import Result
+from nsopt.trajectory.costs import Cost, Smoothness
+from nsopt.trajectory.guesses import Guess
+from nsopt.trajectory.transcription.base import Array, Transcription
+
+M = TypeVar("M", bound=Transcription)
+
+SHARE = 1e-4
+"""A small cost over all others, for the guess, or if steps bend as much as that accelerates."""
+
+TOO_LARGE = 1e-2
+"""Cost of the tie-breaker over all others, at an optimum, from which it is made smaller."""
+
+LESSENED = 1e-3
+"""What that ratio is made."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepBend(Cost):
+    """Squared second differences of the accelerations within each step, times its length.
+
+    They fall with h^4 where accelerations are smooth. Light joints cost little to accelerate, so
+    quadrature by three points hardly bounds them: an optimum may swing between the points, which
+    costs do not see.
+    """
+
+    def over_step(self, a: tuple[ca.SX, ca.SX, ca.SX], h: ca.SX) -> ca.SX:
+        return h * ca.sumsqr(a[0] - 2 * a[1] + a[2])
+
+
+def _weigh(
+    x: Transcription, nlp: StructuredNlp, guess: Guess, p: Array, points: int, columns: Any
+) -> float:
+    """Return the weight of a cost of squared accelerations, from those of a guess at n points.
+
+    ``columns`` are those of the accelerations that count.
+    """
+    unknowns = x.start_from(guess)
+    cost = abs(float(np.asarray(nlp.terms(unknowns, x.parameters(p))).sum()))
+    size = cost if np.isfinite(cost) and cost > 0 else 1.0
+    motion = guess.trajectory(np.linspace(0, 1, points), x.horizon.bounds, x.inputs)
+    squares = float(np.mean(np.sum(motion.a[:, columns] ** 2, axis=1))) * motion.duration
+    least = motion.duration**-3  # of a guess at rest, as if it moved by about 1 rad or m
+    return SHARE * size / max(squares, least)
+
+
+def make_step_bend(x: Transcription, nlp: StructuredNlp, guess: Guess, p: Array) -> StepBend:
+    """Return the cost of bends of a motion by polynomials, weighted by its guess."""
+    return StepBend(weight=_weigh(x, nlp, guess, p, 2 * x.horizon.steps + 1, slice(None)))
+
+
+def with_bend(x: M, nlp: StructuredNlp, guess: Guess, p: Array, tie: Cost | None) -> M | None:
+    """Return a motion with a `StepBend` before its tie-breaker; None if it has one already."""
+    if any(isinstance(cost, StepBend) for cost in x.costs):
+        return None
+    bend, k = make_step_bend(x, nlp, guess, p), len(x.costs) - (tie is not None)
+    return replace(x, costs=(*x.costs[:k], bend, *x.costs[k:]))
+
+
+def record_bend(x: Transcription) -> dict[str, Any]:
+    """Return the attribute ``step_bend``, the weight; none where there is no such cost."""
+    weights = [cost.weight for cost in x.costs if isinstance(cost, StepBend)]
+    return {"step_bend": sum(weights)} if weights else {}
+
+
+def restore_small_costs(x: Transcription, result: Result) -> Transcription:
+    """Return a motion with the small costs of its optimum, by `record_tie` and `record_bend`."""
+    tie, weight = (result.data.attrs.get(name) for name in ("tie_breaker", "step_bend"))
+    x = with_cost(x, Smoothness(**json.loads(tie)) if tie else None)
+    return with_cost(x, None if weight is None else StepBend(weight=float(weight)))
+
+
+def make_tie_breaker(
+    x: Transcription, nlp: StructuredNlp, depends: NDArray[np.bool_], guess: Guess, p: Array
+) -> Smoothness | None:
+    """Return a cost of the driven coordinates that no cost depends on; None if there are none.
+
+    ``depends``, (number of costs, n), is which costs depend on which unknowns.
+    """
+    undetermined = x.find_undetermined(np.any(depends, axis=0))
+    if not undetermined:
+        return None
+    columns = [x.dynamics.v_names.index(name) for name in undetermined]
+    weight = _weigh(x, nlp, guess, p, 101, columns)
+    return Smoothness(names=tuple(undetermined), weight=weight)
+
+
+def with_less_tie(x: M, tie: Smoothness | None, terms: Array) -> tuple[M, Smoothness] | None:
+    """Return a motion with a smaller tie-breaker, and that; None if it is small enough.
+
+    A tie-breaker weighted by the guess is large for a motion that is much faster. ``terms`` (k,)
+    are the costs of the optimum, that of the tie-breaker last.
+    """
+    if tie is None or not 0 < TOO_LARGE * abs(terms[:-1].sum()) < terms[-1] < np.inf:
+        return None
+    tie = replace(tie, weight=tie.weight * LESSENED * abs(terms[:-1].sum()) / terms[-1])
+    return replace(x, costs=(*x.costs[:-1], tie)), tie
+
+
+def with_cost(x: M, cost: Cost | None) -> M:
+    """Return a motion with one more cost, the last; the same if that is None."""
+    return x if cost is None else replace(x, costs=(*x.costs, cost))
+
+
+def record_tie(cost: Smoothness | None) -> dict[str, str]:
+    """Return the attribute ``tie_breaker`` (JSON); none where there is none."""
+    if cost is None:
+        return {}
+    return {"tie_breaker": json.dumps({"names": cost.names, "weight": cost.weight})}
