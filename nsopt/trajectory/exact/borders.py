@@ -9,7 +9,6 @@ import numpy as np
 from nsopt.trajectory.phases import (
     ContactInMode,
     ContactMode,
-    ContactMotion,
     Open,
     PhaseProgram,
     Sliding,
@@ -31,32 +30,16 @@ AT_CONE = 0.98
 
 @dataclass(frozen=True)
 class ContactAtBorder:
-    """A contact where a phase begins or ends.
+    """A contact where a phase begins or ends, its gap, force and slip over the largest ones."""
 
-    Attributes
-    ----------
-    phase : int
-        Number of the phase.
-    at_end : bool
-        Whether it is the end of the phase, else its start.
-    contact : str
-        Its name.
-    mode : ContactMode
-        What it does in the phase.
-    gap, force, slip : float
-        Each divided by its largest value in the motion.
-    friction : float
-        Divided by mu f_n, in the plane with the sign of the friction; NaN without friction.
-    """
-
-    phase: int
-    at_end: bool
-    contact: str
+    phase: int  # its number
+    at_end: bool  # of the phase, else at its start
+    contact: str  # its name
     mode: ContactMode
     gap: float
     force: float
     slip: float
-    friction: float
+    friction: float  # over mu f_n, in the plane with its sign; NaN without friction
 
     def other_modes(self) -> list[ContactMode]:
         """Return the modes that it may change to there.
@@ -110,14 +93,10 @@ def _measure(
     At all nodes and midpoints of a phase whose unknowns are x; the largest of all gaps.
     """
     fine = phase.transcription.trajectory(x)[1]
-    n = len(fine.q)
-    rows = np.zeros((1, n)), fine.q.T, fine.v.T, fine.a.T, np.tile(phase.p[:, None], n)
-    motion = ContactMotion(*contact.motion.map(n)(*rows))
-    names = list(phase.transcription.inputs)
-    forces = fine.inputs[:, [names.index(name) for name in contact.forces.inputs]].T
+    gap, _, slip, *_ = contact.measure(fine, phase.p)
+    n, forces = len(fine.q), phase.read_forces(contact, fine)
     normal = forces[: len(contact.forces.normal)]
     friction = _measure_friction(phase, contact, fine.q, forces)
-    gap, slip = np.asarray(motion.distance), np.asarray(motion.slip)
     return _largest(gap, n), _largest(normal, n), _largest(slip, n), friction
 
 

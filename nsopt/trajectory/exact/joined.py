@@ -24,23 +24,12 @@ from nsopt.trajectory.transcription.base import Array, TranscribedMotion
 
 @dataclass(frozen=True, eq=False)
 class PhaseMotion:
-    """The motion of one phase.
-
-    Parameters
-    ----------
-    solved : SolvedPhases
-    k : int
-        Number of the phase.
-    dynamics : Dynamics
-        The mechanism with its contacts.
-    inputs : sequence of str
-        Inputs of the whole motion: those of the phase without contact forces.
-    """
+    """The motion of one phase."""
 
     solved: SolvedPhases
-    k: int
-    dynamics: Dynamics
-    inputs: Sequence[str]
+    k: int  # number of the phase
+    dynamics: Dynamics  # with its contacts
+    inputs: Sequence[str]  # of the whole motion: those of the phase without contact forces
 
     @property
     def program(self) -> PhaseProgram:
@@ -50,9 +39,7 @@ class PhaseMotion:
     @cached_property
     def motion(self) -> TranscribedMotion:
         """The motion with contact forces as inputs, its time from zero."""
-        linked, k, own = self.solved.linked, self.k, self.program
-        part = own.extract_part(self.solved.solution, linked.unknowns[k], linked.rows[k])
-        return own.transcription.motion(part, own.p)
+        return self.solved.motion(self.k)
 
     @cached_property
     def fine(self) -> Trajectory:
@@ -69,9 +56,7 @@ class PhaseMotion:
 
     def _forces_of(self, contact: ContactInMode) -> tuple[Array, Array]:
         """Return normal forces and friction of one contact; see `forces`."""
-        names = list(self.program.transcription.inputs)
-        inputs = self.fine.inputs[:, [names.index(name) for name in contact.forces.inputs]].T
-        n = len(self.fine.q)
+        inputs, n = self.program.read_forces(contact, self.fine), len(self.fine.q)
         p = np.tile(self.program.p[:, None], n)
         found = contact.gap_forces.map(n)(self.fine.q.T, p, inputs)
         normal, friction = (np.asarray(x).reshape(-1, n).T for x in found)
@@ -87,21 +72,19 @@ class PhaseMotion:
     def start_impact(self) -> tuple[Array, Array, Array]:
         """At its start normal and tangential impulses (gaps,), (tangents,), losses (gaps,) [J]."""
         impulses = self.solved.solution.x[self.solved.linked.impulses[self.k]]
-        by_contact, losses, at = dict[str, tuple[Array, Array]](), {}, 0
+        own, by_contact, losses = self.program, dict[str, list[Array]](), dict[str, float]()
         if impulses.size:
             before = replace(self, k=self.k - 1).fine
             state = self.fine.q[0], before.v[-1], self.fine.v[0]
-            losses = compute_impact_losses(self.program, *state, impulses)
-        for name, contact in self.program.contacts_with_impulse.items():  # as impulses are ordered
-            n = len(contact.forces.inputs)
-            parts = contact.gap_forces(self.fine.q[0], self.program.p, impulses[at : at + n])
-            normal, tangential = (np.asarray(x).ravel() for x in parts)
-            by_contact[name], at = (normal, tangential), at + n
+            losses = compute_impact_losses(own, *state, impulses)
+        for contact, part in own.divide_impulses(impulses):
+            forces = contact.gap_forces(self.fine.q[0], own.p, part)
+            by_contact[contact.name] = [np.asarray(x).ravel() for x in forces]
         found = []
-        for contact in self.program.contacts:
+        for contact in own.contacts:
             gaps, tangents = contact.motion.numel_out(0), contact.motion.numel_out(SLIP)
-            own = by_contact.get(contact.name, (np.zeros(gaps), np.zeros(tangents)))
-            found.append((*own, np.full(gaps, losses.get(contact.name, 0.0) / gaps)))
+            impulse = by_contact.get(contact.name, [np.zeros(gaps), np.zeros(tangents)])
+            found.append((*impulse, np.full(gaps, losses.get(contact.name, 0.0) / gaps)))
         normal, tangential, loss = (np.concatenate(x) for x in zip(*found, strict=True))
         return normal, tangential, loss
 
@@ -137,10 +120,9 @@ class PhaseMotion:
 
     def _power_of_friction(self, contact: ContactInMode) -> Array:
         """Return the power of the friction of each gap, (2 n + 1, gaps) [W], as of `fine`."""
-        fine, p = self.fine, self.program.p
-        n, gaps = len(fine.q), contact.forces.contact.gaps(sample_symbols(contact.dynamics).state)
-        rows = np.zeros((1, n)), fine.q.T, fine.v.T, fine.a.T, np.tile(p[:, None], n)
-        power = np.asarray(contact.motion.map(n)(*rows)[SLIP]).T * self._forces_of(contact)[1]
+        gaps = contact.forces.contact.gaps(sample_symbols(contact.dynamics).state)
+        slip = contact.measure(self.fine, self.program.p)[SLIP]
+        power = slip.T * self._forces_of(contact)[1]
         parts = np.split(power, np.cumsum([gap.slip.numel() for gap in gaps])[:-1], axis=1)
         return np.column_stack([part.sum(axis=1) for part in parts])
 
@@ -149,15 +131,7 @@ def join_phases(solved: SolvedPhases, d: Dynamics, inputs: Sequence[str]) -> Tra
     """Return the motion of all phases as one, its nodes closer where phases are shorter.
 
     The state at a border is that with which the next phase begins: an impact there belongs to the
-    step before.
-
-    Parameters
-    ----------
-    solved : SolvedPhases
-    d : Dynamics
-        The mechanism with its contacts.
-    inputs : sequence of str
-        Inputs of the whole motion.
+    step before. ``d`` is the mechanism with its contacts.
     """
     parts = [PhaseMotion(solved, k, d, inputs) for k in range(len(solved.linked.phases))]
     borders = solved.borders

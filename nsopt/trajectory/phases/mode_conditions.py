@@ -13,9 +13,10 @@ import numpy as np
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Bound
 from nsopt.trajectory.conditions import Condition, EndAt, Span, StartAt
+from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.phases.modes import ContactMode, ModeForces, Sliding, sample_symbols
-from nsopt.trajectory.transcription.base import Array
+from nsopt.trajectory.transcription.base import Array, not_negative, zero
 
 SLIP = 2
 """Index of the slip among the fields of `ContactMotion`."""
@@ -56,28 +57,16 @@ class ContactInMode(Condition):
     A closed gap stays closed, and a contact that sticks stays where it is, because opening and slip
     do not accelerate, at all points but those of the last step. There position and speed are zero
     at the end and the slip in the middle, so that errors of the steps do not add up.
-
-    Parameters
-    ----------
-    dynamics : Dynamics
-        The mechanism with the forces among its elements.
-    forces : ModeForces
-    start_equations, end_equations : EndEquations
-    steps : int
-        Number of steps of the phase.
-    start_given : bool
-        Whether conditions or the phase before say where it sticks at the start.
-    both_ends_given : bool
-        Whether conditions also say where it is at the end: then the slip in the middle of the last
-        step follows, and is not stated.
     """
 
-    dynamics: Dynamics
+    dynamics: Dynamics  # with the forces among its elements
     forces: ModeForces
     start_equations: EndEquations
     end_equations: EndEquations
-    steps: int
-    start_given: bool = False
+    steps: int  # of the phase
+    start_given: bool = False  # conditions or the phase before say where it sticks at the start
+    # Conditions also say where it is at the end. Then the slip in the middle of the last step
+    # follows, and is not stated.
     both_ends_given: bool = False
 
     @property
@@ -136,6 +125,12 @@ class ContactInMode(Condition):
         normal, friction = (ca.vertcat(ca.SX(0, 1), *parts[i::2]) for i in (0, 1))
         values = [ca.densify(normal), ca.densify(friction)]
         return ca.Function("gap_forces", [m.q, m.p, inputs], values)
+
+    def measure(self, fine: Trajectory, p: Array) -> list[Array]:
+        """Return the fields of `ContactMotion`, (., n) each, at n points of a motion."""
+        n = len(fine.q)
+        rows = np.zeros((1, n)), fine.q.T, fine.v.T, fine.a.T, np.tile(p[:, None], n)
+        return [np.asarray(x) for x in self.motion.map(n)(*rows)]
 
     def of(self, m: NodeSample) -> ContactMotion:
         """Return the motion of the contact at a sample."""
@@ -278,21 +273,9 @@ def state_contacts(
 ) -> tuple[ContactInMode, ...]:
     """Return the contacts of a phase as conditions on it.
 
-    Parameters
-    ----------
-    d : Dynamics
-        The mechanism with the forces among its elements.
-    forces : sequence of ModeForces
-    steps : int
-        Number of steps of the phase.
-    given : (GivenState, GivenState)
-        What is given at the start and at the end.
-    before : sequence of ContactInMode
-        Contacts of the phase before, empty for the first; what they state at its end holds here.
-    p : (np,)
-        Parameters of the mechanism.
-    has_impact : bool
-        Whether the phase begins with an impact.
+    ``d`` has the forces among its elements; ``given`` is given at the start and at the end. What
+    contacts of the phase before state at its end holds here, unless the phase begins with an
+    impact.
     """
     given_start, given_end = given
     all_before = {x.name: x for x in before}
@@ -318,15 +301,3 @@ def state_contacts(
             )
         found.append(contact)
     return tuple(found)
-
-
-def zero(label: str, value: ca.SX) -> Bound:
-    """Return the bound of a value (n,) that is zero."""
-    zeros = np.zeros(value.numel())
-    return Bound(label, value, zeros, zeros)
-
-
-def not_negative(label: str, value: ca.SX) -> Bound:
-    """Return the bound of a value (n,) that is not below zero."""
-    n = value.numel()
-    return Bound(label, value, np.zeros(n), np.full(n, np.inf))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from nsopt.interrupt import suspend_interrupts
-from nsopt.mpcc import Point, Settings, Solution, Solver
+from nsopt.mpcc import Point, Solution, Solver
 from nsopt.result import Result
 from nsopt.trajectory.assessment import add_simulation, explain_fault, record_costs
 from nsopt.trajectory.diagnosis import LeastViolation
@@ -24,9 +24,8 @@ from nsopt.trajectory.phases.recorded_modes import (
 )
 from nsopt.trajectory.phases.result import PhasedResult
 from nsopt.trajectory.phases.solve import SAME_POSTURE, SolvedPhases, solve_phases
-from nsopt.trajectory.search import KeptMotion
 from nsopt.trajectory.smoothing.small_costs import record_tie
-from nsopt.trajectory.transcription.base import Array, TranscribedMotion
+from nsopt.trajectory.transcription.base import TranscribedMotion
 
 
 def optimize_phases(
@@ -78,17 +77,13 @@ def optimize_phases(
 
 def record_phases(solved: SolvedPhases, verify: bool, title: str) -> PhasedResult:
     """Return the results of phases that are solved; arguments as of `optimize_phases`."""
-    linked, solution, kept, solver = solved.linked, solved.solution, solved.kept, solved.solver
+    linked, solution = solved.linked, solved.solution
     with suspend_interrupts("stopping after this iteration; the best motion so far is kept"):
-        attrs = {"title": title, "solver": repr(solver), "compile_time": solved.seconds}
         known = solution.ok or solution.interrupted
         least = None if known else linked.least_violation(solution.x)
-        results = [
-            _record(linked, k, solution, kept, solved.start, solved.settings, solver, attrs, least)
-            for k in range(len(linked.phases))
-        ]
+        results = [_record(solved, k, title, least) for k in range(len(linked.phases))]
         if verify and not solution.interrupted:
-            results = [_simulate(linked, k, solution, x) for k, x in enumerate(results)]
+            results = [_simulate(solved, k, x) for k, x in enumerate(results)]
         worst_first = sorted(range(len(results)), key=lambda k: -_violation(linked, k, solution))
         labels = [x.label for x in linked.phases]
         faults = [f"{labels[k]}: {x}" for k in worst_first if (x := results[k].stop_reason)]
@@ -103,27 +98,16 @@ def record_phases(solved: SolvedPhases, verify: bool, title: str) -> PhasedResul
         return PhasedResult(results, labels, "\n".join(faults))
 
 
-def _record(
-    linked: LinkedPhases,
-    k: int,
-    solution: Solution,
-    kept: KeptMotion | None,
-    start: Array,
-    settings: Settings,
-    solver: Solver,
-    attrs: dict[str, object],
-    least: LeastViolation | None,
-) -> Result:
-    """Return the result of one phase."""
+def _record(solved: SolvedPhases, k: int, title: str, least: LeastViolation | None) -> Result:
+    """Return the result of phase k."""
+    linked, solution, settings = solved.linked, solved.solution, solved.settings
     own = linked.phases[k]
-    x, p = own.transcription, own.p
-    part = own.extract_part(solution, linked.unknowns[k], linked.rows[k])
+    x, p, part = own.transcription, own.p, linked.extract_part(solution, k)
     motion = x.motion(part, p)
-    kept_here = None if kept is None else kept.of_part(k)
-    guess = Point.cold(start[linked.unknowns[k]], len(own.nlp.lower))
+    kept = None if solved.kept is None else solved.kept.of_part(k)
+    guess = Point.cold(solved.start[linked.unknowns[k]], len(own.nlp.lower))
     limit = min(settings.tolerances.equality, settings.tolerances.inequality)
     least_here = None if least is None else least.of_part(linked.rows[k], k)
-    impulses = solution.x[linked.impulses[k]]
     violated = ""
     if _violation(linked, k, solution) > limit:
         violated = explain_fault(x, own.nlp, part, motion, p, settings.tolerances, least_here)
@@ -132,18 +116,19 @@ def _record(
         part,
         motion,
         p,
-        type(solver.backend).__name__.lower(),
+        type(solved.solver.backend).__name__.lower(),
         {
-            **attrs,
-            "title": f"{attrs['title']}, {own.label}",
+            "title": f"{title}, {own.label}",
+            "solver": repr(solved.solver),
+            "compile_time": solved.seconds,
             **record_costs(x, own.nlp, own.costs, part, guess, p),
             **record_tie(own.tie),
-            **record_modes(own, part.x, impulses),
+            **record_modes(own, part.x, solution.x[linked.impulses[k]]),
             **_record_impact_losses(linked, k, solution, motion),
             "stationarity": describe_stationarity(x, settings, solution),
-            **({} if kept_here is None else kept_here.attrs),
+            **({} if kept is None else kept.attrs),
             "stop_reason": violated
-            or ("" if kept_here is None else kept_here.fault)
+            or ("" if kept is None else kept.fault)
             or (solution.ok and describe_slide(own, part.x))
             or (motion.unresolved if solution.ok else ""),
         },
@@ -163,14 +148,11 @@ def _record_impact_losses(
     return {"impact_loss": json.dumps(compute_impact_losses(linked.phases[k], *state, impulses))}
 
 
-def _simulate(linked: LinkedPhases, k: int, solution: Solution, result: Result) -> Result:
+def _simulate(solved: SolvedPhases, k: int, result: Result) -> Result:
     """Return the result of a phase with its simulation, contacts as the user stated them."""
-    own = linked.phases[k]
-    motion = own.transcription.motion(
-        own.extract_part(solution, linked.unknowns[k], linked.rows[k]), own.p
-    )
-    d, inputs = own.phase.dynamics, own.phase.inputs
-    return add_simulation(result, d, inputs, motion, d.values(own.phase.parameters), None)
+    stated, motion = solved.linked.phases[k].phase, solved.motion(k)
+    d, p = stated.dynamics, stated.dynamics.values(stated.parameters)
+    return add_simulation(result, d, stated.inputs, motion, p, None)
 
 
 def _violation(linked: LinkedPhases, k: int, solution: Solution) -> float:

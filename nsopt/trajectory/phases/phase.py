@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from nsopt.culprit import naming
 from nsopt.mechanics import Dynamics
-from nsopt.mpcc import Point, Solution, Solver, StructuredNlp
+from nsopt.mpcc import Solver, StructuredNlp
 from nsopt.trajectory.conditions import Condition, EndAt, StartAt
 from nsopt.trajectory.costs import Cost, Smoothness, flattened
-from nsopt.trajectory.diagnosis import (
-    Statement,
-    check_arguments,
-    check_feasible,
-)
-from nsopt.trajectory.guesses import Guess
+from nsopt.trajectory.diagnosis import Statement, check_arguments, check_feasible
+from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.phases.mode_conditions import (
     ContactInMode,
@@ -27,7 +25,7 @@ from nsopt.trajectory.phases.mode_conditions import (
     state_contacts,
 )
 from nsopt.trajectory.phases.modes import ContactMode, with_modes
-from nsopt.trajectory.phases.strikes import Strike, check_rebounds, find_strikes
+from nsopt.trajectory.phases.strikes import check_rebounds, find_strikes
 from nsopt.trajectory.programs import add_small_costs
 from nsopt.trajectory.smoothing.dry_friction import compute_grid_creep
 from nsopt.trajectory.smoothing.small_costs import with_bend, with_less_tie
@@ -82,41 +80,19 @@ class MotionPhase:
 
 @dataclass(frozen=True, eq=False)
 class PhaseProgram:
-    """The program of a phase by itself.
-
-    Attributes
-    ----------
-    phase : MotionPhase
-    label : str
-        Its number and name, in messages.
-    p : (np,)
-        Values of the parameters of its mechanism.
-    guess : Guess
-        The guess, from its start on: see `MotionPhase`.
-    statement : Statement
-        Its conditions, those of its contacts included.
-    transcription : Collocation
-    nlp : StructuredNlp
-    tie : Smoothness or None
-        The tie-breaker among its costs.
-    contacts : tuple of ContactInMode
-    strikes : tuple of Strike
-        Contacts that strike where it begins and are open in it.
-    has_impact : bool
-        Whether contacts close or strike where it begins.
-    """
+    """The program of a phase by itself."""
 
     phase: MotionPhase
-    label: str
-    p: Array
-    guess: Guess
-    statement: Statement
+    label: str  # its number and name, in messages
+    p: Array  # (np,) of its mechanism
+    guess: Guess  # from its start on: see `MotionPhase`
+    statement: Statement  # with the conditions of its contacts
     transcription: Collocation
     nlp: StructuredNlp
-    tie: Smoothness | None
+    tie: Smoothness | None  # the tie-breaker among its costs
     contacts: tuple[ContactInMode, ...]
-    strikes: tuple[Strike, ...]
-    has_impact: bool
+    strikes: tuple[ContactInMode, ...]  # those that strike where it begins and are open in it
+    has_impact: bool  # contacts close or strike where it begins
 
     @classmethod
     def of(
@@ -179,17 +155,22 @@ class PhaseProgram:
     @property
     def contacts_with_impulse(self) -> dict[str, ContactInMode]:
         """The contacts with an impulse where it begins, by name."""
-        strike = {x.contact.name: x.contact for x in self.strikes}
+        strike = {x.name: x for x in self.strikes}
         return {**self.closed_contacts, **strike} if self.has_impact else {}
 
-    def with_less_tie(self, terms: Array) -> PhaseProgram:
-        """Return the phase with a tie-breaker that is small beside the costs of an optimum.
+    def divide_impulses(self, impulses: Any) -> list[tuple[ContactInMode, Any]]:
+        """Return the contacts with an impulse where it begins, each with its own ones."""
+        contacts = list(self.contacts_with_impulse.values())
+        ends = np.cumsum([0, *(len(x.forces.inputs) for x in contacts)]).tolist()
+        return [(x, impulses[a:b]) for x, (a, b) in zip(contacts, pairwise(ends), strict=True)]
 
-        Parameters
-        ----------
-        terms : (k,)
-            Its costs at the optimum, that of the tie-breaker last.
-        """
+    def read_forces(self, contact: ContactInMode, fine: Trajectory) -> Array:
+        """Return the inputs of a contact at n points of its motion, (k, n) [N]."""
+        names = list(self.transcription.inputs)
+        return fine.inputs[:, [names.index(name) for name in contact.forces.inputs]].T
+
+    def with_less_tie(self, terms: Array) -> PhaseProgram:
+        """Return the phase with a tie-breaker that is small beside its costs (k,) at an optimum."""
         found = with_less_tie(self.transcription, self.tie, terms)
         return self if found is None else self._with_transcription(*found)
 
@@ -218,12 +199,6 @@ class PhaseProgram:
         inputs, bounds = self.transcription.inputs, self.phase.horizon.bounds
         posture: Array = self.guess.trajectory(start_and_end, bounds, inputs).q[-1]
         return posture
-
-    def extract_part(self, solution: Solution, unknowns: slice, rows: slice) -> Solution:
-        """Return the part of this phase in a solution of all phases."""
-        point, residuals = solution.point, solution.residuals
-        own = Point(point.x[unknowns], point.lam_x[unknowns], point.lam_g[rows])
-        return replace(solution, point=own, residuals=replace(residuals, rows=residuals.rows[rows]))
 
 
 def _state_program(x: Collocation, contacts: Sequence[ContactInMode]) -> StructuredNlp:

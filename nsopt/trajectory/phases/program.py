@@ -10,30 +10,20 @@ from itertools import pairwise
 import casadi as ca
 import numpy as np
 
-from nsopt.mpcc import Bound, ConstraintBlock, StructuredNlp, constraint_block
+from nsopt.mpcc import Bound, ConstraintBlock, Point, Solution, StructuredNlp, constraint_block
 from nsopt.trajectory.diagnosis import LeastViolation, least_violation
-from nsopt.trajectory.phases.mode_conditions import not_negative, zero
 from nsopt.trajectory.phases.phase import PhaseProgram
-from nsopt.trajectory.transcription.base import Array
+from nsopt.trajectory.phases.strikes import state_strike
+from nsopt.trajectory.transcription.base import Array, not_negative, zero
 
 
 @dataclass(frozen=True, eq=False)
 class LinkedPhases:
-    """The programs of several phases, one after another in unknowns, parameters, rows and costs.
-
-    Parameters
-    ----------
-    phases : sequence of PhaseProgram
-    duration : (float, float) [s]
-        Least and greatest duration of all together, -inf and inf where phases bound it already.
-    borders : sequence of float or None
-        Share of that duration at which each phase ends, from the first on; None where it is free.
-        Those left out are free.
-    """
+    """The programs of several phases, one after another in unknowns, parameters, rows and costs."""
 
     phases: Sequence[PhaseProgram]
-    duration: tuple[float, float]
-    borders: Sequence[float | None] = ()
+    duration: tuple[float, float]  # [s] of all together, infinite where phases bound it already
+    borders: Sequence[float | None] = ()  # as of `optimize_phases`
 
     @cached_property
     def unknowns(self) -> list[slice]:
@@ -59,26 +49,12 @@ class LinkedPhases:
         end = self.unknowns[-1].stop
         return [slice(end + x.start, end + x.stop) for x in _slices(counts)]
 
-    def with_less_tie(self, terms: Array) -> LinkedPhases:
-        """Return the phases with tie-breakers small beside the costs (k,) of an optimum."""
-        pairs = zip(self.phases, self._cost_terms, strict=True)
-        return self._with([phase.with_less_tie(terms[own]) for phase, own in pairs])
-
-    def are_resolved(self, x: Array, part: float) -> list[bool]:
-        """Return `Transcription.is_resolved` of each phase; x are all unknowns."""
-        return [
-            phase.transcription.is_resolved(x[own], phase.p, part)
-            for phase, own in zip(self.phases, self.unknowns, strict=True)
-        ]
-
-    def with_bend(self, resolved: Sequence[bool]) -> LinkedPhases:
-        """Return the phases, those whose steps are not resolved with a cost of bends."""
-        pairs = zip(self.phases, resolved, strict=True)
-        return self._with([phase if fine else phase.with_bend() for phase, fine in pairs])
-
-    def _with(self, phases: Sequence[PhaseProgram]) -> LinkedPhases:
-        alike = all(x is y for x, y in zip(phases, self.phases, strict=True))
-        return self if alike else replace(self, phases=phases)
+    def extract_part(self, solution: Solution, k: int) -> Solution:
+        """Return the part of phase k in a solution of all phases."""
+        unknowns, rows = self.unknowns[k], self.rows[k]
+        point, residuals = solution.point, solution.residuals
+        own = Point(point.x[unknowns], point.lam_x[unknowns], point.lam_g[rows])
+        return replace(solution, point=own, residuals=replace(residuals, rows=residuals.rows[rows]))
 
     @property
     def parameters(self) -> Array:
@@ -128,7 +104,7 @@ class LinkedPhases:
         return [own.stop - 1 for own in self.unknowns]
 
     @cached_property
-    def _cost_terms(self) -> list[slice]:
+    def cost_terms(self) -> list[slice]:
         """The costs of each phase."""
         return _slices([len(x.transcription.costs) for x in self.phases])
 
@@ -139,7 +115,7 @@ class LinkedPhases:
 
     def _embed_blocks(self, k: int) -> list[ConstraintBlock]:
         """Return the blocks of phase k as functions of all unknowns, parameters and costs."""
-        own, costs = self.phases[k], self._cost_terms[k]
+        own, costs = self.phases[k], self.cost_terms[k]
         p = ca.SX.sym("p", len(self.parameters))
         embedded: dict[int, ca.Function] = {}
         blocks = []
@@ -149,7 +125,7 @@ class LinkedPhases:
                 w, data = (ca.SX.sym(name, f.numel_in(i)) for i, name in enumerate(("w", "data")))
                 rows, terms = f(w, data, p[self._parameter_slices[k]])
                 before = ca.SX.zeros(costs.start)
-                after = ca.SX.zeros(self._cost_terms[-1].stop - costs.stop)
+                after = ca.SX.zeros(self.cost_terms[-1].stop - costs.stop)
                 outputs = [rows, ca.densify(ca.vertcat(before, terms, after))]
                 embedded[key] = ca.Function(block.name, [w, data, p], outputs, {"cse": True})
             columns = block.columns + self.unknowns[k].start
@@ -172,29 +148,28 @@ class LinkedPhases:
         impulses = np.arange(self.impulses[k].start, self.impulses[k].stop)
         columns = [last_node + np.arange(n), first_node + np.arange(n), impulses]
         w, p = ca.SX.sym("w", 2 * n + len(impulses)), ca.SX.sym("p", len(self.parameters))
-        q, jump, zeros = w[n : n + d.nq], w[n : 2 * n] - w[:n], np.zeros(n)
-        bounds = [Bound("link of phases", jump, zeros, zeros)]
+        q, jump = w[n : n + d.nq], w[n : 2 * n] - w[:n]
+        bounds = [zero("link of phases", jump)]
         if len(impulses):
             of_mechanism = p[self._parameter_slices[k]][: len(after.dynamics.parameters)]
             impulse, margins = self._add_impulses(k, q, w[2 * n :], of_mechanism)
             balance = after.dynamics.mass(q, of_mechanism) @ jump[d.nq :] - impulse
             bounds = [
-                Bound("link of phases", ca.vertcat(jump[: d.nq], balance), zeros, zeros),
+                zero("link of phases", ca.vertcat(jump[: d.nq], balance)),
                 not_negative("impulse in its cone", margins),
             ]
             v_before, v_after = w[d.nq : n], w[n + d.nq : 2 * n]
             for strike in self.phases[k].strikes:
-                bounds += strike.bounds(q, v_before, v_after, of_mechanism)
+                bounds += state_strike(strike, q, v_before, v_after, of_mechanism)
         return self._state_rows("linked", w, bounds, np.concatenate(columns), p)
 
     def _add_impulses(self, k: int, q: ca.SX, impulses: ca.SX, p: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Return the generalized impulse (nv,) at the start of phase k, and margins (m,)."""
         own = self.phases[k]
-        total, margins, at = ca.SX.zeros(own.transcription.dynamics.nv), [ca.SX(0, 1)], 0
-        for x in own.contacts_with_impulse.values():
-            n = len(x.forces.inputs)
-            part, of_contact = x.impulse_and_margins(q, p, impulses[at : at + n])
-            total, margins, at = total + part, [*margins, of_contact], at + n
+        total, margins = ca.SX.zeros(own.transcription.dynamics.nv), [ca.SX(0, 1)]
+        for x, of_contact in own.divide_impulses(impulses):
+            part, margin = x.impulse_and_margins(q, p, of_contact)
+            total, margins = total + part, [*margins, margin]
         return total, ca.vertcat(*margins)
 
     def _limit_duration(self) -> ConstraintBlock:
@@ -217,7 +192,7 @@ class LinkedPhases:
         self, name: str, w: ca.SX, bounds: Sequence[Bound], columns: Array, p: ca.SX
     ) -> ConstraintBlock:
         """Return rows without costs on the unknowns w, which are in ``columns`` of all."""
-        no_costs = ca.SX.zeros(self._cost_terms[-1].stop)
+        no_costs = ca.SX.zeros(self.cost_terms[-1].stop)
         symbols = (w, ca.SX.sym("k"), p)
         return constraint_block(name, symbols, bounds, no_costs, columns[None].astype(np.intp))
 

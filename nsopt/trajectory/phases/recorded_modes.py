@@ -10,7 +10,7 @@ import numpy as np
 
 from nsopt.contact_modes import FREE, LASTING, joint_of
 from nsopt.result import Result
-from nsopt.trajectory.phases.mode_conditions import ContactInMode, ContactMotion
+from nsopt.trajectory.phases.mode_conditions import SLIP, ContactInMode
 from nsopt.trajectory.phases.phase import PhaseProgram
 from nsopt.trajectory.transcription.base import Array
 
@@ -22,28 +22,22 @@ def record_modes(phase: PhaseProgram, x: Array, impulses: Array) -> dict[str, An
     """Return the attributes ``modes``, ``modes_gap``, ``modes_slip`` and ``impact`` of a phase.
 
     The modes of its contacts, the largest gap [m] and slip [m/s] that those in contact leave, and
-    the impulses at its start [N s].
-
-    Parameters
-    ----------
-    phase : PhaseProgram
-    x : (n,)
-        Its unknowns.
-    impulses : (k,) [N s]
-        Those of `PhaseProgram.contacts_with_impulse` in turn; empty without an impact.
+    the impulses at its start [N s]. ``x`` are its unknowns (n,); ``impulses`` (k,) are those of
+    `PhaseProgram.contacts_with_impulse` in turn, none without an impact.
     """
     if not phase.contacts:
         return {}
     attrs: dict[str, Any] = {"modes": json.dumps({y.name: repr(y.mode) for y in phase.contacts})}
-    closed = phase.closed_contacts.values()
-    if closed:
-        errors = np.array([_find_largest_errors(phase, y, x) for y in closed])
-        attrs["modes_gap"], attrs["modes_slip"] = (float(z) for z in errors.max(axis=0))
+    errors, (_, fine) = [], phase.transcription.trajectory(x)
+    for contact in phase.closed_contacts.values():
+        gap, _, slip, *_ = contact.measure(fine, phase.p)
+        largest = (np.abs(gap).max(initial=0.0), np.abs(slip).max(initial=0.0))
+        errors.append((largest[0], largest[1] if contact.mode.sticks else 0.0))
+    if errors:
+        attrs["modes_gap"], attrs["modes_slip"] = (float(max(y)) for y in zip(*errors, strict=True))
     if impulses.size:
-        contacts = phase.contacts_with_impulse
-        ends = np.cumsum([len(y.forces.inputs) for y in contacts.values()])[:-1]
-        parts = zip(contacts, np.split(impulses, ends), strict=True)
-        attrs["impact"] = json.dumps({name: part.tolist() for name, part in parts})
+        parts = phase.divide_impulses(impulses)
+        attrs["impact"] = json.dumps({y.name: part.tolist() for y, part in parts})
     return attrs
 
 
@@ -52,21 +46,14 @@ def compute_impact_losses(
 ) -> dict[str, float]:
     """Return the energy that each contact takes in the impact at the start of a phase [J].
 
-    Parameters
-    ----------
-    phase : PhaseProgram
-    q : (nq,)
-    before, after : (nv,)
-        Velocities before and after the impact.
-    impulses : (k,) [N s]
-        As of `record_modes`.
+    ``q`` (nq,) is the posture there, ``before`` and ``after`` (nv,) are the velocities;
+    ``impulses`` as of `record_modes`.
     """
-    found, at = {}, 0
-    for name, x in phase.contacts_with_impulse.items():
-        n = len(x.forces.inputs)
-        total = np.asarray(x.impulse_and_margins(q, phase.p, impulses[at : at + n])[0]).ravel()
+    found = {}
+    for x, own in phase.divide_impulses(impulses):
+        total = np.asarray(x.impulse_and_margins(q, phase.p, own)[0]).ravel()
         # The work of an impulse is that on the mean velocity.
-        found[name], at = -float(total @ (before + after)) / 2, at + n
+        found[x.name] = -float(total @ (before + after)) / 2
     return found
 
 
@@ -88,12 +75,13 @@ def describe_slide(phase: PhaseProgram, x: Array) -> str:
     With the postures at both ends given, nothing keeps it in its place in the last step: see
     `ContactInMode`.
     """
+    fine = phase.transcription.trajectory(x)[1]
+    t = np.linspace(0, fine.duration, len(fine.q))  # of nodes and midpoints
+    h = np.diff(t)[::2] * 2
     for name, contact in phase.closed_contacts.items():
         if not contact.mode.sticks:
             continue
-        t, motion = _evaluate(phase, contact, x)
-        slip = motion["slip"]
-        h = np.diff(t)[::2] * 2
+        slip = contact.measure(fine, phase.p)[SLIP]
         slides = h * (slip[:, :-2:2] + 4 * slip[:, 1::2] + slip[:, 2::2]) / 6  # (k, steps) [m]
         slide = float(np.linalg.norm(slides.sum(axis=1)))
         k = int(np.abs(slides).max(axis=0).argmax())
@@ -104,24 +92,3 @@ def describe_slide(phase: PhaseProgram, x: Array) -> str:
                 "phase put it elsewhere; change one, or its mode"
             )
     return ""
-
-
-def _evaluate(
-    phase: PhaseProgram, contact: ContactInMode, x: Array
-) -> tuple[Array, dict[str, Array]]:
-    """Return times of nodes and midpoints (n,) [s], and the fields of `ContactMotion` (., n)."""
-    _, fine = phase.transcription.trajectory(x)
-    p, n = np.tile(phase.p[:, None], len(fine.q)), len(fine.q)
-    motion = contact.motion.map(n)(np.zeros((1, n)), fine.q.T, fine.v.T, fine.a.T, p)
-    values = (np.asarray(y) for y in motion)
-    found = dict(zip(ContactMotion._fields, values, strict=True))
-    return np.linspace(0, fine.duration, n), found
-
-
-def _find_largest_errors(
-    phase: PhaseProgram, contact: ContactInMode, x: Array
-) -> tuple[float, float]:
-    """Return the largest gap [m] and, of one that sticks, the largest slip [m/s] of a contact."""
-    _, motion = _evaluate(phase, contact, x)
-    gap, slip = (float(np.abs(motion[y]).max(initial=0.0)) for y in ("distance", "slip"))
-    return gap, slip if contact.mode.sticks else 0.0

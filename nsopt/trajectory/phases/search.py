@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from nsopt.mpcc import Settings, Solution, Solver, StructuredProgram
+from nsopt.trajectory.phases.phase import PhaseProgram
 from nsopt.trajectory.phases.program import LinkedPhases
 from nsopt.trajectory.search import LimitedPart, SearchedProgram
 from nsopt.trajectory.transcription.base import Array
@@ -51,16 +53,24 @@ class SearchedPhases(SearchedProgram):
         return [LimitedPart(*x) for x in zip(limits, linked.unknowns, linked.blocks, strict=True)]
 
     def is_resolved(self, solution: Solution, part: float = 1.0) -> bool:
-        return all(self.linked.are_resolved(solution.x, part))
+        return all(self._are_resolved(solution, part))
+
+    def _are_resolved(self, solution: Solution, part: float) -> list[bool]:
+        return [
+            phase.transcription.is_resolved(solution.x[own], phase.p, part)
+            for phase, own in zip(self.linked.phases, self.linked.unknowns, strict=True)
+        ]
 
     def with_less_tie(self, solution: Solution) -> SearchedPhases | None:
         terms = np.asarray(self.nlp.terms(solution.x, self.p)).ravel()
-        return self._restate(self.linked.with_less_tie(terms))
+        pairs = zip(self.linked.phases, self.linked.cost_terms, strict=True)
+        return self._restate([phase.with_less_tie(terms[own]) for phase, own in pairs])
 
     def with_bend(self, solution: Solution, part: float = 1.0) -> SearchedPhases | None:
-        linked = self.linked
-        return self._restate(linked.with_bend(linked.are_resolved(solution.x, part)))
+        pairs = zip(self.linked.phases, self._are_resolved(solution, part), strict=True)
+        return self._restate([phase if fine else phase.with_bend() for phase, fine in pairs])
 
-    def _restate(self, linked: LinkedPhases) -> SearchedPhases | None:
-        unchanged = linked is self.linked
-        return None if unchanged else self.of(linked, self.solver, self.settings)
+    def _restate(self, phases: Sequence[PhaseProgram]) -> SearchedPhases | None:
+        if all(x is y for x, y in zip(phases, self.linked.phases, strict=True)):
+            return None
+        return self.of(replace(self.linked, phases=phases), self.solver, self.settings)

@@ -19,7 +19,7 @@ from nsopt.trajectory.phases.program import LinkedPhases
 from nsopt.trajectory.phases.search import SearchedPhases
 from nsopt.trajectory.programs import choose_settings, suit_solver
 from nsopt.trajectory.search import PLAN_OF_PHASES, KeptMotion, MotionSearch, Plan
-from nsopt.trajectory.transcription.base import Array
+from nsopt.trajectory.transcription.base import Array, TranscribedMotion
 
 SAME_POSTURE = 1e-9
 """Difference of coordinates up to which two postures are one [rad, m]."""
@@ -27,29 +27,20 @@ SAME_POSTURE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class SolvedPhases:
-    """A solution of the program of phases.
-
-    Attributes
-    ----------
-    linked : LinkedPhases
-    solution : Solution
-    kept : KeptMotion or None
-        What is known of its limits between nodes.
-    start : (n,)
-        The unknowns of the guesses.
-    settings : Settings
-    solver : Solver
-    seconds : float [s]
-        Time that it took to state the program.
-    """
+    """A solution of the program of phases."""
 
     linked: LinkedPhases
     solution: Solution
-    kept: KeptMotion | None
-    start: Array
+    kept: KeptMotion | None  # what is known of its limits between nodes
+    start: Array  # (n,) unknowns of the guesses
     settings: Settings
     solver: Solver
-    seconds: float
+    seconds: float  # that it took to state the program
+
+    def motion(self, k: int) -> TranscribedMotion:
+        """Return the motion of phase k, its time from zero."""
+        own = self.linked.phases[k]
+        return own.transcription.motion(self.linked.extract_part(self.solution, k), own.p)
 
     @property
     def borders(self) -> Array:

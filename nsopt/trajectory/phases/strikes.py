@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import casadi as ca
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Bound
-from nsopt.trajectory.phases.mode_conditions import (
-    ALL_EQUATIONS,
-    ContactInMode,
-    ContactMotion,
-    not_negative,
-    zero,
-)
+from nsopt.trajectory.phases.mode_conditions import ALL_EQUATIONS, ContactInMode, ContactMotion
 from nsopt.trajectory.phases.modes import (
     ContactMode,
     ModeForces,
@@ -23,57 +16,43 @@ from nsopt.trajectory.phases.modes import (
     make_mode_forces,
     sample_symbols,
 )
-from nsopt.trajectory.transcription.base import Array
+from nsopt.trajectory.transcription.base import Array, not_negative, zero
 
 
-@dataclass(frozen=True, eq=False)
-class Strike:
-    """An impact of a contact that is open before and after it, by Newton's law.
+def state_strike(
+    contact: ContactInMode, q: ca.SX, before: ca.SX, after: ca.SX, p: ca.SX
+) -> list[Bound]:
+    """Return the bounds of an impact of a contact that is open before and after it.
 
-    Parameters
-    ----------
-    contact : ContactInMode
-        The contact, its impulses as the forces of a mode: what slides during the impact has its
-        friction impulse on the cone, what sticks does not slip after it.
+    By Newton's law, on velocities before and after it, (nv,) each, in posture q (nq,). Its impulses
+    are as the forces of its mode: what slides during the impact has its friction impulse on the
+    cone, what sticks does not slip after it.
     """
-
-    contact: ContactInMode
-
-    def bounds(self, q: ca.SX, before: ca.SX, after: ca.SX, p: ca.SX) -> list[Bound]:
-        """Return the bounds on velocities before and after it, (nv,) each, in posture q (nq,)."""
-        contact, no_acceleration = self.contact, ca.SX.zeros(after.numel())
-        m = sample_symbols(contact.dynamics)
-        gaps = contact.forces.contact.gaps(m.state)
-        e = ca.vertcat(*(m.state.value(gap.law.restitution) for gap in gaps))
-        e = ca.substitute(e, m.p, p)
-        earlier, later = (
-            ContactMotion(*contact.motion(0, q, v, no_acceleration, p)) for v in (before, after)
-        )
-        name, mode = contact.name, contact.mode
-        bounds = [
-            zero(f"{name} is closed as it strikes", later.distance),
-            zero(f"{name} rebounds", later.opening + e * earlier.opening),
-        ]
-        if mode.sticks:
-            bounds.append(zero(f"{name} does not slip after it strikes", later.slip))
-        elif isinstance(mode, Sliding) and later.slip.numel():
-            bounds.append(not_negative(f"slip of {name} after it strikes", mode.sign * later.slip))
-        return bounds
+    m, no_acceleration = sample_symbols(contact.dynamics), ca.SX.zeros(after.numel())
+    gaps = contact.forces.contact.gaps(m.state)
+    e = ca.vertcat(*(m.state.value(gap.law.restitution) for gap in gaps))
+    e = ca.substitute(e, m.p, p)
+    earlier, later = (
+        ContactMotion(*contact.motion(0, q, v, no_acceleration, p)) for v in (before, after)
+    )
+    name, mode = contact.name, contact.mode
+    bounds = [
+        zero(f"{name} is closed as it strikes", later.distance),
+        zero(f"{name} rebounds", later.opening + e * earlier.opening),
+    ]
+    if mode.sticks:
+        bounds.append(zero(f"{name} does not slip after it strikes", later.slip))
+    elif isinstance(mode, Sliding) and later.slip.numel():
+        bounds.append(not_negative(f"slip of {name} after it strikes", mode.sign * later.slip))
+    return bounds
 
 
 def find_strikes(
     stated: Dynamics, d: Dynamics, strikes: Mapping[str, ContactMode], steps: int
-) -> tuple[Strike, ...]:
-    """Return the impacts at the start of a phase after which contacts are open.
+) -> tuple[ContactInMode, ...]:
+    """Return the contacts that strike at the start of a phase of n steps and are open after that.
 
-    Parameters
-    ----------
-    stated, d : Dynamics
-        The mechanism with its contacts, and with forces of modes in their place.
-    strikes : mapping of name to ContactMode
-        `Sliding` or `Sticking` during the impact.
-    steps : int
-        Number of steps of the phase.
+    ``stated`` is the mechanism with its contacts, ``d`` with forces of modes in their place.
 
     Raises
     ------
@@ -96,7 +75,7 @@ def find_strikes(
                 "does during the impact"
             )
         forces = make_mode_forces(stated, contacts[name], mode, ())
-        found.append(Strike(ContactInMode(d, forces, ALL_EQUATIONS, ALL_EQUATIONS, steps)))
+        found.append(ContactInMode(d, forces, ALL_EQUATIONS, ALL_EQUATIONS, steps))
     return tuple(found)
 
 

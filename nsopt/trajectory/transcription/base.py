@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
-from nsopt.mpcc import Solution, StructuredNlp
+from nsopt.mpcc import Bound, Solution, StructuredNlp
 from nsopt.simulation import AcceptedSteps
 from nsopt.trajectory.checks import check_latches
 from nsopt.trajectory.conditions import Condition
@@ -274,6 +274,18 @@ class Transcription(ABC):
     def with_inputs(self, p: ca.SX, u: ca.SX) -> ca.SX:
         """Return the parameters p of the mechanism, inputs replaced by u, SX (np,)."""
         return with_inputs(self.dynamics, self.inputs, p, u)
+
+
+def zero(label: str, value: ca.SX) -> Bound:
+    """Return the bound of a value (n,) that is zero."""
+    zeros = np.zeros(value.numel())
+    return Bound(label, value, zeros, zeros)
+
+
+def not_negative(label: str, value: ca.SX) -> Bound:
+    """Return the bound of a value (n,) that is not below zero."""
+    n = value.numel()
+    return Bound(label, value, np.zeros(n), np.full(n, np.inf))
 
 
 def with_inputs(dynamics: Dynamics, inputs: Sequence[str], p: ca.SX, u: ca.SX) -> ca.SX:

@@ -33,7 +33,13 @@ from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.returned import call_bounds, call_cost, call_costs, call_spans
 from nsopt.trajectory.transcription.accelerations import why_no_accelerations
 from nsopt.trajectory.transcription.accepted_steps import make_accepted_steps
-from nsopt.trajectory.transcription.base import Array, Index, TranscribedMotion, Transcription
+from nsopt.trajectory.transcription.base import (
+    Array,
+    Index,
+    TranscribedMotion,
+    Transcription,
+    zero,
+)
 from nsopt.trajectory.transcription.rotations import find_move_residual, find_turns
 from nsopt.trajectory.verification.reintegration import Reintegration
 
@@ -165,10 +171,7 @@ class Collocation(Transcription):
         d = m.dynamics
         driven = {x.joint for x in d.mechanism.actuators}
         unactuated = [k for k, owner in enumerate(d.v_owners) if owner not in driven]
-        bounds = [
-            Bound(f"equation of motion of {d.v_names[k]}", m.drive[k], np.zeros(1), np.zeros(1))
-            for k in unactuated
-        ]
+        bounds = [zero(f"equation of motion of {d.v_names[k]}", m.drive[k]) for k in unactuated]
         return bounds + [b for c in self.conditions for b in call_bounds(c, "along", m)]
 
     def _links(self) -> ConstraintBlock:
@@ -187,9 +190,8 @@ class Collocation(Transcription):
         q_middle = find_move_residual(d, (q0, qm), to_middle, (v0, vm), h / 2)
         v_end = v1 - v0 - h / 6 * (a0 + 4 * am + a1)
         v_middle = vm - v0 - h / 24 * (5 * a0 + 8 * am - a1)
-        zeros = np.zeros(self._state_size)
-        bounds = [Bound("link of nodes", ca.vertcat(q_end, v_end), zeros, zeros)]
-        bounds += [Bound("link of middles", ca.vertcat(q_middle, v_middle), zeros, zeros)]
+        bounds = [zero("link of nodes", ca.vertcat(q_end, v_end))]
+        bounds += [zero("link of middles", ca.vertcat(q_middle, v_middle))]
         a = a0, am, a1
         bounds += [b for c in self.conditions for b in call_bounds(c, "over_step", d, a, h)]
         points = [np.arange(size) + i * n for i in range(3)]

@@ -24,7 +24,7 @@ from nsopt.mpcc import (
 from nsopt.schemes import Interval, Node, Scales, Scheme, internal
 from nsopt.trajectory.node_sample import NodeSample, SteppedNode
 from nsopt.trajectory.smoothing.schedules import Stage
-from nsopt.trajectory.transcription.base import Array, with_inputs
+from nsopt.trajectory.transcription.base import Array, not_negative, with_inputs, zero
 from nsopt.trajectory.transcription.lifting import Lifting
 
 N_HOMOTOPY = len(Stage._fields)
@@ -184,13 +184,13 @@ class NodeTemplate:
             *_depending(rates, v, [f"rate at the start of {x}" for x in closed]),
             *_depending(norms, q, ["norm of Euler parameters at the start"] * norms.numel()),
         ]
-        gap, sizes, low, high = d.gap(*at), model.scales.gap, np.zeros(1), np.full(1, np.inf)
+        gap, sizes = d.gap(*at), model.scales.gap
         free = [k for k in range(gap.numel()) if q.numel() and ca.depends_on(gap[k], q)]
         # A condition may place a contact on its wall already: one more bound is redundant there.
         free = [k for k in free if not _is_stated(gap[k], given, ca.vertsplit(node.q))]
         bounds = [zero(*row) for row in rows] + self._limit_sides(model, free)
         return bounds + [
-            Bound(f"start of {d.contact_names[k]}", node.gap[k] / sizes[k], low, high) for k in free
+            not_negative(f"start of {d.contact_names[k]}", node.gap[k] / sizes[k]) for k in free
         ]
 
     def _limit_sides(self, model: NodeModel, contacts: Sequence[int]) -> list[Bound]:
@@ -204,10 +204,8 @@ class NodeTemplate:
         d, (_, _, begin, end, _) = model.dynamics, model.state_offsets
         products = self.w[begin:end] * self.w[self.size + begin : self.size + end]
         return [
-            Bound(
-                f"side of {d.contact_names[k]} at the start",
-                ca.sum(products[3 * i : 3 * i + 3]),
-                *(np.zeros(1), np.full(1, np.inf)),
+            not_negative(
+                f"side of {d.contact_names[k]} at the start", ca.sum(products[3 * i : 3 * i + 3])
             )
             for i, k in enumerate(d.bores)
             if k in contacts
@@ -351,11 +349,6 @@ def _depending(values: ca.SX, free: ca.SX, labels: Sequence[str]) -> list[tuple[
         return []
     entries = zip(labels, ca.vertsplit(values) if values.numel() else [], strict=True)
     return [(label, x) for label, x in entries if ca.depends_on(x, free)]
-
-
-def zero(label: str, value: ca.SX) -> Bound:
-    """Return the bound that sets a scalar to zero."""
-    return Bound(label, value, np.zeros(1), np.zeros(1))
 
 
 def _split_stage(p: ca.SX) -> list[ca.SX]:

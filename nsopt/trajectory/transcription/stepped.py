@@ -31,9 +31,15 @@ from nsopt.trajectory.conditions import Span, ends_at_rest
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.returned import call_bounds, call_costs, call_spans
 from nsopt.trajectory.smoothing.schedules import LAST, Stage
-from nsopt.trajectory.transcription.base import Array, Index, TranscribedMotion, Transcription
+from nsopt.trajectory.transcription.base import (
+    Array,
+    Index,
+    TranscribedMotion,
+    Transcription,
+    zero,
+)
 from nsopt.trajectory.transcription.lifting import Lifting
-from nsopt.trajectory.transcription.node_template import N_HOMOTOPY, NodeModel, NodeTemplate, zero
+from nsopt.trajectory.transcription.node_template import N_HOMOTOPY, NodeModel, NodeTemplate
 
 SHORTEST = 1e-3
 """Lower bound of free step sizes, as a share of the mean step."""
