@@ -22,21 +22,10 @@ from nsopt.trajectory.exact.motion import PhasedMotion, sum_costs
 from nsopt.trajectory.exact.neighbours import with_new_phase, without_phase
 from nsopt.trajectory.exact.parts import find_given_borders, find_touching
 from nsopt.trajectory.exact.recognize import NotExactError, Recognizer
-from nsopt.trajectory.exact.sequence import (
-    ContactPhase,
-    check_sequence,
-    describe_sequence,
-)
+from nsopt.trajectory.exact.sequence import ContactPhase, check_sequence, describe_sequence
 from nsopt.trajectory.optimum import record
 from nsopt.trajectory.phases import SolvedPhases, record_phases
-from nsopt.trajectory.search import (
-    PLAN,
-    ExactMotion,
-    FoundMotion,
-    Search,
-    StatedProgram,
-    Strategy,
-)
+from nsopt.trajectory.search import PLAN, ExactMotion, FoundMotion, Search, StatedProgram, Strategy
 from nsopt.trajectory.smoothing.small_costs import record_tie
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
 from nsopt.trajectory.verification.contacts import find_closing_at_end
@@ -50,28 +39,14 @@ SHORTER_AT_LAST = 1e-2
 
 @dataclass(frozen=True, eq=False)
 class OptimumInSequence(ExactMotion):
-    """The optimum in a sequence of contact.
-
-    Attributes
-    ----------
-    sequence : tuple of ContactPhase
-    solved : SolvedPhases
-    cost : float
-        Infinite where there is no solution.
-    steps : Transcription
-        The motion as it is stated in steps.
-    tried : int
-        Number of other sequences that were tried.
-    stopped : bool
-        Whether Ctrl-C ended the trials.
-    """
+    """The optimum in a sequence of contact."""
 
     sequence: tuple[ContactPhase, ...]
     solved: SolvedPhases
-    cost: float
-    steps: Transcription
-    tried: int = 0
-    stopped: bool = False
+    cost: float  # infinite where there is no solution
+    steps: Transcription  # the motion as it is stated in steps
+    tried: int = 0  # other sequences
+    stopped: bool = False  # Ctrl-C ended the trials
 
     @property
     def fault(self) -> str:

@@ -18,22 +18,13 @@ INSIDE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class KnownMotion:
-    """A known motion, with contact forces among its inputs.
+    """A known motion, with contact forces among its inputs."""
 
-    Attributes
-    ----------
-    t : (n,) [s]
-        Increasing; a time that is there twice is a border, at which the motion may jump.
-    q, v, a : (n, nq), (n, nv), (n, nv)
-    inputs : mapping of name to (n,)
-        Forces have the names that phases give them: see `name_normal`.
-    """
-
-    t: Array
-    q: Array
-    v: Array
-    a: Array
-    inputs: Mapping[str, Array]
+    t: Array  # (n,) [s] a time that is there twice is a border, at which the motion may jump
+    q: Array  # (n, nq)
+    v: Array  # (n, nv)
+    a: Array  # (n, nv)
+    inputs: Mapping[str, Array]  # (n,) each; forces have the names of phases, see `name_normal`
 
     @classmethod
     def of_steps(cls, result: Result) -> KnownMotion:
@@ -82,17 +73,10 @@ class KnownMotion:
 
 @dataclass(frozen=True, eq=False)
 class PartOfMotion(Guess):
-    """A part of a known motion as the guess of a phase.
-
-    Parameters
-    ----------
-    whole : KnownMotion
-    begin, end : float [s]
-        In its time.
-    """
+    """A part of a known motion as the guess of a phase."""
 
     whole: KnownMotion
-    begin: float
+    begin: float  # [s] in its time
     end: float
 
     def trajectory(

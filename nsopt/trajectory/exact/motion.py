@@ -34,27 +34,16 @@ PLAN_OF_TRIALS = Plan[SearchedPhases]((FromGuess(),))
 class PhasedMotion:
     """A motion through contact, to be stated in phases for any sequence of contact.
 
-    Parameters
-    ----------
-    program : StatedProgram
-        The motion as stated in steps.
-    least_steps : int
-        Least number of steps of a phase.
-    shortest : float
-        Least duration of a phase, as a share of that of the motion.
-    spent : Spent
-        Counts all that is solved here.
-
     Raises
     ------
     NotExactError
         If phases cannot state it.
     """
 
-    program: StatedProgram
-    least_steps: int
-    shortest: float
-    spent: Spent
+    program: StatedProgram  # the motion in steps
+    least_steps: int  # of a phase
+    shortest: float  # least duration of a phase, as a share of that of the motion
+    spent: Spent  # counts all that is solved here
 
     def __post_init__(self) -> None:
         x = self.program.transcription
@@ -75,15 +64,9 @@ class PhasedMotion:
     def solve(
         self, sequence: Sequence[ContactPhase], known: KnownMotion, *, briefly: bool = False
     ) -> SolvedPhases:
-        """Return the optimum in a sequence of contact.
+        """Return the optimum in a sequence of contact, from a known motion.
 
-        Parameters
-        ----------
-        sequence : sequence of ContactPhase
-        known : KnownMotion
-            The guess.
-        briefly : bool
-            Whether the solver gives up early, and limits between nodes are not enforced.
+        ``briefly``: the solver gives up early, and limits between nodes are not enforced.
 
         Raises
         ------

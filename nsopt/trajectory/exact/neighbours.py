@@ -32,14 +32,7 @@ def without_phase(sequence: Sequence[ContactPhase], k: int) -> Iterator[tuple[Co
 def with_new_phase(
     sequence: Sequence[ContactPhase], contacts: Sequence[ContactAtBorder]
 ) -> Iterator[tuple[ContactPhase, ...]]:
-    """Yield sequences with one more phase, where a contact is at the limit of its mode.
-
-    Parameters
-    ----------
-    sequence : sequence of ContactPhase
-    contacts : sequence of ContactAtBorder
-        At the start and the end of each phase.
-    """
+    """Yield sequences with one more phase, where a contact is at the limit of its mode."""
     total = sum(x.duration for x in sequence)
     for contact in contacts:
         k, phase = contact.phase, sequence[contact.phase]

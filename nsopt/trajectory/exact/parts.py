@@ -10,15 +10,7 @@ import casadi as ca
 from nsopt.contact_modes import joint_of
 from nsopt.mechanics import Dynamics, Outline
 from nsopt.mpcc import Bound
-from nsopt.trajectory.conditions import (
-    Apart,
-    Condition,
-    During,
-    EndAt,
-    Span,
-    StartAt,
-    Touching,
-)
+from nsopt.trajectory.conditions import Apart, Condition, During, EndAt, Span, StartAt, Touching
 from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.exact.recognize import NotExactError
 from nsopt.trajectory.exact.sequence import ContactPhase
@@ -29,22 +21,12 @@ from nsopt.trajectory.phases import Open, sample_symbols, with_modes
 
 @dataclass(frozen=True)
 class ConditionInPhase(Condition):
-    """A condition on a motion, as one on a phase of it.
+    """A condition on a motion, as one on a phase of it."""
 
-    Parameters
-    ----------
-    whole : Condition
-        The condition on the motion.
-    first, last : bool
-        Whether the phase is the first, the last of the motion.
-    throughout, at_start, at_end : tuple of int
-        Indices of the spans of ``whole.during`` that hold throughout the phase, and at its start or
-        end alone.
-    """
-
-    whole: Condition
-    first: bool
+    whole: Condition  # on the motion
+    first: bool  # the phase is the first one
     last: bool
+    # Indices of the spans of ``whole.during`` that hold throughout the phase, or at its ends alone.
     throughout: tuple[int, ...] = ()
     at_start: tuple[int, ...] = ()
     at_end: tuple[int, ...] = ()
@@ -132,12 +114,7 @@ def find_given_borders(flying: Dynamics, conditions: Sequence[Condition]) -> lis
 def check_conditions(
     flying: Dynamics, conditions: Sequence[Condition], sequence: Sequence[ContactPhase]
 ) -> None:
-    """Refuse a sequence whose phases cannot keep the conditions; see `find_given_borders`.
-
-    Raises
-    ------
-    NotExactError
-    """
+    """Raise NotExactError for a sequence whose phases cannot keep the conditions."""
     ends = {x.ends for x in sequence[:-1]}
     for share in find_given_borders(flying, conditions):
         if share not in ends:
@@ -188,12 +165,7 @@ def check_parts(
     conditions: Sequence[Condition],
     inputs: Sequence[str],
 ) -> None:
-    """Refuse costs and conditions that cannot be divided among phases.
-
-    Raises
-    ------
-    NotExactError
-    """
+    """Raise NotExactError for costs and conditions that cannot be divided among phases."""
     for cost in costs:
         if type(cost).impact is not Cost.impact:
             raise NotExactError(f"{type(cost).__name__} is of impacts in steps")

@@ -37,36 +37,21 @@ class NotExactError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Recognizer:
-    """Reads a sequence of contact off an optimum in steps.
+    """Reads a sequence of contact off an optimum in steps."""
 
-    Parameters
-    ----------
-    dynamics : Dynamics
-        The mechanism with its contacts.
-    result : Result
-        The optimum.
-    p : (np,)
-        Parameters of the mechanism.
-    borders : sequence of float
-        Shares of the number of steps where conditions begin or end: a phase ends there.
-    touching : collection of str
-        Contacts that a condition keeps closed, also where they do not press.
-    """
-
-    dynamics: Dynamics
+    dynamics: Dynamics  # with its contacts
     result: Result
-    p: Array
-    borders: Sequence[float] = ()
-    touching: Collection[str] = ()
+    p: Array  # (np,) of the mechanism
+    borders: Sequence[
+        float
+    ] = ()  # shares of the steps where conditions begin or end: phases do too
+    touching: Collection[str] = ()  # contacts that a condition keeps closed, pressing or not
 
     def sequence(self, *, briefest: bool = False) -> tuple[ContactPhase, ...]:
         """Return the sequence.
 
-        Parameters
-        ----------
-        briefest : bool
-            Whether modes that last a single step count too, and contacts that close at the last
-            node.
+        With the ``briefest``, modes that last a single step count too, and contacts that close at
+        the last node.
 
         Raises
         ------
@@ -179,18 +164,10 @@ def _divide_steps(
     given: Collection[int],
     least: int,
 ) -> Iterator[tuple[int, int]]:
-    """Yield first and last node of each phase; runs of modes that are too short join neighbours.
+    """Yield first and last node of each phase; runs of less than so many steps join neighbours.
 
-    Parameters
-    ----------
-    steps : list
-        Modes of all contacts in each step.
-    strikes : mapping
-        Contacts that strike, at each node.
-    given : nodes
-        Borders of phases whose times are given.
-    least : int
-        Steps that a run of the same modes must last to be a phase.
+    From the modes of all contacts in each step, those that strike at each node, and the nodes at
+    which phases must end.
     """
     n = len(steps)
     fixed = {0, n, *given, *(k for k, struck in strikes.items() if struck)}

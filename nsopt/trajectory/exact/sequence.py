@@ -50,12 +50,7 @@ def describe_sequence(phases: Sequence[ContactPhase], smooth: Collection[str] = 
 
 
 def check_sequence(sequence: Sequence[ContactPhase], dynamics: Dynamics) -> None:
-    """Refuse what is no sequence of the contacts of a mechanism.
-
-    Raises
-    ------
-    TypeError, ValueError
-    """
+    """Raise TypeError or ValueError for what is no sequence of the contacts of a mechanism."""
     if isinstance(sequence, ContactPhase | str) or not all(
         isinstance(x, ContactPhase) for x in sequence
     ):

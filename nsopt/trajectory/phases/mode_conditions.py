@@ -206,13 +206,7 @@ class GivenState(NamedTuple):
         return bool(np.isfinite(self.q[moved]).all())
 
     def find_open_equations(self, contact: ContactInMode, p: Array) -> EndEquations:
-        """Return which equations of a closed contact do not follow from them.
-
-        Raises
-        ------
-        ValueError
-            If they contradict one.
-        """
+        """Return which equations of a closed contact do not follow; refuse what contradicts one."""
         q, v = np.nan_to_num(self.q), np.nan_to_num(self.v)
         values = contact.motion(0, q, v, 0 * v, p)
         is_open = {}

@@ -43,14 +43,9 @@ class ContactMode(ABC):
 
     @abstractmethod
     def friction(self, normal: ca.SX, held: ca.SX, mu: ca.SX) -> ca.SX:
-        """Return the friction of a gap along its n tangents, or its impulse.
+        """Return the friction of a gap along its n tangents, or its impulse, from its normal part.
 
-        Parameters
-        ----------
-        normal : SX scalar [N] or [N s]
-        held : SX (n,)
-            The friction if the contact sticks; otherwise only n is used.
-        mu : SX scalar
+        ``held``, SX (n,), is the friction if the contact sticks; otherwise only n is used.
         """
 
 
@@ -108,25 +103,13 @@ class Sliding(ContactMode):
 
 @dataclass(frozen=True, eq=False)
 class ModeForces(Force):
-    """The forces of a contact in a mode, each an input of the phase.
+    """The forces of a contact in a mode, each an input of the phase."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the contact.
-    contact : Contact
-    mode : ContactMode
-    normal : tuple of Parameter [N]
-        One for each gap; none of an open contact.
-    tangential : tuple of Parameter [N]
-        One for each tangent, gap by gap; none unless it sticks.
-    """
-
-    name: str
+    name: str  # of the contact
     contact: Contact
     mode: ContactMode
-    normal: tuple[Parameter, ...]
-    tangential: tuple[Parameter, ...]
+    normal: tuple[Parameter, ...]  # [N] one for each gap; none of an open contact
+    tangential: tuple[Parameter, ...]  # [N] for each tangent, gap by gap; none unless it sticks
 
     @property
     def frames(self) -> tuple[Frame, ...]:
@@ -224,12 +207,7 @@ def with_modes(
 ) -> tuple[Dynamics, tuple[ModeForces, ...]]:
     """Return a mechanism with forces in place of its contacts, and these forces.
 
-    Parameters
-    ----------
-    d : Dynamics
-    modes : mapping of name to ContactMode
-    inputs : sequence of str
-        Parameters that the phase chooses over time.
+    ``inputs`` are parameters that the phase chooses over time.
 
     Raises
     ------

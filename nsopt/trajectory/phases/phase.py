@@ -98,13 +98,7 @@ class PhaseProgram:
     def of(
         cls, phase: MotionPhase, label: str, before: PhaseProgram | None, solver: Solver
     ) -> PhaseProgram:
-        """Return the program of a phase, checked as by `optimize`.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As of `optimize`, the phase named first.
-        """
+        """Return the program of a phase, checked as by `optimize`; errors name the phase first."""
         try:
             with naming(Cost, Condition):
                 return cls._of(phase, label, before, solver)

@@ -80,12 +80,7 @@ def find_strikes(
 
 
 def check_rebounds(closing: Sequence[ContactInMode], p: Array) -> None:
-    """Refuse contacts with restitution that close for more than an impact: they would rebound.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Refuse contacts with restitution that close for more than an impact: they would rebound."""
     for x in closing:
         m = sample_symbols(x.dynamics)
         for gap in x.forces.contact.gaps(m.state):

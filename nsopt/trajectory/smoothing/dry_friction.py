@@ -47,16 +47,8 @@ def compute_grid_creep(
     changes within a smaller speed is not seen by the quadrature. So the creep is `WIDTH` over the
     number of steps, times the mean speed of the fastest joint that turns, or that slides: over 100
     steps 0.3 of it. It is zero, for the creep of the law itself, where a joint has no drive of its
-    own, since friction decides there how it moves, and where the law has no sign.
-
-    Parameters
-    ----------
-    dynamics : Dynamics
-        Without internal states.
-    horizon : Horizon
-    guess : Guess
-        Gives the mean speeds.
-    inputs : sequence of str
+    own, since friction decides there how it moves, and where the law has no sign. The guess gives
+    the mean speeds.
     """
     d = dynamics
     driven = {x.joint for x in d.mechanism.actuators}.intersection(d.v_owners)
@@ -122,27 +114,12 @@ def restore_friction(transcription: Transcription, result: Result) -> Transcript
 
 
 def compute_exact_costs(
-    transcription: Transcription,
-    nlp: StructuredNlp,
-    x: Array,
-    p: Array,
-    costs: Mapping[str, float],
+    transcription: Transcription, nlp: StructuredNlp, x: Array, p: Array, costs: Mapping[str, float]
 ) -> dict[str, float]:
     """Return costs with exact dry friction of a motion found with smoothed friction, by name.
 
-    Empty where nothing is smoothed.
-
-    Parameters
-    ----------
-    transcription : Transcription
-    nlp : StructuredNlp
-        Its program.
-    x : (size,)
-        Unknowns.
-    p : (np,)
-        Parameters of the mechanism.
-    costs : mapping of name to float
-        Their values with smoothed friction, in the order of the costs.
+    Empty where nothing is smoothed. ``costs`` are those with smoothed friction, in their order,
+    ``x`` the unknowns, ``p`` the parameters of the mechanism.
     """
     motion = as_polynomials(transcription)
     if motion is None or not any(motion.creep):
@@ -187,14 +164,7 @@ def record_exact_costs(
 ) -> dict[str, str]:
     """Return attributes of a result: costs with exact dry friction, where that is smoothed.
 
-    Parameters
-    ----------
-    transcription : Transcription
-    nlp : StructuredNlp
-        Its program.
-    motions : mapping of name of the attribute to (unknowns (size,), costs by name)
-    p : (np,)
-        Parameters of the mechanism.
+    ``motions`` are unknowns and costs by name of the attribute.
     """
     found = {
         name: compute_exact_costs(transcription, nlp, x, p, costs)

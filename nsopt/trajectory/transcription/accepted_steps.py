@@ -1,4 +1,4 @@
-"""The steps of a motion by polynomials, as a simulation records them."""
+"""The steps of an optimum, as a simulation records them."""
 
 from __future__ import annotations
 
@@ -6,50 +6,47 @@ import numpy as np
 
 from nsopt.mpcc import Solution
 from nsopt.simulation import AcceptedSteps, objects
-from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.transcription.base import Array
 
 
 def make_accepted_steps(
-    trajectory: Trajectory, t: Array, power: Array, loss: Array, solution: Solution
+    solution: Solution,
+    t: Array,
+    q: Array,
+    v: Array,
+    loss: Array,
+    work: Array,
+    impulses: tuple[Array, Array, Array, Array],
+    projection_work: Array | None = None,
+    at_end: bool = True,
 ) -> AcceptedSteps:
-    """Return the steps between nodes.
+    """Return n steps, which share iterations and time of a solution evenly.
 
-    Parameters
-    ----------
-    trajectory : Trajectory
-        At the nodes.
-    t : (n + 1,) [s]
-        Times of the nodes.
-    power : (2 n + 1,) [W]
-        Power of external forces at nodes and midpoints.
-    loss : (n, ns) [J]
-        Energy that forces at surfaces take in each step.
-    solution : Solution
-        Gives the residual, the iterations and the time, shared evenly among the steps.
+    ``t``, ``q`` and ``v`` are those of n + 1 nodes; ``impulses`` the mean ones of contacts, the
+    part of them in impacts, those of joints and of slips. See `AcceptedSteps`.
     """
     n = len(t) - 1
-    none = np.zeros((n, 0))
+    impulse, impact, joint_impulse, slip_impulse = impulses
     return AcceptedSteps(
         t=t[1:],
         h=np.diff(t),
-        q=trajectory.q[1:],
-        v=trajectory.v[1:],
-        impulse=none,
-        impact_impulse=none,
-        contact_mode=none,
-        joint_impulse=none,
-        slip_impulse=none,
+        q=q[1:],
+        v=v[1:],
+        impulse=impulse,
+        impact_impulse=impact,
+        contact_mode=np.zeros_like(impulse),
+        joint_impulse=joint_impulse,
+        slip_impulse=slip_impulse,
         motion_residual=np.full(n, solution.residuals.violation),
         loss=loss,
-        work=np.diff(t) / 6 * (power[:-2:2] + 4 * power[1::2] + power[2::2]),
-        projection_work=np.zeros(n),
+        work=work,
+        projection_work=np.zeros(n) if projection_work is None else projection_work,
         iterations=np.full(n, solution.iterations / n),
         solve_time=np.full(n, solution.time / n),
         retries=np.zeros(n),
         reason=objects(["optimum"] * n),
         tried=objects([()] * n),
-        at_end=np.ones(n, dtype=bool),
+        at_end=np.full(n, at_end),
         depth=np.zeros(n),
         unplaced=np.zeros(n),
         overdue=np.zeros(n),

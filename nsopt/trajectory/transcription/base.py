@@ -28,54 +28,28 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class TranscribedMotion:
-    """A motion read from the unknowns of a solved program.
+    """A motion of n steps, read from the unknowns of a solved program."""
 
-    Attributes
-    ----------
-    t : (n + 1,) [s]
-        Times of the nodes.
-    nodes : Trajectory
-        The motion at the nodes.
-    drive : (n + 1, nv) [N m, N]
-        Generalized forces of the drives at the nodes.
-    normal_force : (n + 1, ng) [N]
-        Normal forces of the contacts at the nodes.
-    accepted : AcceptedSteps
-        The steps between the nodes.
-    step_controls : (n, 3, nv + number of inputs)
-        Forces of the drives, then inputs, at the start, in the middle and at the end of each step.
-    controls : callable
-        Function of t [s]: forces of the drives, then inputs, (nv + number of inputs,).
-    defects : Defects or None
-        How far from their nodes steps end that are reintegrated under the same forces; None for the
-        steps of a scheme.
-    middle_accelerations : (n, nv), optional
-        In the middles of the steps, where accelerations are quadratic over each. Without them
-        coordinates are taken as cubic, from those and the velocities of the nodes.
-    step_drives : (n, parts, nv), optional [N m, N]
-        Forces of the drives at the shares `PARTS` of each step, without ``step_friction``; by
-        default on parabolas through ``step_controls``.
-    step_friction : (n, parts, nv), optional [N m, N]
-        Dry friction that the drives overcome besides, with the sign of the velocity, where that is
-        exact.
-    force_correction : (n, ng, 3), optional [N]
-        Contact forces over the steps, minus those along the normals at the starts of the steps.
-    last_accelerations : (n, nv), optional
-        At the ends of the steps; by default those of the nodes, which differ after an impact.
-    """
-
-    t: Array
+    t: Array  # (n + 1,) [s] of the nodes
     nodes: Trajectory
-    drive: Array
-    normal_force: Array
+    drive: Array  # (n + 1, nv) [N m, N] at the nodes
+    normal_force: Array  # (n + 1, ng) [N] at the nodes
     accepted: AcceptedSteps
+    # (n, 3, nv + number of inputs): drives, then inputs, at start, middle and end of each step.
     step_controls: Array
-    controls: Callable[[float], Array]
-    defects: Defects | None
+    controls: Callable[[float], Array]  # the same as a function of t [s], (nv + number of inputs,)
+    defects: Defects | None  # of reintegrated steps; None for those of a scheme
+    # (n, nv) in the middles of steps, where accelerations are quadratic over each. Without them
+    # coordinates are taken as cubic, from those and the velocities of the nodes.
     middle_accelerations: Array | None = None
+    # (n, parts, nv) [N m, N]: drives at the shares `PARTS` of each step, without the dry friction
+    # that they overcome besides, with the sign of the velocity; by default on parabolas through
+    # ``step_controls``.
     step_drives: Array | None = None
     step_friction: Array | None = None
+    # (n, ng, 3) [N]: contact forces over steps, minus those along the normals at their starts.
     force_correction: Array | None = None
+    # (n, nv) at the ends of steps; by default those of the nodes, which differ after an impact.
     last_accelerations: Array | None = None
 
     @property
@@ -114,23 +88,7 @@ class TranscribedMotion:
 
 @dataclass(frozen=True, eq=False)
 class Transcription(ABC):
-    """A motion as unknowns and constraint blocks of a program.
-
-    Parameters
-    ----------
-    dynamics : Dynamics
-    horizon : Horizon
-    costs : sequence of Cost
-    conditions : sequence of Condition
-    inputs : sequence of str
-        Parameters of the mechanism that are functions of time, chosen by the optimization.
-
-    Attributes
-    ----------
-    guesses_forces : bool
-        Whether a guess determines the forces, so that its cost can be evaluated.
-    by_polynomials : bool
-        Whether motions are polynomials between nodes, without complementarity.
+    """A motion as unknowns and constraint blocks of a program; arguments as of `optimize`.
 
     Raises
     ------
@@ -138,8 +96,8 @@ class Transcription(ABC):
         If the transcription does not cover the mechanism, or an input is no Parameter.
     """
 
-    guesses_forces: ClassVar[bool] = True
-    by_polynomials: ClassVar[bool] = False
+    guesses_forces: ClassVar[bool] = True  # so that the cost of a guess can be evaluated
+    by_polynomials: ClassVar[bool] = False  # between nodes, without complementarity
 
     dynamics: Dynamics
     horizon: Horizon
@@ -230,13 +188,8 @@ class Transcription(ABC):
     def is_resolved(self, x: Array, p: Array, part: float = 1.0) -> bool:
         """Return whether reintegrated steps end near their nodes; true where none are.
 
-        Parameters
-        ----------
-        x : (size,)
-        p : (np,)
-            Parameters of the mechanism.
-        part : float
-            Share of the distance `Horizon.defect` that they may be off by.
+        They may be off by ``part`` of the distance `Horizon.defect`. ``x`` (size,) are the
+        unknowns, ``p`` (np,) the parameters of the mechanism.
         """
         del x, p, part
         return True
@@ -244,10 +197,7 @@ class Transcription(ABC):
     def find_undetermined(self, counted: NDArray[np.bool_]) -> list[str]:
         """Return the names of driven velocities whose motion costs nothing; none by default.
 
-        Parameters
-        ----------
-        counted : (size,)
-            Which unknowns costs depend on.
+        ``counted`` (size,): the unknowns that costs depend on.
         """
         del counted
         return []

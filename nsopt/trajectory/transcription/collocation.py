@@ -57,12 +57,6 @@ class Collocation(Transcription):
     The unknowns are (q, v, a, inputs) of each node, followed by those of the midpoint of the step
     after it; the duration comes last.
 
-    Parameters
-    ----------
-    creep : (number of `JointFriction` elements,), by keyword
-        Speeds up to which dry friction is smoothed, see `compute_grid_creep`; zero for the creep of
-        the law.
-
     Raises
     ------
     ValueError
@@ -72,6 +66,8 @@ class Collocation(Transcription):
 
     by_polynomials: ClassVar[bool] = True
 
+    # Of each `JointFriction` the speed up to which dry friction is smoothed, see
+    # `compute_grid_creep`; zero for the creep of the law.
     creep: tuple[float, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
@@ -239,26 +235,22 @@ class Collocation(Transcription):
 
     def _start(self) -> ConstraintBlock:
         """Return the block of the conditions at the start."""
-        (w, data, p), first = self._symbols(self.node_size + 1, 1), np.zeros(1, np.intp)
+        symbols = w, data, p = self._symbols(self.node_size + 1, 1)
         m = self._sample_with(ca.SX(0), w[:-1], p, data[1:])
         bounds = [b for c in self.conditions for b in call_bounds(c, "start", m)]
-        no_costs, columns = ca.SX.zeros(len(self.costs)), self._columns(first)
-        block = constraint_block("start", (w, data, p), bounds, no_costs, columns)
-        return replace(block, data=self._instance_data(first))
+        return self._state_at("start", symbols, bounds, np.zeros(1, np.intp))
 
     def _end(self) -> ConstraintBlock:
         """Return the block of the conditions and costs at the end."""
-        w, data, p = self._symbols(self.node_size + 1, 1)
+        symbols = w, data, p = self._symbols(self.node_size + 1, 1)
         last = np.array([2 * self.horizon.steps], np.intp)
         m = self._sample_with(w[-1], w[:-1], p, data[1:])
         bounds = [b for c in self.conditions for b in call_bounds(c, "end", m)]
-        terms = call_costs(self.costs, "final", m)
-        block = constraint_block("end", (w, data, p), bounds, terms, self._columns(last))
-        return replace(block, data=self._instance_data(last))
+        return self._state_at("end", symbols, bounds, last, call_costs(self.costs, "final", m))
 
     def _during(self) -> list[ConstraintBlock]:
         """Return the blocks of the conditions that hold at some nodes and the midpoints between."""
-        w, data, p = self._symbols(self.node_size + 1, 1)
+        symbols = w, data, p = self._symbols(self.node_size + 1, 1)
         m = self._sample_with(data[0] * w[-1] / self.horizon.steps, w[:-1], p, data[1:])
         spans = [span for condition in self.conditions for span in call_spans(condition, m)]
         blocks: list[ConstraintBlock] = []
@@ -266,21 +258,24 @@ class Collocation(Transcription):
             first, last = span.find_nodes(self.horizon.steps)
             nodes = 2 * np.arange(first, last + 1, dtype=np.intp)
             middles = nodes[:-1] + 1
-            no_costs = ca.SX.zeros(len(self.costs))
-            block = constraint_block(
-                f"during_{i}", (w, data, p), span.bounds, no_costs, self._columns(nodes)
-            )
-            blocks.append(replace(block, data=self._instance_data(nodes)))
-            blocks.append(
-                replace(
-                    block,
-                    columns=self._columns(middles),
-                    data=self._instance_data(middles),
-                    lower=block.lower[:-1],
-                    upper=block.upper[:-1],
-                )
-            )
+            block = self._state_at(f"during_{i}", symbols, span.bounds, nodes)
+            columns, known = self._columns(middles), self._instance_data(middles)
+            lower, upper = block.lower[:-1], block.upper[:-1]
+            blocks += [block, replace(block, columns=columns, data=known, lower=lower, upper=upper)]
         return blocks
+
+    def _state_at(
+        self,
+        name: str,
+        symbols: tuple[ca.SX, ca.SX, ca.SX],
+        bounds: Sequence[Bound],
+        points: Index,
+        terms: ca.SX | None = None,
+    ) -> ConstraintBlock:
+        """Return the block of bounds, and of cost terms if any, at some points."""
+        terms = ca.SX.zeros(len(self.costs)) if terms is None else terms
+        block = constraint_block(name, symbols, bounds, terms, self._columns(points))
+        return replace(block, data=self._instance_data(points))
 
     def _coupling(self) -> ConstraintBlock:
         """Return the block of the conditions that couple start and end."""
@@ -324,16 +319,12 @@ class Collocation(Transcription):
         return np.append(points, trajectory.duration)
 
     def nodes(self, x: Array) -> tuple[Array, Array, Array]:
-        trajectory = self.trajectory(x)[0]
-        return (
-            np.linspace(0, trajectory.duration, len(trajectory.q)),
-            trajectory.q,
-            trajectory.inputs,
-        )
+        q, _, _, u, T = self.trajectory(x)[0]
+        return np.linspace(0, T, len(q)), q, u
 
     @cached_property
     def _reintegration(self) -> Reintegration:
-        return Reintegration(self)
+        return Reintegration(self.dynamics, self.horizon, tuple(self.inputs), self.creep)
 
     def trajectory(self, x: Array) -> tuple[Trajectory, Trajectory]:
         """Return the motion at the nodes, and at nodes and midpoints; x are all unknowns."""
@@ -341,13 +332,7 @@ class Collocation(Transcription):
         return self._sample(points[::2], T), self._sample(points, T)
 
     def interpolate_at_parts(self, fine: Trajectory) -> tuple[Array, Array, Array, Array, Array]:
-        """Return times, q, v, a and inputs at the shares `PARTS` of all steps, (n parts, .) each.
-
-        Parameters
-        ----------
-        fine : Trajectory
-            At nodes and midpoints.
-        """
+        """Return times, q, v, a and inputs at `PARTS` of all steps, (n parts, .) each."""
         steps = self.horizon.steps
         return self.interpolate(
             fine, np.repeat(np.arange(steps), len(PARTS)), np.tile(PARTS, steps)
@@ -378,7 +363,9 @@ class Collocation(Transcription):
         drive, power = self._reintegration.driving_forces(fine, p)
         t: Array = np.linspace(0, nodes.duration, len(nodes.q))
         loss = losses_of_forces(self.dynamics, t, nodes.q, nodes.v, p)
-        accepted = make_accepted_steps(nodes, t, power, loss, solution)
+        work = np.diff(t) / 6 * (power[:-2:2] + 4 * power[1::2] + power[2::2])
+        none = (np.zeros((self.horizon.steps, 0)),) * 4
+        accepted = make_accepted_steps(solution, t, nodes.q, nodes.v, loss, work, none)
         at_points, h = np.hstack([drive, fine.inputs]), nodes.duration / self.horizon.steps
 
         def controls(now: float) -> Array:
@@ -396,5 +383,5 @@ class Collocation(Transcription):
             controls,
             self._reintegration.defects(fine, p),
             fine.a[1::2],
-            *self._reintegration.over_steps(fine, p),
+            *self._reintegration.over_steps(self.interpolate_at_parts(fine), p),
         )

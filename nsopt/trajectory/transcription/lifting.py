@@ -20,12 +20,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Lifting:
-    """The eccentricities of the bores of a mechanism, three numbers each.
-
-    Parameters
-    ----------
-    dynamics : Dynamics
-    """
+    """The eccentricities of the bores of a mechanism, three numbers each."""
 
     dynamics: Dynamics
 
@@ -37,11 +32,7 @@ class Lifting:
     def rows(self, t: ca.SX, q: ca.SX, p: ca.SX, eccentricities: ca.SX, widening: ca.SX) -> ca.SX:
         """Return offsets over clearances minus the widened eccentricities, (size,).
 
-        Parameters
-        ----------
-        eccentricities : SX (size,)
-        widening : SX scalar
-            Factor on all clearances, above 1 in early stages of a homotopy.
+        ``widening`` is a factor on all clearances, above 1 in early stages of a homotopy.
         """
         d, bores = self.dynamics, list(self.dynamics.bores)
         clearances = ca.reshape(d.clearance(p)[bores], 1, len(bores))

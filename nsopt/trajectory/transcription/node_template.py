@@ -36,30 +36,15 @@ SHARP = 0.1
 
 @dataclass(frozen=True, eq=False)
 class NodeModel:
-    """The data common to all node templates of a horizon.
-
-    Attributes
-    ----------
-    dynamics : Dynamics
-    scheme : Scheme
-    scales : Scales
-        Typical sizes of the unknowns.
-    inputs : sequence of str
-        Names.
-    lifting : Lifting
-    driven : sequence of int
-        Indices of the velocities that actuators drive.
-    mean_h : float [s]
-        The mean step; NaN if the duration is free.
-    """
+    """The data common to all node templates of a horizon."""
 
     dynamics: Dynamics
     scheme: Scheme
-    scales: Scales
-    inputs: Sequence[str]
+    scales: Scales  # typical sizes of the unknowns
+    inputs: Sequence[str]  # names
     lifting: Lifting
-    driven: Sequence[int]
-    mean_h: float
+    driven: Sequence[int]  # indices of the velocities that actuators drive
+    mean_h: float  # [s] the mean step; NaN if the duration is free
 
     @property
     def state_sizes(self) -> list[int]:
@@ -93,45 +78,23 @@ class NodeModel:
 
 @dataclass(frozen=True, eq=False)
 class NodeTemplate:
-    """The equations of a node, and of the step after it unless it is the last.
+    """The equations of a node, and of the step after it unless it is the last."""
 
-    Attributes
-    ----------
-    w : SX
-        Unknowns: state, unknowns of the scheme, drives and inputs of the node; the state of the
-        next node; time and internal states of the previous one.
-    size : int
-        Number of unknowns of the node itself, the first in w.
-    data : SX (3,)
-        Index of the node; 1 if a step leads to it, else 0; 1 if the step after it is to be as long
-        as the one before, else 0.
-    p : SX
-        Parameters of the program: of the mechanism, then of a `Stage`.
-    mpcc : Mpcc
-        Equations and complementarity conditions of the scheme.
-    node : Node
-        What the scheme sees of the node.
-    interval : Interval
-        What the scheme states for it.
-    sample : NodeSample
-        What costs and conditions see of it.
-    before, after : SX scalar [s]
-        Sizes of the steps before and after the node.
-    has_discs : bool
-        Whether the scheme states friction in space, by discs |f| <= mu f_n, which are relaxed.
-    """
-
+    # Unknowns: state, unknowns of the scheme, drives and inputs of the node; the state of the next
+    # node; time and internal states of the previous one.
     w: ca.SX
-    size: int
+    size: int  # number of unknowns of the node itself, the first in w
+    # (3,): index of the node; 1 if a step leads to it, else 0; 1 if the step after it is to be as
+    # long as the one before, else 0.
     data: ca.SX
-    p: ca.SX
-    mpcc: Mpcc
-    node: Node
-    interval: Interval
-    sample: NodeSample
-    before: ca.SX
-    after: ca.SX
-    has_discs: bool
+    p: ca.SX  # parameters of the program: of the mechanism, then of a `Stage`
+    mpcc: Mpcc  # equations and complementarity conditions of the scheme
+    node: Node  # what the scheme sees of the node
+    interval: Interval  # what the scheme states for it
+    sample: NodeSample  # what costs and conditions see of it
+    before: ca.SX  # [s] the step before the node
+    after: ca.SX  # [s]
+    has_discs: bool  # the scheme states friction in space, |f| <= mu f_n, by discs that are relaxed
 
     @cached_property
     def guess(self) -> ca.Function:
@@ -157,15 +120,8 @@ class NodeTemplate:
         """Return bounds of gaps, closed joints and Euler parameters of which something is free.
 
         Steps keep them from the second node on; a start that is given is checked beforehand, and
-        one that is coupled to the end is kept there.
-
-        Parameters
-        ----------
-        model : NodeModel
-        stated : sequence of Bound
-            Bounds of conditions at the start.
-        coupled : SX (n,)
-            Values by which conditions couple it to the end.
+        one that is coupled to the end is kept there. ``stated`` are the bounds of conditions at the
+        start, ``coupled`` the values by which conditions couple it to the end.
         """
         d, node = model.dynamics, self.node
         at = (node.t, node.q, node.p)

@@ -27,14 +27,10 @@ class RestingCollocation(Collocation):
     A joint that rests in a step has neither velocity nor acceleration there; one that slides does
     not reverse, and its friction is that of Coulomb's law. At a node between two steps friction is
     the mean of both.
-
-    Parameters
-    ----------
-    modes : (steps, number of `JointFriction` elements), by keyword
-        1 and -1 where the joint of an element slides with and against its coordinate, 0 where it
-        rests, NaN where friction is smoothed as in any other motion by polynomials.
     """
 
+    # (steps, number of `JointFriction` elements): 1 and -1 where its joint slides with and against
+    # its coordinate, 0 where it rests, NaN where friction is smoothed as in any other motion.
     modes: Array = field(default_factory=lambda: np.zeros((0, 0)), kw_only=True)
 
     @classmethod

@@ -19,14 +19,7 @@ def find_move_residual(
 ) -> ca.SX:
     """Return coordinates at the end minus those that the start comes to over h, (nq,).
 
-    Parameters
-    ----------
-    d : Dynamics
-    q, v : (SX (nq,), SX (nq,)), (SX (nv,), SX (nv,))
-        Coordinates and velocities at start and end.
-    moved : SX (nv,)
-        Integrals of the velocities over h.
-    h : SX scalar [s]
+    ``q`` and ``v`` are given at start and end; ``moved`` (nv,) are integrals of velocities over h.
     """
     if d.nq == d.nv:
         return q[1] - q[0] - moved

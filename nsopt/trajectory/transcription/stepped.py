@@ -26,11 +26,12 @@ from nsopt.mpcc import (
     constraint_block,
 )
 from nsopt.schemes import Scales, Scheme, internal
-from nsopt.simulation import AcceptedSteps, losses_of_forces, objects, significant_impulses
+from nsopt.simulation import losses_of_forces, significant_impulses
 from nsopt.trajectory.conditions import Span, ends_at_rest
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.returned import call_bounds, call_costs, call_spans
 from nsopt.trajectory.smoothing.schedules import LAST, Stage
+from nsopt.trajectory.transcription.accepted_steps import make_accepted_steps
 from nsopt.trajectory.transcription.base import (
     Array,
     Index,
@@ -53,20 +54,12 @@ class Stepped(Transcription):
     """Unknowns and constraint blocks of a motion in the steps of a scheme.
 
     Parameters of the program are those of the mechanism, then those of a `Stage`.
-
-    Parameters
-    ----------
-    scheme : Scheme
-    p : (np,)
-        Parameters of the mechanism.
-    relaxation : Relaxation
-        What complementarity conditions are stated as.
     """
 
     guesses_forces: ClassVar[bool] = False
 
     scheme: Scheme
-    p: Array
+    p: Array  # (np,) of the mechanism
     relaxation: Relaxation = field(default_factory=Scholtes)
 
     def __post_init__(self) -> None:
@@ -315,7 +308,7 @@ class Stepped(Transcription):
         return np.array([x[first + begin : first + end] for first, _ in self._list_nodes()])
 
     def motion(self, solution: Solution, p: Array) -> TranscribedMotion:
-        n, parameters = self.horizon.steps, self.parameters(p)
+        parameters = self.parameters(p)
         w, w_last = solution.x[self._columns()], solution.x[self._last_columns()]
         inner = self.inner.record(self.inputs, w, self._data(), parameters)
         last = self.last.record(self.inputs, w_last, self._last_data, parameters)
@@ -331,29 +324,10 @@ class Stepped(Transcription):
         loss = np.vstack([loss[:-2], loss[-2:].sum(axis=0)]) + impact_loss[1:]
         work = self._divide_work(work[:, 0], h[:, 0]) + impact_work[1:, 0]
         work[0] += impact_work[0, 0]
-        accepted = AcceptedSteps(
-            t=t[1:, 0],
-            h=h[:, 0],
-            q=q[1:],
-            v=v[1:],
-            impulse=lam + impact[1:],
-            impact_impulse=impact[1:],
-            contact_mode=np.zeros_like(lam),
-            joint_impulse=mu,
-            slip_impulse=slip,
-            motion_residual=np.full(n, solution.residuals.violation),
-            loss=np.hstack([loss, losses_of_forces(self.dynamics, t[:, 0], q, v, p)]),
-            work=work,
-            projection_work=projection_work[:-1, 0],
-            iterations=np.full(n, solution.iterations / n),
-            solve_time=np.full(n, solution.time / n),
-            retries=np.zeros(n),
-            reason=objects(["optimum"] * n),
-            tried=objects([()] * n),
-            at_end=np.full(n, self.scheme.horizon_at_end),
-            **dict.fromkeys(("depth", "unplaced", "overdue"), np.zeros(n)),
-            how=np.zeros(n, dtype=np.int64),
-        )
+        loss = np.hstack([loss, losses_of_forces(self.dynamics, t[:, 0], q, v, p)])
+        impulses = (lam + impact[1:], impact[1:], mu, slip)
+        more = projection_work[:-1, 0], self.scheme.horizon_at_end
+        accepted = make_accepted_steps(solution, t[:, 0], q, v, loss, work, impulses, *more)
         if self.scheme.holds_inputs:  # no step follows the last node
             drive[-1], u[-1] = drive[-2], u[-2]
         nodes = Trajectory(q, v, a, u, float(t[-1, 0]))
@@ -376,14 +350,8 @@ class Stepped(Transcription):
     def _force_correction(self, t: Array, q: Array, x: Array, force: Array) -> Array:
         """Return contact forces minus those along normals at starts of steps, (n, ng, 3) [N].
 
-        Parameters
-        ----------
-        t, q : (n, 1), (n, nq)
-            At the starts of the steps.
-        x : (size,)
-            All unknowns.
-        force : (n, ng) [N]
-            Mean normal forces over the steps.
+        ``t`` (n, 1) and ``q`` are those at the starts, ``x`` all unknowns, ``force`` (n, ng) the
+        mean normal forces over the steps.
         """
         n, lifting, u = len(t), self.model.lifting, self.eccentricities(x)
         u_of_normals = u[:-1] + self.scheme.normal_implicitness * np.diff(u, axis=0)

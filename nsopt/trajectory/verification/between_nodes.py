@@ -37,23 +37,12 @@ NO_TURN = 0.5
 
 
 class BeyondLimits(NamedTuple):
-    """How far a motion is beyond its limits within each step.
-
-    Attributes
-    ----------
-    rows : tuple of Row
-    beyond : (2, steps, rows)
-        By how much below the lower and above the upper limit; zero where it is kept.
-    when : (steps, rows) [s]
-        The time in the step at which it is beyond by most.
-    scale : (rows,)
-        Size of the limits: half of the range between them, or the larger of them if that is less.
-    """
+    """How far a motion is beyond its limits within each step."""
 
     rows: tuple[Row, ...]
-    beyond: Array
-    when: Array
-    scale: Array
+    beyond: Array  # (2, steps, rows) below the lower, above the upper limit; zero where it is kept
+    when: Array  # (steps, rows) [s] at which it is beyond by most
+    scale: Array  # (rows,) half of the range between limits, or the larger of them if that is less
 
     @property
     def largest(self) -> float:
@@ -75,20 +64,11 @@ class BeyondLimits(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LimitsBetweenNodes:
-    """The limits of a motion by polynomials that hold all along or for a part, at all times.
-
-    Parameters
-    ----------
-    transcription : Collocation
-    statement : Statement
-        Of its conditions.
-    before, after : Statement, optional
-        Of the phases that it links.
-    """
+    """The limits of a motion by polynomials that hold all along or for a part, at all times."""
 
     transcription: Collocation
-    statement: Statement
-    before: Statement | None = None
+    statement: Statement  # of its conditions
+    before: Statement | None = None  # of the phase before, if any
     after: Statement | None = None
 
     @cached_property
@@ -212,18 +192,8 @@ class LimitsBetweenNodes:
 def _peaks(values: Array, lower: Array, upper: Array) -> tuple[Array, NDArray[np.bool_]]:
     """Return where rows are worst between even shares: the peak of a parabola through three.
 
-    Parameters
-    ----------
-    values : (steps, rows, n)
-        The first at `EVEN` shares of each step.
-    lower, upper : (rows,)
-
-    Returns
-    -------
-    peaks : (steps, rows)
-        As shares of the step.
-    over : (steps, rows)
-        Whether the row exceeds its upper limit by more, or is nearer to it, than its lower limit.
+    As shares of the step, (steps, rows); and whether a row exceeds its upper limit by more, or is
+    nearer to it, than its lower limit. Of values (steps, rows, n) the first are at `EVEN` shares.
     """
     over = values.max(axis=2) - upper >= lower - values.min(axis=2)
     even = np.where(over[:, :, None], values[:, :, : FINE + 1], -values[:, :, : FINE + 1])

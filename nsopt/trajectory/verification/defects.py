@@ -26,22 +26,13 @@ REMEDY = "give it more steps, or a cost on its inputs or accelerations"
 
 @dataclass(frozen=True, eq=False)
 class Defects:
-    """How far steps, reintegrated under the same forces, end from their nodes.
+    """How far steps, reintegrated under the same forces, end from their nodes."""
 
-    Parameters
-    ----------
-    distance : (nq,) [m, rad]
-        The largest of each coordinate; infinite where a step is not integrated to its end, NaN
-        where a signal ended the integration.
-    limit : (nq,) [m, rad]
-        Distance above which steps are not resolved.
-    names : sequence of str
-        Of the coordinates.
-    """
-
+    # (nq,) [m, rad] the largest of each coordinate; infinite where a step is not integrated to its
+    # end, NaN where a signal ended the integration.
     distance: Array
-    limit: Array
-    names: Sequence[str]
+    limit: Array  # (nq,) [m, rad] above which steps are not resolved
+    names: Sequence[str]  # of the coordinates
 
     @property
     def largest(self) -> float:
@@ -69,31 +60,21 @@ class Defects:
 
 
 def limits_of_defects(d: Dynamics, q: Array, p: Array, given: float | None) -> Array:
-    """Return how far steps may end from their nodes, by coordinate, (nq,) [m, rad].
+    """Return how far steps of a motion q (n, nq) may end from their nodes, (nq,) [m, rad].
 
-    Parameters
-    ----------
-    d : Dynamics
-    q : (n, nq)
-        The motion.
-    p : (np,)
-    given : float or None [m, rad]
-        By default `SHARE` of the size of the motion: the farthest that a body or a length moves, or
-        the largest angle, of which more than one radian counts as one.
+    As ``given``, else `SHARE` of the size of the motion: the farthest that a body or a length
+    moves, or the largest angle, of which more than one radian counts as one.
     """
     if given is not None:
         return np.full(d.nq, given)
     turning, ranges = _angles(d), np.ptp(q, axis=0)
-    places = np.asarray(d.poses.map(len(q))(q.T, np.zeros((d.nv, len(q))), _columns(p, len(q)))[0])
-    bodies = places.reshape(3, len(q), -1)
+    n = len(q)
+    places = np.asarray(d.poses.map(n)(q.T, np.zeros((d.nv, n)), np.tile(p[:, None], n))[0])
+    bodies = places.reshape(3, n, -1)
     farthest = np.linalg.norm(np.ptp(bodies, axis=1), axis=0).max(initial=0.0)
     length = max(float(farthest), float(ranges[~turning].max(initial=0.0)))
     angle = np.clip(float(ranges[turning].max(initial=0.0)), SMALLEST, 1.0)
     return np.maximum(SHARE * np.where(turning, angle, length), LEAST)
-
-
-def _columns(p: Array, n: int) -> Array:
-    return np.tile(p[:, None], n)
 
 
 def _angles(d: Dynamics) -> NDArray[np.bool_]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, Protocol
+from typing import Literal
 from warnings import catch_warnings
 
 import casadi as ca
@@ -47,38 +47,14 @@ class _TooManyError(Exception):
     """An integrator takes too many evaluations, or does not get to the end."""
 
 
-class _ByPolynomials(Protocol):
-    """What is used of a `Collocation`, which itself uses this module."""
-
-    @property
-    def dynamics(self) -> Dynamics: ...
-
-    @property
-    def horizon(self) -> Horizon: ...
-
-    @property
-    def creep(self) -> tuple[float, ...]: ...
-
-    @property
-    def inputs(self) -> Sequence[str]: ...
-
-    def fill_creep(self, speed: float) -> Array: ...
-
-    def interpolate_at_parts(
-        self, fine: Trajectory
-    ) -> tuple[Array, Array, Array, Array, Array]: ...
-
-
 @dataclass(frozen=True, eq=False)
 class Reintegration:
-    """The steps of a motion without contacts under its own forces.
+    """The steps of a motion by polynomials under its own forces; fields as of `Collocation`."""
 
-    Parameters
-    ----------
-    transcription : _ByPolynomials
-    """
-
-    transcription: _ByPolynomials
+    dynamics: Dynamics
+    horizon: Horizon
+    inputs: tuple[str, ...]
+    creep: tuple[float, ...]
 
     def driving_forces(self, fine: Trajectory, p: Array) -> tuple[Array, Array]:
         """Return actuator forces (n, nv) at the times of a motion, and the external power (n,) [W].
@@ -93,15 +69,15 @@ class Reintegration:
         """Return actuator forces less the friction in their own joints, (n, nv)."""
         return self._forces_at(self._points(fine), p, SHARP)[2]
 
-    def over_steps(self, fine: Trajectory, p: Array) -> tuple[Array, Array | None]:
+    def over_steps(self, at: tuple[Array, ...], p: Array) -> tuple[Array, Array | None]:
         """Return actuator forces without dry friction at the `PARTS` of steps, and that friction.
 
-        (steps, parts, nv) each. Where friction is smoothed as its laws say it is in the forces, and
-        None is returned for it.
+        (steps, parts, nv) each, from `Collocation.interpolate_at_parts`. Where friction is smoothed
+        as its laws say it is in the forces, and None is returned for it.
         """
-        at, shape = self.transcription.interpolate_at_parts(fine), (-1, len(PARTS), fine.v.shape[1])
+        shape = -1, len(PARTS), self.dynamics.nv
         smooth = self._forces_at(at, p, SMOOTH)[0].reshape(shape)
-        if not any(self.transcription.creep):
+        if not any(self.creep):
             return smooth, None
         return smooth, self._forces_at(at, p, SHARP)[0].reshape(shape) - smooth
 
@@ -113,9 +89,9 @@ class Reintegration:
         self, points: tuple[Array, ...], p: Array, creep: float
     ) -> tuple[Array, Array, Array]:
         """Return drives, external power and net forces, friction smoothed up to a speed."""
-        x, n = self.transcription, len(points[0])
-        given = (*points, np.tile(np.append(p, x.fill_creep(creep)), (n, 1)))
-        function = _make_forces(x.dynamics, tuple(x.inputs))
+        creeps = np.where(np.array(self.creep) > 0, creep, 0.0)
+        given = (*points, np.tile(np.append(p, creeps), (len(points[0]), 1)))
+        function = _make_forces(self.dynamics, self.inputs)
         forces, powers, net = evaluate_at_times(function, *given)
         return forces, powers, net
 
@@ -126,16 +102,10 @@ class Reintegration:
         unstable motion do not accumulate. Forces are quadratic in time over a step, as
         accelerations are; they are net of the friction in joints that have a drive of their own,
         which jumps where the joint turns round, and is made up for by the drive. A signal ends it.
-
-        Parameters
-        ----------
-        fine : Trajectory
-            At the nodes and the middles of the steps.
-        share : float
-            Tolerance of the integrator over the least limit of defects; `EXACT` at least.
+        The tolerance of the integrator is a share of the least limit of defects; `EXACT` at least.
         """
-        d = self.transcription.dynamics
-        limit = limits_of_defects(d, fine.q, p, self.transcription.horizon.defect)
+        d = self.dynamics
+        limit = limits_of_defects(d, fine.q, p, self.horizon.defect)
         accuracy = float(np.clip(share * limit.min(), EXACT, COARSEST))
         try:
             with interruptible():
@@ -147,7 +117,7 @@ class Reintegration:
 
     def _distances(self, fine: Trajectory, p: Array, accuracy: float) -> Array:
         """Return the largest distance of each coordinate at the ends of steps, (nq,)."""
-        n, steps = fine.q.shape[1], self.transcription.horizon.steps
+        n, steps = fine.q.shape[1], self.horizon.steps
         h, known = fine.duration / steps, np.hstack([self.net_forces(fine, p), fine.inputs])
         along = (known[:-2:2], known[1::2], known[2::2])  # start, middle, end of each step
         begin = np.hstack([fine.q[:-2:2], fine.v[:-2:2]])
@@ -183,7 +153,7 @@ class Reintegration:
 
     @property
     def _change(self) -> MappedLeaf:
-        return _make_motion(self.transcription.dynamics, tuple(self.transcription.inputs))
+        return _make_motion(self.dynamics, self.inputs)
 
     def _integrate_one_by_one(
         self, begin: Array, along: tuple[Array, ...], h: float, p: Array, accuracy: float

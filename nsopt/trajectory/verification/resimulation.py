@@ -42,25 +42,13 @@ SMALLEST = 2.0**-12
 
 
 class Resimulation(NamedTuple):
-    """The result of simulating an optimum from its start.
+    """The result of simulating an optimum from its start."""
 
-    Attributes
-    ----------
-    q : (n + 1, nq)
-        At the times of the nodes; NaN after a step that could not be solved.
-    defect : float [m, rad]
-        Largest distance of a coordinate from that of the optimum.
-    until : float [s]
-        Time that the simulation reached.
-    compile_seconds, seconds : float
-        Wall time to make or find the code of its steps, and to simulate.
-    """
-
-    q: Array
-    defect: float
-    until: float
-    compile_seconds: float
-    seconds: float
+    q: Array  # (n + 1, nq) at the nodes; NaN after a step that could not be solved
+    defect: float  # [m, rad] largest distance of a coordinate from that of the optimum
+    until: float  # [s] that the simulation reached
+    compile_seconds: float  # of wall time to make or find the code of its steps
+    seconds: float  # to simulate
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,20 +80,8 @@ def resimulate(
     """Simulate a motion by the compiled stepper under its own inputs and drives.
 
     Open loop, an unstable motion or one with impacts leaves its optimum after some time, even if
-    every step is right.
-
-    Parameters
-    ----------
-    dynamics : Dynamics
-    motion : TranscribedMotion
-    inputs : sequence of str
-        Parameters that change with time.
-    p : (np,)
-        Parameters of the mechanism.
-    scheme : Scheme
-        One that takes the given step sizes.
-    finer : int
-        Number of steps simulated for each step of the motion.
+    every step is right. The scheme must take the given step sizes, ``finer`` of them for each step
+    of the motion.
     """
     begin = perf_counter()
     drives = list(_make_drives(dynamics))
