@@ -68,21 +68,10 @@ def record_costs(
     start: Point,
     p: Array,
 ) -> dict[str, Any]:
-    """Return the attributes that tell the costs of a solution and of its guess.
+    """Return the attributes that tell the costs of a solution and of its guess, ``start``.
 
-    With smoothed and with exact friction. A guess without forces has no costs.
-
-    Parameters
-    ----------
-    transcription, nlp
-        The motion and its program.
-    costs : sequence of Cost
-        Those stated by the user, without small ones beside them.
-    solution : Solution
-    start : Point
-        The guess.
-    p : (np,)
-        Parameters of the mechanism.
+    With smoothed and with exact friction. A guess without forces has no costs. ``costs`` are those
+    stated by the user, without small ones beside them.
     """
     parameters = transcription.parameters(p)
     parts = name_costs(costs, nlp.terms(solution.x, parameters))
@@ -131,17 +120,8 @@ def explain_fault(
 ) -> str:
     """Return why a motion is no solution; empty if it is one.
 
-    Parameters
-    ----------
-    transcription, nlp
-        The motion and its program.
-    solution : Solution
-    motion : TranscribedMotion
-    p : (np,)
-        Parameters of the mechanism.
-    limits : Tolerances
-    least : LeastViolation, optional
-        How little rows can be violated nearby; of a phase it is known from all phases together.
+    ``least`` is how little rows can be violated nearby; of a phase it is known from all phases
+    together.
     """
     if solution.ok:
         return ""

@@ -19,10 +19,7 @@ FREE: Any = None
 
 
 def check_joints(what: str, joints: Sequence[str], known: Sequence[str]) -> None:
-    """Raise a ValueError if a joint is not among those known, a TypeError for a single name.
-
-    ``what`` names the cost or condition.
-    """
+    """Refuse a joint that is not among those known; ``what`` names the cost or condition."""
     if isinstance(joints, str):
         raise TypeError(
             f"joints of {what} must be a sequence of names, got {joints!r}: write [{joints!r}]"
@@ -45,12 +42,8 @@ def read_targets(
 ) -> NDArray[np.float64]:
     """Return target values as an array, one for each name, (n,), NaN where they are free.
 
-    ``internal`` is how many of the last names are internal states: see `with_internal_states`.
-
-    Raises
-    ------
-    ValueError
-        If there are not as many numbers as names, or one is infinite; ``what`` names them.
+    ``what`` names them in messages; ``internal`` is how many of the last names are internal states:
+    see `with_internal_states`.
     """
     plain(what, value)
     targets = numbers(what, _free_as_nan(value))
@@ -73,13 +66,7 @@ def _free_as_nan(value: Any) -> Any:
 
 
 def order_targets(what: str, value: Targets | None, names: Sequence[str]) -> ArrayLike | None:
-    """Return target values in the order of names; of values by name those left out are free.
-
-    Raises
-    ------
-    ValueError
-        Beginning with ``what``, for an unknown name.
-    """
+    """Return target values in the order of names; of values by name those left out are free."""
     if not isinstance(value, Mapping):
         return value
     targets = np.full(len(names), np.nan)
@@ -102,13 +89,7 @@ def with_internal_states(d: Dynamics, q: ArrayLike | None, internal: float) -> A
 
 
 def check_latches(d: Dynamics) -> None:
-    """Refuse forces with memory of events, which have no derivative over a horizon.
-
-    Raises
-    ------
-    ValueError
-        Naming the state.
-    """
+    """Refuse forces with memory of events, which have no derivative over a horizon."""
     for name in d.latches:
         owner, _, quantity = name.rpartition(".")
         raise ValueError(
@@ -118,13 +99,7 @@ def check_latches(d: Dynamics) -> None:
 
 
 def check_frame(what: str, frame: Frame, dynamics: Dynamics | None = None) -> None:
-    """Refuse a value that is no Frame, or a frame on a body that is not in the mechanism.
-
-    Raises
-    ------
-    TypeError, ValueError
-        The message begins with ``what``.
-    """
+    """Refuse a value that is no Frame, or a frame on a body that is not in the mechanism."""
     if not isinstance(frame, Frame):
         raise TypeError(f"{what} must be a Frame, got {frame!r}: use Frame(body, origin)")
     if dynamics is None or frame.body is None:

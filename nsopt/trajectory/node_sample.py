@@ -22,41 +22,24 @@ def _make_empty() -> ca.SX:
 
 @dataclass(frozen=True)
 class SteppedNode:
-    """Quantities at a node of a time-stepped motion that do not follow from accelerations.
+    """Quantities at a node of a time-stepped motion that do not follow from accelerations."""
 
-    Attributes
-    ----------
-    h : SX scalar [s]
-        Time over which the impulses of the node act, by some schemes half of the steps on both
-        sides.
-    change : SX (nv,)
-        Change of the velocity over ``h``, without impacts.
-    drive : SX (nv,) [N, N m]
-        Forces of actuators.
-    gap : SX (ng,) [m]
-    impulse, joint_impulse, slip_impulse : SX (ng,), (nm,), (ns,)
-        Normal impulses of contacts, impulses of joints, tangential impulses, over ``h``.
-    impact_impulse : SX (ng,)
-        Normal impulses of impacts, not contained in ``impulse``.
-    loss : SX (ng,) [J]
-        Energy dissipated by each contact.
-    next_h : SX scalar [s]
-        The step that follows; zero at the last node.
-    mean_h : SX scalar [s]
-        The mean step; NaN where the duration is free.
-    """
-
-    h: ca.SX
-    change: ca.SX
-    drive: ca.SX
-    gap: ca.SX = field(default_factory=_make_empty)
+    h: (
+        ca.SX
+    )  # [s] over which impulses of the node act; by some schemes half of both steps beside it
+    change: ca.SX  # (nv,) of the velocity over ``h``, without impacts
+    drive: ca.SX  # (nv,) [N, N m] forces of actuators
+    gap: ca.SX = field(default_factory=_make_empty)  # (ng,) [m]
+    # Over ``h``: normal impulses of contacts, impulses of joints, tangential ones, (ng, nm, ns).
     impulse: ca.SX = field(default_factory=_make_empty)
     joint_impulse: ca.SX = field(default_factory=_make_empty)
     slip_impulse: ca.SX = field(default_factory=_make_empty)
-    impact_impulse: ca.SX = field(default_factory=_make_empty)
-    loss: ca.SX = field(default_factory=_make_empty)
-    next_h: ca.SX = field(default_factory=lambda: ca.SX(0))
-    mean_h: ca.SX = field(default_factory=lambda: ca.SX(1))
+    impact_impulse: ca.SX = field(default_factory=_make_empty)  # (ng,) besides ``impulse``
+    loss: ca.SX = field(default_factory=_make_empty)  # (ng,) [J] by each contact
+    next_h: ca.SX = field(
+        default_factory=lambda: ca.SX(0)
+    )  # [s] the step after it; zero at the end
+    mean_h: ca.SX = field(default_factory=lambda: ca.SX(1))  # [s] NaN where the duration is free
 
 
 class NodeSample:

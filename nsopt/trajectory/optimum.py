@@ -42,20 +42,10 @@ def record(
     backend: str,
     attrs: Mapping[str, Any],
 ) -> Result:
-    """Return the optimal motion, its forces and the record of the solve.
+    """Return the optimal motion, its forces and the record of the solve by a backend.
 
-    Parameters
-    ----------
-    transcription : Transcription
-    solution : Solution
-    motion : TranscribedMotion
-    p : (np,)
-        Parameters of the mechanism.
-    backend : str
-        Name of the backend.
-    attrs : mapping
-        Further attributes, which replace those made here: title, solver, costs, and
-        ``stop_reason``, why it is no solution.
+    ``attrs`` are further attributes, which replace those made here: title, solver, costs, and
+    ``stop_reason``, why it is no solution.
     """
     d, nodes = transcription.dynamics, motion.nodes
     history = History(d, Start(nodes.q[0], nodes.v[0], float(motion.t[0])), p)

@@ -13,9 +13,7 @@ import numpy as np
 from nsopt.culprit import naming
 from nsopt.interrupt import interruptible, suspend_interrupts
 from nsopt.mechanics import Dynamics
-from nsopt.mpcc import (
-    Solver,
-)
+from nsopt.mpcc import Solver
 from nsopt.result import Result
 from nsopt.schemes import Scheme
 from nsopt.trajectory.assessment import add_simulation, explain_fault, mark_stopped, record_costs

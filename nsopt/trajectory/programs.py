@@ -9,14 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from nsopt.mechanics import Dynamics
-from nsopt.mpcc import (
-    Point,
-    Schedule,
-    Settings,
-    Solver,
-    StationarityKind,
-    StructuredNlp,
-)
+from nsopt.mpcc import Point, Schedule, Settings, Solver, StationarityKind, StructuredNlp
 from nsopt.schemes import Variational
 from nsopt.trajectory.costs import Smoothness, flattened
 from nsopt.trajectory.diagnosis import check_costs, dependence
@@ -64,25 +57,8 @@ def add_small_costs(
 ) -> tuple[M, StructuredNlp, Smoothness | None]:
     """Return a motion with small costs of bends and ties where it needs them, and its program.
 
-    Parameters
-    ----------
-    x : Transcription
-        With the costs that the user stated; one must depend on the motion.
-    guess : Guess
-    p : (np,)
-        Parameters of the mechanism.
-    state : callable
-        States the program, by default `Transcription.nlp`.
-
-    Returns
-    -------
-    Transcription, StructuredNlp, Smoothness or None
-        The last is its tie-breaker.
-
-    Raises
-    ------
-    ValueError
-        If none of the costs depends on the motion.
+    And its tie-breaker, None if it has none. ``x`` has the costs that the user stated, of which one
+    must depend on the motion; ``state`` states the program.
     """
     nlp = state(x)
     depends = dependence(nlp, len(x.costs))

@@ -15,13 +15,7 @@ from nsopt.trajectory.node_sample import NodeSample
 
 
 def call_cost(cost: Cost, method: str, *args: Any) -> ca.SX:
-    """Return what a method of a cost returns, a scalar.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For anything else, with the cost, its method and the remedy.
-    """
+    """Return what a method of a cost returns; refuse what is no scalar."""
     value = getattr(cost, method)(*args)
     named = f"{type(cost).__name__}.{method}"
     x = check_expression(named, value)
@@ -39,14 +33,9 @@ def call_costs(costs: Sequence[Cost], method: str, *args: Any) -> ca.SX:
 
 
 def check_expression(named: str, value: Any) -> ca.SX:
-    """Return a value that code of a user states, as an expression without NaN.
+    """Return a value that code of a user states as an expression; refuse what is none, or has NaN.
 
     ``named`` is the cost or condition and its method.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is none, or has NaN in it.
     """
     try:
         x = None if value is None else ca.SX(value)
@@ -75,20 +64,14 @@ def _states_nan(x: ca.SX) -> bool:
 
 
 def call_bounds(condition: Condition, method: str, *args: Any) -> list[Bound]:
-    """Return the bounds that a method of a condition returns, their limits (m,) each.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it returns something else, with the condition, its method and the remedy.
-    """
+    """Return the bounds that a method of a condition returns, their limits (m,); refuse others."""
     named = f"{type(condition).__name__}.{method}"
     found = getattr(condition, method)(*args)
     return [_check_bound(named, b) for b in _check_list(named, found, Bound)]
 
 
 def call_spans(condition: Condition, m: NodeSample) -> list[Span]:
-    """Return the bounds that hold for parts of the motion; errors as for `call_bounds`."""
+    """Return the bounds that hold for parts of the motion; refuse others."""
     named = f"{type(condition).__name__}.during"
     spans = _check_list(named, condition.during(m), Span)
     return [

@@ -16,6 +16,13 @@ from nsopt.trajectory.conditions import Condition
 Array = NDArray[np.float64]
 
 
+Bounds = tuple[float, float]
+"""Least and greatest duration [s]."""
+
+Values = Mapping[str, float] | None
+"""Values of parameters by name; None for those that are stated."""
+
+
 class Trajectory(NamedTuple):
     """A motion sampled at n times."""
 
@@ -37,19 +44,9 @@ class Trajectory(NamedTuple):
         return self._replace(q=np.hstack([self.q, np.zeros((len(self.q), n))]))
 
     def check(self, guess: str, dynamics: Dynamics, inputs: Sequence[str]) -> None:
-        """Refuse a motion whose sizes are not those of a mechanism, or that is not finite.
+        """Refuse sizes that are not those of a mechanism, and what is not finite.
 
-        Parameters
-        ----------
-        guess : str
-            Name of the guess, for messages.
-        dynamics : Dynamics
-        inputs : names
-
-        Raises
-        ------
-        ValueError
-            If the number of coordinates, velocities or inputs is wrong, or a value is not finite.
+        ``guess`` is the name of the guess, for messages.
         """
         d = dynamics
         named = (
@@ -70,7 +67,7 @@ class Trajectory(NamedTuple):
         positive(f"duration of the guess {guess}", self.duration)
 
 
-def typical_duration(bounds: tuple[float, float]) -> float:
+def typical_duration(bounds: Bounds) -> float:
     """Return the mean of the bounds of a duration, twice the lower one if the upper is infinite."""
     low, high = bounds
     return (low + high) / 2 if np.isfinite(high) else 2 * low
@@ -91,12 +88,9 @@ def check_duration(guess: str, duration: float | None) -> None:
 def constant_inputs(
     guess: str, values: Mapping[str, float], inputs: Sequence[str], n: int
 ) -> Array:
-    """Return constant inputs, (n, number of inputs); zero where no value is given.
+    """Return constant inputs, (n, number of inputs); refuse values of names that are none.
 
-    Raises
-    ------
-    ValueError
-        If a value is given to a name that is no input.
+    Zero where no value is given.
     """
     for name in values:
         if name not in inputs:
@@ -111,10 +105,7 @@ class Guess(ABC):
     """An initial guess of the motion."""
 
     def placed(
-        self,
-        dynamics: Dynamics,
-        conditions: Sequence[Condition],
-        parameters: Mapping[str, float] | None,
+        self, dynamics: Dynamics, conditions: Sequence[Condition], parameters: Values
     ) -> Self:
         """Return the guess with what it leaves to a mechanism and to conditions; itself by default.
 
@@ -134,9 +125,7 @@ class Guess(ABC):
         return self
 
     @abstractmethod
-    def trajectory(
-        self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
-    ) -> Trajectory:
+    def trajectory(self, share: Array, bounds: Bounds, inputs: Sequence[str]) -> Trajectory:
         """Return the motion at shares of its duration, (n,) from 0 to 1.
 
         Parameters

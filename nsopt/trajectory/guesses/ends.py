@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from nsopt.mechanics import Dynamics
 from nsopt.trajectory.checks import Targets, order_targets
 from nsopt.trajectory.conditions import Condition, EndAt, StartAt
-from nsopt.trajectory.guesses.base import Array
+from nsopt.trajectory.guesses.base import Array, Values
 from nsopt.trajectory.postures import find_posture
 
 
 def find_ends(dynamics: Dynamics, conditions: Sequence[Condition]) -> Array:
-    """Return the coordinates that `StartAt` and `EndAt` ask for, (2, nq), NaN where they are free.
-
-    Parameters
-    ----------
-    dynamics : Dynamics
-    conditions : sequence of Condition
-    """
+    """Return the coordinates that `StartAt` and `EndAt` ask for, (2, nq), NaN where free."""
     ends = np.full((2, dynamics.nq), np.nan)
     for condition in conditions:
         for k, kind in enumerate((StartAt, EndAt)):
@@ -32,22 +26,9 @@ def find_ends(dynamics: Dynamics, conditions: Sequence[Condition]) -> Array:
 def start_posture(
     guess: str, given: Targets | None, dynamics: Dynamics, conditions: Sequence[Condition]
 ) -> Array:
-    """Return where a motion starts, (nq,).
+    """Return where a motion starts, (nq,); ``guess`` is its name, for messages.
 
     What is not given is that of `StartAt`, or else the posture in which bodies are stated.
-
-    Parameters
-    ----------
-    guess : str
-        Its name, for messages.
-    given : (nq,), mapping of name to float, or None
-    dynamics : Dynamics
-    conditions : sequence of Condition
-
-    Raises
-    ------
-    ValueError
-        For an unknown name.
     """
     posture = _order_coordinates(f"start of {guess}", given, dynamics)
     posture = _fill(posture, find_ends(dynamics, conditions)[0])
@@ -62,24 +43,12 @@ def end_posture(
     start: Array,
     dynamics: Dynamics,
     conditions: Sequence[Condition],
-    parameters: Mapping[str, float] | None,
+    parameters: Values,
 ) -> Array:
     """Return where a motion ends, (nq,).
 
     What is not given is that of `EndAt`; if something is left, the posture nearest to the start
     that meets all that holds at the end, by `find_posture`; without such conditions it rests.
-
-    Parameters
-    ----------
-    guess, given, dynamics, conditions
-        As for `start_posture`.
-    start : (nq,)
-    parameters : mapping of name to float, optional
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, or if no posture is found.
     """
     posture = _order_coordinates(f"end of {guess}", given, dynamics)
     posture = _fill(posture, find_ends(dynamics, conditions)[1])

@@ -12,7 +12,7 @@ import numpy as np
 from nsopt.algebra import from_rotation
 from nsopt.mechanics import Dynamics, Mechanism, State, assemble
 from nsopt.trajectory.conditions import Condition
-from nsopt.trajectory.guesses.base import Array, Guess, Trajectory
+from nsopt.trajectory.guesses.base import Array, Bounds, Guess, Trajectory, Values
 
 Q = ("x", "y", "z", "e0", "e1", "e2", "e3")
 V = ("vx", "vy", "vz", "wx", "wy", "wz")
@@ -54,10 +54,7 @@ class FromIdeal(Guess):
             raise TypeError(f"FromIdeal takes a Guess second, got {self.guess!r}")
 
     def placed(
-        self,
-        dynamics: Dynamics,
-        conditions: Sequence[Condition],
-        parameters: Mapping[str, float] | None,
+        self, dynamics: Dynamics, conditions: Sequence[Condition], parameters: Values
     ) -> Self:
         del conditions  # they are of the mechanism with play
         bodies = {x.name for x in self.mechanism.bodies}
@@ -73,9 +70,7 @@ class FromIdeal(Guess):
         guess = self.guess.placed(ideal, [], parameters)
         return replace(self, guess=guess, dynamics=dynamics, parameters=parameters)
 
-    def trajectory(
-        self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
-    ) -> Trajectory:
+    def trajectory(self, share: Array, bounds: Bounds, inputs: Sequence[str]) -> Trajectory:
         if self.dynamics is None:
             raise ValueError(
                 "FromIdeal is not yet a motion: placed(dynamics, conditions, None) tells it the "

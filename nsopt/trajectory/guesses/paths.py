@@ -15,8 +15,10 @@ from nsopt.trajectory.checks import Targets, order_targets
 from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.guesses.base import (
     Array,
+    Bounds,
     Guess,
     Trajectory,
+    Values,
     check_duration,
     constant_inputs,
     finite_numbers,
@@ -28,25 +30,11 @@ from nsopt.trajectory.guesses.ways import Way
 
 @dataclass(frozen=True)
 class _Between(Guess):
-    """A motion between two postures.
-
-    Parameters
-    ----------
-    start, end : (nq,), mapping of name to float, or None
-        What is left out is as conditions have it: at the start that of `StartAt`, or as bodies are
-        stated; at the end that of `EndAt`, or of the nearest posture that meets the others, such as
-        `Reach`, by `find_posture`; else that of the start.
-    mechanism : Dynamics, optional
-        Set by `placed`.
-
-    Raises
-    ------
-    ValueError
-        If start and end differ in shape, or a number is not finite.
-    """
+    """A motion between two postures, as for `Quintic`."""
 
     start: Targets | None = None
     end: Targets | None = None
+    # Set by `placed`.
     mechanism: Dynamics | None = field(default=None, repr=False, compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -61,10 +49,7 @@ class _Between(Guess):
             _check_ends(name, self.start, self.end)
 
     def placed(
-        self,
-        dynamics: Dynamics,
-        conditions: Sequence[Condition],
-        parameters: Mapping[str, float] | None,
+        self, dynamics: Dynamics, conditions: Sequence[Condition], parameters: Values
     ) -> Self:
         name = type(self).__name__
         start = start_posture(name, self.start, dynamics, conditions)
@@ -111,9 +96,7 @@ class Quintic(_Between):
         super().__post_init__()
         check_duration("Quintic", self.duration)
 
-    def trajectory(
-        self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
-    ) -> Trajectory:
+    def trajectory(self, share: Array, bounds: Bounds, inputs: Sequence[str]) -> Trajectory:
         T, way, s = self.duration or typical_duration(bounds), self._find_way(), share
         return Trajectory(
             way.at(10 * s**3 - 15 * s**4 + 6 * s**5),
@@ -152,9 +135,7 @@ class Straight(_Between):
             finite(f"input {name!r} of Straight", value, ())
         check_duration("Straight", self.duration)
 
-    def trajectory(
-        self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
-    ) -> Trajectory:
+    def trajectory(self, share: Array, bounds: Bounds, inputs: Sequence[str]) -> Trajectory:
         T, way = self.duration or typical_duration(bounds), self._find_way()
         v = np.tile(way.change / T, (len(share), 1))
         u = constant_inputs("Straight", self.inputs, inputs, len(share))
@@ -218,10 +199,7 @@ class Through(Guess):
         return numbers("shares of Through", self.shares)
 
     def placed(
-        self,
-        dynamics: Dynamics,
-        conditions: Sequence[Condition],
-        parameters: Mapping[str, float] | None,
+        self, dynamics: Dynamics, conditions: Sequence[Condition], parameters: Values
     ) -> Self:
         del conditions, parameters
         names = dynamics.q_names[: dynamics.nq - len(dynamics.internal_names)]
@@ -235,9 +213,7 @@ class Through(Guess):
                 raise ValueError(f"pose {k} of Through lacks {', '.join(missing)}: give all")
         return replace(self, poses=poses, mechanism=dynamics)
 
-    def trajectory(
-        self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
-    ) -> Trajectory:
+    def trajectory(self, share: Array, bounds: Bounds, inputs: Sequence[str]) -> Trajectory:
         if self._is_named:
             raise ValueError(
                 "Through is not yet a motion: placed(dynamics, conditions, None) puts coordinates "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -11,7 +11,7 @@ import numpy as np
 from nsopt.checks import not_negative, positive
 from nsopt.mechanics import Dynamics
 from nsopt.trajectory.conditions import Condition
-from nsopt.trajectory.guesses.base import Array, Guess, Trajectory
+from nsopt.trajectory.guesses.base import Array, Bounds, Guess, Trajectory, Values
 
 WAVES = 3
 """Sines in a perturbation, of one half wave over the motion, two, and so on."""
@@ -54,16 +54,11 @@ class Perturbed(Guess):
         positive("size of Perturbed", self.size)
 
     def placed(
-        self,
-        dynamics: Dynamics,
-        conditions: Sequence[Condition],
-        parameters: Mapping[str, float] | None,
+        self, dynamics: Dynamics, conditions: Sequence[Condition], parameters: Values
     ) -> Self:
         return replace(self, guess=self.guess.placed(dynamics, conditions, parameters))
 
-    def trajectory(
-        self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
-    ) -> Trajectory:
+    def trajectory(self, share: Array, bounds: Bounds, inputs: Sequence[str]) -> Trajectory:
         known = self.guess.trajectory(share, bounds, inputs)
         # Coordinates beyond the velocities are internal states, or Euler parameters, to which an
         # angle cannot be added.

@@ -12,7 +12,7 @@ from nsopt.checks import finite
 from nsopt.mechanics import Dynamics
 from nsopt.result import Result
 from nsopt.trajectory.conditions import Condition
-from nsopt.trajectory.guesses.base import Array, Guess, Trajectory, constant_inputs
+from nsopt.trajectory.guesses.base import Array, Bounds, Guess, Trajectory, Values, constant_inputs
 from nsopt.trajectory.guesses.ends import find_ends
 from nsopt.trajectory.guesses.paths import Quintic
 
@@ -54,10 +54,7 @@ class Earlier(Guess):
             )
 
     def placed(
-        self,
-        dynamics: Dynamics,
-        conditions: Sequence[Condition],
-        parameters: Mapping[str, float] | None,
+        self, dynamics: Dynamics, conditions: Sequence[Condition], parameters: Values
     ) -> Self:
         del parameters
         q = self.result.data["q"].values
@@ -67,9 +64,7 @@ class Earlier(Guess):
         shift = np.where(np.abs(shift) > MOVED, shift, 0.0)  # zero also for NaN, of free ends
         return replace(self, shift=shift) if shift.any() else self
 
-    def trajectory(
-        self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
-    ) -> Trajectory:
+    def trajectory(self, share: Array, bounds: Bounds, inputs: Sequence[str]) -> Trajectory:
         data = self.result.data
         known = [str(name) for name in data["input_name"].values]
         for name in inputs:
@@ -114,9 +109,7 @@ class Simulated(Guess):
         for name, value in self.inputs.items():
             finite(f"input {name!r} of Simulated", value, ())
 
-    def trajectory(
-        self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
-    ) -> Trajectory:
+    def trajectory(self, share: Array, bounds: Bounds, inputs: Sequence[str]) -> Trajectory:
         del bounds
         u = constant_inputs("Simulated", self.inputs, inputs, self.result.data.sizes["time"])
         return _resample(self.result, share, u)

@@ -13,21 +13,11 @@ from nsopt.trajectory.guesses.base import Array
 
 @dataclass(frozen=True, eq=False)
 class Way:
-    """The shortest way between two postures: in a straight line, rotations about a fixed axis.
+    """The shortest way between two postures: in a straight line, rotations about a fixed axis."""
 
-    Parameters
-    ----------
-    start : (nq,)
-    change : (nv,)
-        Displacement to the end: of a ball joint or a free body its rotation vector, body axes.
-    balls : sequence of Block
-        Where four coordinates are Euler parameters, of three velocities; each other coordinate has
-        its own velocity.
-    """
-
-    start: Array
-    change: Array
-    balls: Sequence[Block] = ()
+    start: Array  # (nq,)
+    change: Array  # (nv,) to the end: of a ball joint or a free body its rotation vector, body axes
+    balls: Sequence[Block] = ()  # where four coordinates are Euler parameters, of three velocities
 
     @classmethod
     def between(cls, start: Array, end: Array, dynamics: Dynamics | None) -> Way:

@@ -1,7 +1,6 @@
 """The strategy for compliant contacts: they act at a distance at first.
 
-Where surfaces do not touch no slope tells a solver that they could. So contacts first act at a
-distance, their reach, which is halved from solve to solve, and zero in the last one.
+This distance, their reach, is halved from solve to solve, and zero in the last one.
 """
 
 from __future__ import annotations
@@ -142,13 +141,7 @@ class _ReachingProgram(NamedTuple):
     def shorten(self, search: Search, reach: Array, start: Point, halves: int) -> Solution:
         """Return the result of the last solve, with the shortest reach or without a solution.
 
-        Parameters
-        ----------
-        reach : (contacts,) [m]
-            In the first solve.
-        start : Point
-        halves : int
-            Number of solves, each with half of the reach.
+        ``reach`` (contacts,) [m] is that of the first of so many solves, each with half of it.
         """
         x, point = self.program, start
         for k in range(halves):

@@ -26,56 +26,24 @@ class ExactMotion(ABC):
 
     @abstractmethod
     def record(self, motion: TranscribedMotion, p: Array, attrs: Mapping[str, Any]) -> Result:
-        """Return its result.
-
-        Parameters
-        ----------
-        motion : TranscribedMotion
-        p : (np,)
-            Parameters of the mechanism.
-        attrs : mapping
-            Attributes of the optimum in steps; its own replace them.
-        """
+        """Return its result; its attributes replace those of the optimum in steps, ``attrs``."""
 
 
 @dataclass(frozen=True, eq=False)
 class Found(Generic[P]):
-    """What a search has come to.
-
-    Attributes
-    ----------
-    program : SearchedProgram
-    solution : Solution or None
-        Where the last solve ended, be it a solution or not; None before the first.
-    kept : KeptMotion or None
-        How far the motion exceeds limits between nodes, where they were checked.
-    swings : int or None
-        Half swings of the start that led here, None if that is the guess: see `Swinging`.
-    remark : str
-        What was found out by a search that failed; told before the reason why.
-    exact : ExactMotion or None
-        A motion to be recorded in place of the solution.
-    not_exact : str
-        Why there is none, where it was tried.
-    """
+    """What a search has come to."""
 
     program: P
-    solution: Solution | None = None
-    kept: KeptMotion | None = None
-    swings: int | None = None
-    remark: str = ""
-    exact: ExactMotion | None = None
-    not_exact: str = ""
+    solution: Solution | None = None  # where the last solve ended, be it a solution or not
+    kept: KeptMotion | None = None  # how far it exceeds limits between nodes, if that is known
+    swings: int | None = None  # of the start that led here, see `Swinging`; None if it is the guess
+    remark: str = ""  # found out by a search that failed; told before the reason why
+    exact: ExactMotion | None = None  # to be recorded in place of the solution
+    not_exact: str = ""  # why there is none, where it was tried
 
     @property
     def end(self) -> Solution:
-        """``solution``, which must be there.
-
-        Raises
-        ------
-        ValueError
-            If nothing was solved.
-        """
+        """``solution``; refused if nothing was solved."""
         if self.solution is None:
             raise ValueError("no strategy of the plan solves the program: give it FromGuess()")
         return self.solution

@@ -65,17 +65,10 @@ class LeastDuration(Strategy[StatedProgram]):
 
 @dataclass(frozen=True)
 class AsFast(Guess):
-    """A guess with the given duration, though the horizon allows longer ones.
-
-    Parameters
-    ----------
-    guess : Guess
-    bounds : (float, float) [s]
-        Bounds of the duration, in place of those of the horizon.
-    """
+    """A guess with the given duration, though the horizon allows longer ones."""
 
     guess: Guess
-    bounds: tuple[float, float]
+    bounds: tuple[float, float]  # [s] of the duration, in place of those of the horizon
 
     def trajectory(
         self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]

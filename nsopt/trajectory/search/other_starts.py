@@ -21,17 +21,10 @@ class Swinging(Guess):
     """A guess that swings about its start, ever farther, to the end of another guess.
 
     q = q_0 + (q_1 - q_0) s^2 sin((n + 1/2) pi s) (-1)^n at the share s of the duration.
-
-    Parameters
-    ----------
-    guess : Guess
-        Gives the start q_0 and the end q_1, which are angles and lengths.
-    swings : int
-        n, half swings before the last one.
     """
 
-    guess: Guess
-    swings: int
+    guess: Guess  # gives the start q_0 and the end q_1, which are angles and lengths
+    swings: int  # n, half swings before the last one
 
     def trajectory(
         self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]

@@ -23,24 +23,12 @@ from nsopt.trajectory.verification.between_nodes import LimitsBetweenNodes
 
 @dataclass(frozen=True, eq=False)
 class SearchedProgram(ABC):
-    """A program with what solves it.
+    """A program with what solves it."""
 
-    Parameters
-    ----------
-    solver : Solver
-        Its relaxation and backend.
-    nlp : StructuredNlp
-        Its blocks.
-    settings : Settings
-        Schedules and tolerances.
-    structured : StructuredProgram
-        What solves ``nlp``.
-    """
-
-    solver: Solver
+    solver: Solver  # its relaxation and backend
     nlp: StructuredNlp
-    settings: Settings
-    structured: StructuredProgram
+    settings: Settings  # schedules and tolerances
+    structured: StructuredProgram  # what solves ``nlp``
 
     @property
     @abstractmethod
@@ -91,21 +79,11 @@ class SearchedProgram(ABC):
 
 @dataclass(frozen=True, eq=False)
 class StatedProgram(SearchedProgram):
-    """The program of one motion.
+    """The program of one motion."""
 
-    Parameters
-    ----------
-    statement : Statement
-        Conditions and parameters.
-    transcription : Transcription
-    tie : Smoothness or None
-        The tie-breaker among the costs.
-    guess : Guess
-    """
-
-    statement: Statement
+    statement: Statement  # conditions and parameters
     transcription: Transcription
-    tie: Smoothness | None
+    tie: Smoothness | None  # the tie-breaker among the costs
     guess: Guess
 
     @classmethod

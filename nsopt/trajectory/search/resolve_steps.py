@@ -27,13 +27,7 @@ class ResolveSteps(Strategy[P]):
 def resolve_steps(search: MotionSearch[P], found: Found[P], part: float = 1.0) -> Found[P]:
     """Return a motion of which steps are resolved, if need be with a cost of bends.
 
-    Parameters
-    ----------
-    search : MotionSearch
-    found : Found
-    part : float
-        Share of the distance `Horizon.defect` between steps and nodes beyond which steps are not
-        resolved.
+    They are not where they end farther from their nodes than ``part`` of `Horizon.defect`.
     """
     solution, other = found.end, found.program.with_bend(found.end, part)
     if other is None:

@@ -150,14 +150,8 @@ def find_modes(x: Collocation, unknowns: Array, speed: float) -> Array:
 
     The motion of each joint is divided into stretches in one direction. A joint rests where it
     creeps for longer than it takes to stop and to start. Of a stretch that it creeps along for most
-    of the way, all is rest but the steps in which it moves most.
-
-    Parameters
-    ----------
-    x : Collocation
-    unknowns : (size,)
-    speed : float
-        One of `RestingJoints.speeds`.
+    of the way, all is rest but the steps in which it moves most. ``speed`` is one of
+    `RestingJoints.speeds`.
     """
     nodes, fine = x.trajectory(unknowns)
     h = nodes.duration / x.horizon.steps

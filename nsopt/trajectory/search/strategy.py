@@ -63,29 +63,14 @@ class Spent:
 
 @dataclass(frozen=True, eq=False)
 class MotionSearch(Generic[P]):
-    """What strategies work with.
-
-    Attributes
-    ----------
-    plan : Plan
-    start : Point
-        Where the search begins.
-    schedules : sequence of Schedule
-        Homotopy schedules of a solve from there, tried in turn.
-    guess : Guess, optional
-        The guess that ``start`` is made of; None for phases.
-    solve_else : SolveElse, optional
-        None for phases.
-    spent : Spent
-        Counts all that was solved.
-    """
+    """What strategies work with; for phases without a guess and other solves."""
 
     plan: Plan[P]
-    start: Point
-    schedules: Sequence[Schedule]
-    guess: Guess | None = None
+    start: Point  # where the search begins
+    schedules: Sequence[Schedule]  # of homotopies of a solve from there, tried in turn
+    guess: Guess | None = None  # that ``start`` is made of
     solve_else: SolveElse | None = None
-    spent: Spent = field(default_factory=Spent)
+    spent: Spent = field(default_factory=Spent)  # counts all that was solved
 
     def run(self, program: P) -> tuple[Found[P], list[StrategyRun]]:
         """Return what the plan comes to for a program, and which of its strategies ran."""
@@ -110,14 +95,8 @@ class MotionSearch(Generic[P]):
     ) -> Solution:
         """Solve a program and count what it takes.
 
-        Parameters
-        ----------
-        program : SearchedProgram
-        start : Point
-        schedules : sequence of Schedule, optional
-            By default those of the program.
-        by : StructuredProgram, optional
-            What solves it, by default ``program.structured``: a rough one, or one from nearby.
+        By default along its own schedules, and by ``program.structured``: another one may be rough,
+        or for a start nearby.
         """
         along = program.settings.schedules if schedules is None else schedules
         solution = (by or program.structured).solve(program.p, *program.limits(), start, along)
@@ -156,12 +135,7 @@ class Strategy(ABC, Generic[P]):
 
 @dataclass(frozen=True)
 class Plan(Generic[P]):
-    """Strategies in the order in which they are tried.
-
-    Parameters
-    ----------
-    strategies : tuple of Strategy
-    """
+    """Strategies in the order in which they are tried."""
 
     strategies: tuple[Strategy[P], ...]
 

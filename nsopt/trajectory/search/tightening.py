@@ -26,18 +26,10 @@ SLOWEST = 0.75
 
 
 class LimitedPart(NamedTuple):
-    """A part of a program: a motion by polynomials with its limits.
-
-    Attributes
-    ----------
-    limits : LimitsBetweenNodes
-        One or more.
-    unknowns, blocks : slice
-        Where those of the part are in the program.
-    """
+    """A part of a program: a motion by polynomials with its limits."""
 
     limits: LimitsBetweenNodes
-    unknowns: slice = slice(None)
+    unknowns: slice = slice(None)  # where those of the part are in the program
     blocks: slice = slice(None)
 
     def measure_excess(self, solution: Solution) -> BeyondLimits:
@@ -47,21 +39,11 @@ class LimitedPart(NamedTuple):
 
 
 class KeptMotion(NamedTuple):
-    """How far a motion exceeds its limits between nodes, after they were tightened.
+    """How far a motion exceeds its limits between nodes, after they were tightened."""
 
-    Attributes
-    ----------
-    excesses : tuple of BeyondLimits
-        One for each part.
-    rounds : int
-        How often limits were tightened.
-    interrupted : bool
-        Whether Ctrl-C or SIGTERM interrupted the last round.
-    """
-
-    excesses: tuple[BeyondLimits, ...]
-    rounds: int
-    interrupted: bool = False
+    excesses: tuple[BeyondLimits, ...]  # of each part
+    rounds: int  # how often limits were tightened
+    interrupted: bool = False  # Ctrl-C or SIGTERM interrupted the last round
 
     @property
     def largest(self) -> float:
@@ -102,21 +84,12 @@ class Tightening:
     left, it is tightened by more, as if each further round left that share. At the first and the
     last node a limit is tightened only if it depends on accelerations or inputs; where that does
     not suffice, as where phases meet, also if given states leave it free.
-
-    Parameters
-    ----------
-    nlp : StructuredNlp
-        The program of one motion by polynomials, or of several.
-    parts : sequence of LimitedPart
-    rounds : int
-        Greatest number of rounds.
-    solve : callable
-        (program with tighter limits, solution to start from) -> solution.
     """
 
-    nlp: StructuredNlp
+    nlp: StructuredNlp  # of one motion by polynomials, or of several
     parts: Sequence[LimitedPart]
-    rounds: int
+    rounds: int  # greatest number
+    # (program with tighter limits, solution to start from) -> solution
     solve: Callable[[StructuredNlp, Solution], Solution]
 
     def tighten(self, solution: Solution) -> End:
