@@ -58,7 +58,6 @@ from nsopt.trajectory.costs import (
 )
 from nsopt.trajectory.diagnosis import Scaling
 from nsopt.trajectory.exact import EXACT_CONTACTS, ContactPhase, ExactContacts
-from nsopt.trajectory.grid_error import measure_grid_error
 from nsopt.trajectory.guesses import (
     Earlier,
     FromIdeal,
@@ -98,7 +97,7 @@ from nsopt.trajectory.phases import (
 )
 from nsopt.trajectory.postures import find_posture
 from nsopt.trajectory.prepared import PreparedOptimization
-from nsopt.trajectory.refine import ObjectiveChange, StepDefect, refine
+from nsopt.trajectory.refine import ObjectiveChange, StepDefect, measure_grid_error, refine
 from nsopt.trajectory.search import PLAN, Plan
 from nsopt.trajectory.sensitivity import (
     Derivatives,

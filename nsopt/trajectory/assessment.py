@@ -1,4 +1,7 @@
-"""What a solve has come to: its costs, why it is no solution, and the motion simulated again."""
+"""What a solve has come to: its costs, what kind of point it is or why it is no solution.
+
+And the motion simulated again.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from nsopt.mechanics import Dynamics
-from nsopt.mpcc import Kind, Point, Solution, StructuredNlp, Tolerances
+from nsopt.mpcc import Kind, Point, Settings, Solution, StructuredNlp, Tolerances
 from nsopt.result import Result
 from nsopt.schemes import Scheme, Variational
 from nsopt.trajectory.costs import Cost
@@ -25,6 +28,7 @@ from nsopt.trajectory.diagnosis import (
 from nsopt.trajectory.smoothing.dry_friction import record_exact_costs, record_friction
 from nsopt.trajectory.smoothing.small_costs import record_bend
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
+from nsopt.trajectory.transcription.kinds import is_relaxed_in_space
 from nsopt.trajectory.verification.resimulation import resimulate
 
 FINER = 4
@@ -149,3 +153,29 @@ def explain_fault(
     sizes = scaling(nlp, solution.x, parameters, x.names(), list(parts))
     limit = min(limits.equality, limits.inequality)
     return explain(nlp, solution.residuals.rows, ending, limit, sizes)
+
+
+def describe_stationarity(
+    transcription: Transcription, settings: Settings, solution: Solution
+) -> str:
+    """Return in one line what kind of stationary point a motion is; empty if it is no solution."""
+    found = solution.stationarity
+    if found is not None:
+        if solution.ok:
+            pairs = f", {found.biactive} pairs with both halves zero" if found.biactive else ""
+            return f"B-stationary: no direction lowers the cost to first order{pairs}"
+        return solution.status.reason
+    if not solution.ok:
+        return ""
+    if transcription.friction_modes is not None:
+        return "stationary while joints rest and slide when they do (friction_modes)"
+    if not transcription.is_complementary:
+        return "stationary: no direction lowers the cost to first order"
+    if is_relaxed_in_space(transcription):
+        return "not found out: friction in space is relaxed"
+    if not settings.relaxation.states_halves:
+        name = type(settings.relaxation).__name__
+        return (
+            f"not found out: contacts are equations by {name}; go on by Scholtes from this motion"
+        )
+    return "not found out: phase II is off"

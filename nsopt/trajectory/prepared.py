@@ -16,7 +16,13 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Solver
 from nsopt.result import Result
 from nsopt.schemes import Scheme
-from nsopt.trajectory.assessment import add_simulation, explain_fault, mark_stopped, record_costs
+from nsopt.trajectory.assessment import (
+    add_simulation,
+    describe_stationarity,
+    explain_fault,
+    mark_stopped,
+    record_costs,
+)
 from nsopt.trajectory.conditions import Condition, ends_at_rest
 from nsopt.trajectory.costs import Cost, flattened
 from nsopt.trajectory.diagnosis import (
@@ -28,7 +34,6 @@ from nsopt.trajectory.diagnosis import (
 )
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
-from nsopt.trajectory.optimality import describe_stationarity
 from nsopt.trajectory.optimum import import_xarray, record
 from nsopt.trajectory.programs import (
     add_small_costs,

@@ -14,7 +14,6 @@ from nsopt.schemes import Variational
 from nsopt.trajectory.costs import Smoothness, flattened
 from nsopt.trajectory.diagnosis import check_costs, dependence
 from nsopt.trajectory.guesses import Earlier, Guess
-from nsopt.trajectory.optimality import is_relaxed_in_space
 from nsopt.trajectory.smoothing.schedules import (
     DAMPED_START,
     FROM_AFAR,
@@ -27,6 +26,7 @@ from nsopt.trajectory.task import Task
 from nsopt.trajectory.transcription.accelerations import why_not_by_default
 from nsopt.trajectory.transcription.base import Array, Transcription
 from nsopt.trajectory.transcription.collocation import Collocation
+from nsopt.trajectory.transcription.kinds import is_relaxed_in_space
 from nsopt.trajectory.transcription.stepped import Stepped
 
 MANY_STEPS = 100

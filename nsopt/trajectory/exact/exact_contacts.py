@@ -18,11 +18,15 @@ from nsopt.result import Result
 from nsopt.trajectory.exact.borders import find_at_borders
 from nsopt.trajectory.exact.joined import join_phases
 from nsopt.trajectory.exact.known_motion import KnownMotion
-from nsopt.trajectory.exact.motion import PhasedMotion, sum_costs
-from nsopt.trajectory.exact.neighbours import with_new_phase, without_phase
-from nsopt.trajectory.exact.parts import find_given_borders, find_touching
+from nsopt.trajectory.exact.motion import PhasedMotion, find_given_borders, find_touching, sum_costs
 from nsopt.trajectory.exact.recognize import NotExactError, Recognizer
-from nsopt.trajectory.exact.sequence import ContactPhase, check_sequence, describe_sequence
+from nsopt.trajectory.exact.sequence import (
+    ContactPhase,
+    check_sequence,
+    describe_sequence,
+    with_new_phase,
+    without_phase,
+)
 from nsopt.trajectory.optimum import record
 from nsopt.trajectory.phases import SolvedPhases, record_phases
 from nsopt.trajectory.search import PLAN, ExactMotion, FoundMotion, Search, StatedProgram, Strategy

@@ -21,11 +21,12 @@ from nsopt.trajectory.phases.mode_conditions import (
     ContactInMode,
     GivenState,
     UnitAtStart,
+    check_rebounds,
     find_closing,
+    find_strikes,
     state_contacts,
 )
 from nsopt.trajectory.phases.modes import ContactMode, with_modes
-from nsopt.trajectory.phases.strikes import check_rebounds, find_strikes
 from nsopt.trajectory.programs import add_small_costs
 from nsopt.trajectory.smoothing.dry_friction import compute_grid_creep
 from nsopt.trajectory.smoothing.small_costs import with_bend, with_less_tie

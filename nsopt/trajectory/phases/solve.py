@@ -15,8 +15,7 @@ from nsopt.mpcc import Point, Settings, Solution, Solver
 from nsopt.trajectory.conditions import EndAt, StartAt
 from nsopt.trajectory.optimum import import_xarray
 from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
-from nsopt.trajectory.phases.program import LinkedPhases
-from nsopt.trajectory.phases.search import SearchedPhases
+from nsopt.trajectory.phases.program import LinkedPhases, SearchedPhases
 from nsopt.trajectory.programs import choose_settings, suit_solver
 from nsopt.trajectory.search import PLAN_OF_PHASES, KeptMotion, MotionSearch, Plan
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion

@@ -15,3 +15,9 @@ def as_polynomials(x: Transcription) -> Collocation | None:
 def as_steps(x: Transcription) -> Stepped | None:
     """Return x if it is a motion in the steps of a scheme, else None."""
     return x if isinstance(x, Stepped) else None
+
+
+def is_relaxed_in_space(transcription: Transcription) -> bool:
+    """Return whether friction in space is relaxed: then branches of pairs do not decide it."""
+    x = as_steps(transcription)
+    return x is not None and x.inner.has_discs
