@@ -51,17 +51,10 @@ def add_simulation(
 ) -> Result:
     """Return a result with its simulation; arguments as of `resimulate`."""
     stepper = Variational() if scheme is None or scheme.chooses_h else scheme
-    simulated = resimulate(dynamics, motion, inputs, p, stepper, FINER)
-    data = result.data.assign(
-        resimulated=(("time", "q"), simulated.q, {"units": "m, 1", "long_name": "simulated again"})
-    )
-    data.attrs |= {
-        "resimulated_defect": simulated.defect,
-        "resimulated_until": simulated.until,
-        "resimulated_compile_time": simulated.compile_seconds,
-        "resimulated_seconds": simulated.seconds,
-    }
-    return Result(data)
+    q, attrs = resimulate(dynamics, motion, inputs, p, stepper, FINER)
+    described = {"units": "m, 1", "long_name": "simulated again"}
+    data = result.data.assign(resimulated=(("time", "q"), q, described))
+    return Result(data.assign_attrs(attrs))
 
 
 def record_costs(
@@ -81,7 +74,7 @@ def record_costs(
     parts = name_costs(costs, nlp.terms(solution.x, parameters))
     kind = solution.stationarity.kind.name if solution.stationarity else ""
     guess: dict[str, float] = {}
-    if transcription.guesses_forces:
+    if transcription.by_polynomials:  # a guess has forces
         guess = name_costs(costs, nlp.terms(start.x, parameters))
     g = np.asarray(nlp.rows(start.x, parameters)).ravel()
     exact = {"exact_cost": (solution.x, parts), "guess_exact_cost": (start.x, guess)}

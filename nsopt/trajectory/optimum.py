@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nsopt.mechanics import Dynamics, Outline, Start
+from nsopt.mechanics import Outline, Start
 from nsopt.mpcc import Solution, Verdict
 from nsopt.parameter import number
 from nsopt.result import Result
@@ -83,16 +83,18 @@ def record(
         at_nodes=at_nodes,
         lines=_drop_repeated(line for x in transcription.conditions for line in x.outline()),
     )
-    modes = result["contact_mode"]
+    modes, efforts = result["contact_mode"], {x.joint: x.effort for x in d.mechanism.actuators}
+    limits = np.array([efforts.get(owner, np.inf) for owner in d.v_owners])
+    compliant = result.data.sizes["contact"] - motion.normal_force.shape[1]
     more: dict[str, Variable] = {
         "acceleration": (("time", "v"), nodes.a, {"units": "rad/s^2, m/s^2"}),
         "drive": (("time", "v"), motion.drive, {"units": "N m, N"}),
         "normal_force": (
             ("time", "contact"),
-            _append_nan(motion.normal_force, result.data.sizes["contact"]),
+            np.hstack([motion.normal_force, np.full((len(motion.t), compliant), np.nan)]),
             {"units": "N", "long_name": "normal force at the node, of rigid contacts"},
         ),
-        "drive_limit": (("v",), _limits(d), {"units": "N m, N"}),
+        "drive_limit": (("v",), limits, {"units": "N m, N"}),
         "input": (("time", "input_name"), nodes.inputs, {"units": ""}),
         "contact_mode": (
             ("time", "contact"),
@@ -151,15 +153,3 @@ def _with_inputs(transcription: Transcription, inputs: Array, p: Array) -> Array
     values = np.tile(p, (len(inputs), 1))
     values[:, [names.index(name) for name in transcription.inputs]] = inputs
     return values
-
-
-def _limits(d: Dynamics) -> Array:
-    """Return the limits of actuator forces, (nv,); infinite where none is stated."""
-    efforts = {x.joint: x.effort for x in d.mechanism.actuators}
-    return np.array([efforts.get(owner, np.inf) for owner in d.v_owners])
-
-
-def _append_nan(values: Array, contacts: int) -> Array:
-    """Return values of rigid contacts (n, ng) as those of all, NaN for compliant ones."""
-    n, rigid = values.shape
-    return np.hstack([values, np.full((n, contacts - rigid), np.nan)])

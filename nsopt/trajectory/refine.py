@@ -17,7 +17,6 @@ from nsopt.result import Result
 from nsopt.stored import ERROR
 from nsopt.trajectory.assessment import mark_stopped
 from nsopt.trajectory.guesses import Earlier, Guess
-from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimization import Optimization
 from nsopt.trajectory.smoothing.dry_friction import read_exact_cost
 from nsopt.trajectory.smoothing.schedules import horizon_settings
@@ -194,7 +193,9 @@ def refine(
             done = result.interrupted or (error <= tolerance and ended)
             if violated or done or 2 * steps > most:
                 break
-            horizon = _halve(optimization.horizon)
+            h = optimization.horizon.h
+            h = h if h is None else replace(h, h_min=h.h_min / 2, h_max=h.h_max / 2)
+            horizon = replace(optimization.horizon, steps=2 * steps, h=h)
             optimization = replace(optimization, horizon=horizon, guess=Earlier(result))
     if result is None:
         raise KeyboardInterrupt
@@ -202,7 +203,11 @@ def refine(
         result = mark_stopped(result, stopped)
     attrs: dict[str, Any] = {"grids": json.dumps(rows)}
     if not error <= tolerance and result.completed:
-        attrs |= {"completed": 0, "stop_reason": _explain_coarse(error, tolerance, steps)}
+        why = (
+            f"the error is estimated at {error:.3g} with {steps} steps, above the tolerance "
+            f"{tolerance:g}: allow more steps"
+        )
+        attrs |= {"completed": 0, "stop_reason": why}
     return Result(result.data.assign_attrs(attrs))
 
 
@@ -233,34 +238,13 @@ def _is_refused(result: Result) -> bool:
     return result.data.attrs["stationarity_kind"] not in ("", "S", "B")
 
 
-def _halve(horizon: Horizon) -> Horizon:
-    """Return a horizon of twice as many steps, with bounds of h halved."""
-    h = horizon.h
-    h = h if h is None else replace(h, h_min=h.h_min / 2, h_max=h.h_max / 2)
-    return replace(horizon, steps=2 * horizon.steps, h=h)
-
-
 def _summarize(result: Result, steps: int) -> GridSolve:
-    attrs = result.data.attrs
-    objective = read_exact_cost(result)
+    objective, defect = read_exact_cost(result), float(result.data.attrs.get("defect", np.nan))
     iterations, seconds = (
         float(np.nansum(result[name].values)) for name in ("iterations", "solve_time")
     )
-    return GridSolve(
-        steps,
-        objective,
-        float(attrs.get("defect", np.nan)),
-        round(iterations),
-        seconds,
-        SOLVED * abs(objective),
-    )
-
-
-def _explain_coarse(error: float, tolerance: float, steps: int) -> str:
-    return (
-        f"the error is estimated at {error:.3g} with {steps} steps, above the tolerance "
-        f"{tolerance:g}: allow more steps"
-    )
+    accuracy = SOLVED * abs(objective)
+    return GridSolve(steps, objective, defect, round(iterations), seconds, accuracy)
 
 
 def measure_grid_error(
@@ -325,7 +309,9 @@ def _solve_on(
     steps: int,
     parameters: Mapping[str, float] | None,
 ) -> Result:
-    horizon = _divide(optimization.horizon, steps, int(result.data.sizes["time"]) - 1)
+    h, before = optimization.horizon.h, result.data.sizes["time"] - 1
+    h = None if h is None else h.scale(before / steps)
+    horizon = replace(optimization.horizon, steps=steps, h=h)
     again = replace(optimization, horizon=horizon, guess=Earlier(result)).solve(parameters)
     if again.interrupted:
         raise KeyboardInterrupt
@@ -334,12 +320,6 @@ def _solve_on(
     if not again.data.attrs["violation"] <= min(limit.equality, limit.inequality):
         raise ValueError(f"on {steps} steps there is no optimum: {again.stop_reason}")
     return again
-
-
-def _divide(horizon: Horizon, steps: int, before: int) -> Horizon:
-    """Return a horizon of another number of steps, with bounds of h for these."""
-    h = None if horizon.h is None else horizon.h.scale(before / steps)
-    return replace(horizon, steps=steps, h=h)
 
 
 def _estimate(to_coarse: float, to_fine: float, least: float) -> tuple[float, float]:
@@ -358,5 +338,4 @@ def _estimate(to_coarse: float, to_fine: float, least: float) -> tuple[float, fl
 def _divide_by_duration(result: Result) -> NDArray[np.float64]:
     """Return times over the duration, (node,)."""
     t = result["time"].values
-    shares: NDArray[np.float64] = (t - t[0]) / (t[-1] - t[0])
-    return shares
+    return np.asarray((t - t[0]) / (t[-1] - t[0]))

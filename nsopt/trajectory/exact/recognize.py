@@ -88,8 +88,7 @@ class Recognizer:
     def _is_open(self, x: Contact) -> NDArray[np.bool_]:
         """Return at which nodes a contact is open, (n + 1,)."""
         gap = np.abs(self.result.data["gap"].values[:, self._gaps(x)]).max(axis=1)
-        found: NDArray[np.bool_] = gap > CLOSED * gap.max()
-        return found
+        return np.asarray(gap > CLOSED * gap.max())
 
     def _read_modes(self, x: Contact) -> tuple[list[ContactMode], dict[int, ContactMode]]:
         """Return the mode of a contact in each step, and its mode at nodes where it strikes."""
@@ -132,8 +131,7 @@ class Recognizer:
         friction = np.sqrt(np.maximum(np.sum(force**2, axis=1) - normal**2, 0.0))
         mu = float(np.asarray(self.dynamics.friction(self.p)).ravel()[own[0]])
         presses = normal > PRESSING * normal.max(initial=0.0)
-        slides: NDArray[np.bool_] = presses & (friction >= SLIDING * mu * normal)
-        return slides
+        return np.asarray(presses & (friction >= SLIDING * mu * normal))
 
     def _find_contact_steps(self, x: Contact) -> list[bool]:
         """Return in which steps a contact is closed, with all of its gaps."""
@@ -143,8 +141,7 @@ class Recognizer:
         differ = closed.any(axis=1) & ~closed.all(axis=1)
         if differ.sum() >= LEAST_STEPS:
             raise NotExactError(f"gaps of contact {x.name!r} close apart from each other")
-        found: list[bool] = closed.any(axis=1).tolist()
-        return found
+        return list(closed.any(axis=1).tolist())
 
     def _slip(self, x: Contact) -> Array:
         """Return the slip of a contact at each node, (n + 1, k) [m/s], of its first gap."""

@@ -53,8 +53,7 @@ class Way:
         """Return the coordinates (n, nq) at shares (n,) of the way."""
         moved = np.outer(share, self.change)
         if not self.balls:
-            place: Array = self.start + moved
-            return place
+            return np.asarray(self.start + moved)
         columns, next_q, next_v = [], 0, 0
         for ball in self.balls:
             columns += [self.start[next_q : ball.q.start] + moved[:, next_v : ball.v.start]]
@@ -70,8 +69,7 @@ def _rotation_vector(a: Array, b: Array) -> Array:
     vector = a[0] * b[1:] - b[0] * a[1:] - np.cross(a[1:], b[1:])
     vector, sine = np.copysign(1.0, scalar) * vector, float(np.linalg.norm(vector))
     angle = 2 * np.arctan2(sine, abs(scalar))
-    turn: Array = vector * (angle / sine if sine > 0 else 2.0)
-    return turn
+    return np.asarray(vector * (angle / sine if sine > 0 else 2.0))
 
 
 def _turn(e: Array, turns: Array) -> Array:

@@ -192,8 +192,7 @@ class PhaseProgram:
         """Where the guess ends, (nq,)."""
         start_and_end = np.array([0.0, 1.0])
         inputs, bounds = self.transcription.inputs, self.phase.horizon.bounds
-        posture: Array = self.guess.trajectory(start_and_end, bounds, inputs).q[-1]
-        return posture
+        return np.asarray(self.guess.trajectory(start_and_end, bounds, inputs).q[-1])
 
 
 def _state_program(x: Collocation, contacts: Sequence[ContactInMode]) -> StructuredNlp:

@@ -49,8 +49,7 @@ class PhasedResult:
     def borders(self) -> Array:
         """Times at which phases begin, and that at which the last ends, (phases + 1,) [s]."""
         lengths = [float(x["time"].values[-1]) for x in self.phases]
-        borders: Array = np.cumsum([0.0, *lengths])
-        return borders
+        return np.asarray(np.cumsum([0.0, *lengths]))
 
     def sample(self, dt: float) -> xr.Dataset:
         """Return the motion every dt from its start on, and at its end.

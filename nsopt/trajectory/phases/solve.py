@@ -45,8 +45,7 @@ class SolvedPhases:
     def borders(self) -> Array:
         """Times at which phases begin, and that at which the last ends, (phases + 1,) [s]."""
         lengths = [self.solution.x[own.stop - 1] for own in self.linked.unknowns]
-        borders: Array = np.cumsum([0.0, *lengths])
-        return borders
+        return np.asarray(np.cumsum([0.0, *lengths]))
 
 
 def solve_phases(
@@ -89,22 +88,16 @@ def _state_programs(phases: Sequence[MotionPhase], solver: Solver) -> list[Phase
     for k, phase in enumerate(phases):
         label = f"phase {k}" + (f" ({phase.name})" if phase.name else "")
         before = programs[-1] if programs else None
-        if before is not None:
-            _check_coordinates(before, phase, label)
+        names = phase.dynamics.q_names if before is None else before.phase.dynamics.q_names
+        if before is not None and phase.dynamics.q_names != names:
+            raise ValueError(
+                f"{label} has the coordinates {', '.join(phase.dynamics.q_names)}, {before.label} "
+                f"has {', '.join(names)}: give mechanisms with the same ones"
+            )
         programs.append(PhaseProgram.of(phase, label, before, solver))
     for before, after in pairwise(programs):
         _check_postures(before, after)
     return programs
-
-
-def _check_coordinates(before: PhaseProgram, phase: MotionPhase, label: str) -> None:
-    """Refuse a phase whose coordinates are not those of the one before."""
-    names = before.phase.dynamics.q_names
-    if phase.dynamics.q_names != names:
-        raise ValueError(
-            f"{label} has the coordinates {', '.join(phase.dynamics.q_names)}, {before.label} has "
-            f"{', '.join(names)}: give mechanisms with the same ones"
-        )
 
 
 def _check_postures(before: PhaseProgram, after: PhaseProgram) -> None:

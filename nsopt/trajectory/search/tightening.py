@@ -153,8 +153,7 @@ def _extrapolate(beyond: Array, before: Array) -> Array:
     The sum of a geometric series: each round is taken to leave the share that the last one left.
     """
     left = np.clip(beyond / np.where(before > 0, before, np.inf), 0, SLOWEST)
-    more: Array = MARGIN * beyond / (1 - left)
-    return more
+    return np.asarray(MARGIN * beyond / (1 - left))
 
 
 def _tighten_block(

@@ -55,12 +55,8 @@ FROM_AFAR_SLOWLY: Schedule = tuple(
 
 GRADUAL: Schedule = (
     Stage(1e-2, normal_implicitness=1.0),
-    Stage(1e-4, normal_implicitness=1.0),
-    Stage(1e-4, normal_implicitness=0.5),
-    Stage(1e-4, normal_implicitness=0.2),
-    Stage(1e-4),
-    Stage(1e-6),
-    Stage(1e-8),
+    *(Stage(1e-4, normal_implicitness=share) for share in (1.0, 0.5, 0.2)),
+    *(Stage(sigma) for sigma in (1e-4, 1e-6, 1e-8)),
 )
 """The damping is removed before sigma is reduced to its last value."""
 
@@ -87,20 +83,10 @@ FROM_NEARBY: Schedule = tuple(
 """From a motion on another grid, where contacts open by more than a clearance: interpolated between
 its nodes, feet are a little off the ground, and contacts press in other steps."""
 
-_REMOVE_DAMPING: Schedule = (
-    Stage(1e-8, normal_implicitness=0.5),
-    Stage(1e-8, normal_implicitness=0.2),
-    Stage(1e-8, normal_implicitness=0.1),
-    Stage(1e-8, normal_implicitness=0.05),
-    Stage(1e-8),
-)
-
 DAMPED: Schedule = (
-    Stage(1e-2, normal_implicitness=1.0),
-    Stage(1e-4, normal_implicitness=1.0),
-    Stage(1e-6, normal_implicitness=1.0),
-    Stage(1e-8, normal_implicitness=1.0),
-    *_REMOVE_DAMPING,
+    *(Stage(sigma, normal_implicitness=1.0) for sigma in (1e-2, 1e-4, 1e-6)),
+    *(Stage(1e-8, normal_implicitness=share) for share in (1.0, 0.5, 0.2, 0.1, 0.05)),
+    Stage(1e-8),
 )
 """Motion within clearances is damped until sigma has its last value, to avoid rattling."""
 

@@ -6,7 +6,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import casadi as ca
 import numpy as np
@@ -96,8 +96,7 @@ class Transcription(ABC):
         If the transcription does not cover the mechanism, or an input is no Parameter.
     """
 
-    guesses_forces: ClassVar[bool] = True  # so that the cost of a guess can be evaluated
-    by_polynomials: ClassVar[bool] = False  # between nodes, without complementarity
+    by_polynomials: ClassVar[bool] = False  # between nodes; then a guess determines the forces
 
     dynamics: Dynamics
     horizon: Horizon
@@ -156,8 +155,12 @@ class Transcription(ABC):
 
     def with_conditions(self, conditions: Sequence[Condition]) -> Transcription:
         """Return the transcription for other conditions; its templates do not depend on them."""
+        return self._copy_with("conditions", tuple(conditions))
+
+    def _copy_with(self, name: str, value: object) -> Self:
+        """Return a copy with another value of a field, and with what is cached."""
         other = copy.copy(self)
-        object.__setattr__(other, "conditions", tuple(conditions))
+        object.__setattr__(other, name, value)
         return other
 
     @abstractmethod

@@ -15,7 +15,6 @@ the points of a step.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -93,9 +92,7 @@ class Collocation(Transcription):
 
     def with_creep(self, creep: tuple[float, ...]) -> Collocation:
         """Return the same program, smoothed up to other speeds."""
-        other = copy.copy(self)
-        object.__setattr__(other, "creep", creep)
-        return other
+        return self._copy_with("creep", creep)
 
     def fill_creep(self, speed: float) -> Array:
         """Return ``creep`` with another speed wherever the grid smooths friction."""

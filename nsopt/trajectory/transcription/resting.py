@@ -80,9 +80,8 @@ class RestingCollocation(Collocation):
         return np.hstack([np.nan_to_num(signs), np.isnan(signs)])
 
     def _sample_with(self, t: ca.SX, x: ca.SX, p: ca.SX, friction: ca.SX) -> NodeSample:
-        (q, v, a, u), n = self._split(x), len(self.dynamics.parameters)
-        p, creep = ca.vertsplit(p, [0, n, n + len(self.creep)])
-        slip, widths = ca.SX(v), ca.SX(creep)
+        m = self.sample(t, x, p)
+        creep, slip, widths = m.creep, ca.SX(m.v), ca.SX(m.creep)
         signs, is_smoothed = ca.vertsplit(friction, len(self.creep))
         for k, column in enumerate(find_friction_columns(self)):
             offset, sign = OFFSET * creep[k], signs[k]
@@ -92,8 +91,7 @@ class RestingCollocation(Collocation):
             width = offset * ca.sqrt(ca.fmax(1 - sign**2, LEAST_WIDTH))
             is_known = (1 - is_smoothed[k]) * sign**2 > 0
             widths[k] = ca.if_else(is_known, width, creep[k])
-        state = (t, q, v, a, self.with_inputs(p, u))
-        return NodeSample(self.dynamics, *state, creep=widths, slip=slip)
+        return NodeSample(self.dynamics, t, m.q, m.v, m.a, m.p, creep=widths, slip=slip)
 
 
 def _find_points(steps: Array) -> Array:

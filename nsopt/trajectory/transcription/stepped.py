@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar
 
 import casadi as ca
 import numpy as np
@@ -55,8 +54,6 @@ class Stepped(Transcription):
 
     Parameters of the program are those of the mechanism, then those of a `Stage`.
     """
-
-    guesses_forces: ClassVar[bool] = False
 
     scheme: Scheme
     p: Array  # (np,) of the mechanism
@@ -370,5 +367,4 @@ class Stepped(Transcription):
         # The work at a node is of half the step before and half the step after it.
         before, after = np.append(0.0, h), np.append(h, 0.0)
         in_step_before = work * before / (before + after)
-        in_steps: Array = in_step_before[1:] + (work - in_step_before)[:-1]
-        return in_steps
+        return np.asarray(in_step_before[1:] + (work - in_step_before)[:-1])

@@ -88,8 +88,7 @@ class LimitsBetweenNodes:
         """Within which steps they hold, (steps, rows)."""
         step = np.arange(self.transcription.horizon.steps)[:, None]
         first, last = np.array([(x.first, x.last) for _, x in self._limits]).reshape(-1, 2).T
-        holds: NDArray[np.bool_] = (first <= step) & (step < last)
-        return holds
+        return np.asarray((first <= step) & (step < last))
 
     @cached_property
     def rates_at_ends(self) -> NDArray[np.bool_]:

@@ -125,8 +125,7 @@ class Reintegration:
             ends = self._integrate_at_once(begin, along, h, p, accuracy)
         except _TooManyError:
             ends = self._integrate_one_by_one(begin, along, h, p, accuracy)
-        distance: Array = np.abs(ends[:, :n] - fine.q[2::2]).max(axis=0)
-        return distance
+        return np.asarray(np.abs(ends[:, :n] - fine.q[2::2]).max(axis=0))
 
     def _integrate_at_once(
         self, begin: Array, along: tuple[Array, ...], h: float, p: Array, accuracy: float

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import NamedTuple
 
 import numpy as np
 
@@ -41,16 +40,6 @@ SMALLEST = 2.0**-12
 """Step size that retries may come down to, over the largest."""
 
 
-class Resimulation(NamedTuple):
-    """The result of simulating an optimum from its start."""
-
-    q: Array  # (n + 1, nq) at the nodes; NaN after a step that could not be solved
-    defect: float  # [m, rad] largest distance of a coordinate from that of the optimum
-    until: float  # [s] that the simulation reached
-    compile_seconds: float  # of wall time to make or find the code of its steps
-    seconds: float  # to simulate
-
-
 @dataclass(frozen=True, eq=False)
 class HeldDrive(Force):
     """A drive of a freedom of a joint by a force that is a Parameter, constant over each step."""
@@ -76,8 +65,11 @@ def resimulate(
     p: Array,
     scheme: Scheme,
     finer: int,
-) -> Resimulation:
+) -> tuple[Array, dict[str, float]]:
     """Simulate a motion by the compiled stepper under its own inputs and drives.
+
+    Returns coordinates (n + 1, nq) at the nodes, NaN after a step that could not be solved, and
+    attributes, as `optimize` tells.
 
     Open loop, an unstable motion or one with impacts leaves its optimum after some time, even if
     every step is right. The scheme must take the given step sizes, ``finer`` of them for each step
@@ -106,10 +98,12 @@ def resimulate(
     until = float(motion.t[0])
     for k, q in _simulate_nodes(full, kernel, motion, numbers, finer):
         simulated[k], until = q, float(motion.t[k])
-    off = np.abs(simulated - motion.nodes.q)
-    return Resimulation(
-        simulated, float(np.nanmax(off)), until, built - begin, perf_counter() - built
-    )
+    return simulated, {
+        "resimulated_defect": float(np.nanmax(np.abs(simulated - motion.nodes.q))),
+        "resimulated_until": until,
+        "resimulated_compile_time": built - begin,
+        "resimulated_seconds": perf_counter() - built,
+    }
 
 
 def _simulate_nodes(
