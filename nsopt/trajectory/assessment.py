@@ -25,7 +25,7 @@ from nsopt.trajectory.diagnosis import (
     least_violation,
     scaling,
 )
-from nsopt.trajectory.smoothing.dry_friction import record_exact_costs, record_friction
+from nsopt.trajectory.smoothing.dry_friction import compute_exact_costs, record_friction
 from nsopt.trajectory.smoothing.small_costs import record_bend
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
 from nsopt.trajectory.transcription.kinds import is_relaxed_in_space
@@ -77,7 +77,11 @@ def record_costs(
     if transcription.by_polynomials:  # a guess has forces
         guess = name_costs(costs, nlp.terms(start.x, parameters))
     g = np.asarray(nlp.rows(start.x, parameters)).ravel()
-    exact = {"exact_cost": (solution.x, parts), "guess_exact_cost": (start.x, guess)}
+    both = {"exact_cost": (solution.x, parts), "guess_exact_cost": (start.x, guess)}
+    exact = {
+        name: compute_exact_costs(transcription, nlp, x, p, costs)
+        for name, (x, costs) in both.items()
+    }
     return {
         "objective": sum(parts.values()),
         "detailed_cost": json.dumps(parts),
@@ -86,7 +90,7 @@ def record_costs(
         "guess_violation": float(nlp.violations(g).max(initial=0.0)),
         **record_friction(transcription),
         **record_bend(transcription),
-        **record_exact_costs(transcription, nlp, exact, p),
+        **{name: json.dumps(costs) for name, costs in exact.items() if costs},
     }
 
 

@@ -51,12 +51,7 @@ class ErrorEstimate(ABC):
     """An estimate of the discretisation error of an optimum."""
 
     def check(self, optimization: Optimization) -> None:
-        """Refuse a motion whose error it cannot estimate; accept all by default.
-
-        Raises
-        ------
-        ValueError
-        """
+        """Raise ValueError for a motion whose error it cannot estimate; accept all by default."""
         del optimization
 
     @abstractmethod

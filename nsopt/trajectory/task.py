@@ -16,13 +16,7 @@ from nsopt.trajectory.horizon import Horizon
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is asked of `optimize`.
-
-    Parameters
-    ----------
-    dynamics, horizon, costs, conditions, guess, inputs, parameters, scheme, solver
-        As for `optimize`.
-    """
+    """What is asked of `optimize`, by its arguments."""
 
     dynamics: Dynamics
     horizon: Horizon

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.phases import (
     ContactInMode,
     ContactMode,
@@ -62,17 +63,17 @@ class ContactAtBorder:
 
 def find_at_borders(solved: SolvedPhases) -> list[ContactAtBorder]:
     """Return all contacts at the start and the end of each phase."""
-    linked, x = solved.linked, solved.solution.x
+    phases = solved.linked.phases
     measured = [
-        {contact.name: _measure(phase, contact, x[own]) for contact in phase.contacts}
-        for phase, own in zip(linked.phases, linked.unknowns, strict=True)
+        {contact.name: _measure(phase, contact, solved.fine(k)) for contact in phase.contacts}
+        for k, phase in enumerate(phases)
     ]
     largest = {  # gap, force and slip over the whole motion
         name: [max(float(phase[name][i].max(initial=0.0)) for phase in measured) for i in range(3)]
         for name in measured[0]
     }
     found = []
-    for k, phase in enumerate(linked.phases):
+    for k, phase in enumerate(phases):
         for contact in phase.contacts:
             *values, friction = measured[k][contact.name]
             for point, at_end in ((0, False), (-1, True)):
@@ -86,13 +87,12 @@ def find_at_borders(solved: SolvedPhases) -> list[ContactAtBorder]:
 
 
 def _measure(
-    phase: PhaseProgram, contact: ContactInMode, x: Array
+    phase: PhaseProgram, contact: ContactInMode, fine: Trajectory
 ) -> tuple[Array, Array, Array, Array]:
     """Return gap [m], force [N], slip [m/s] and friction as a share of mu f_n, (n,) each.
 
-    At all nodes and midpoints of a phase whose unknowns are x; the largest of all gaps.
+    The largest of all gaps, at n points of a phase.
     """
-    fine = phase.transcription.trajectory(x)[1]
     gap, _, slip, *_ = contact.measure(fine, phase.p)
     n, forces = len(fine.q), phase.read_forces(contact, fine)
     normal = forces[: len(contact.forces.normal)]

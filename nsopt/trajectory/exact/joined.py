@@ -44,8 +44,7 @@ class PhaseMotion:
     @cached_property
     def fine(self) -> Trajectory:
         """The trajectory at the nodes and midpoints of n steps, 2 n + 1 points."""
-        x = self.solved.solution.x[self.solved.linked.unknowns[self.k]]
-        return self.program.transcription.trajectory(x)[1]
+        return self.solved.fine(self.k)
 
     @cached_property
     def forces(self) -> tuple[Array, Array]:
@@ -72,11 +71,8 @@ class PhaseMotion:
     def start_impact(self) -> tuple[Array, Array, Array]:
         """At its start normal and tangential impulses (gaps,), (tangents,), losses (gaps,) [J]."""
         impulses = self.solved.solution.x[self.solved.linked.impulses[self.k]]
-        own, by_contact, losses = self.program, dict[str, list[Array]](), dict[str, float]()
-        if impulses.size:
-            before = replace(self, k=self.k - 1).fine
-            state = self.fine.q[0], before.v[-1], self.fine.v[0]
-            losses = compute_impact_losses(own, *state, impulses)
+        own, by_contact = self.program, dict[str, list[Array]]()
+        losses = compute_impact_losses(self.solved, self.k)
         for contact, part in own.divide_impulses(impulses):
             forces = contact.gap_forces(self.fine.q[0], own.p, part)
             by_contact[contact.name] = [np.asarray(x).ravel() for x in forces]

@@ -46,10 +46,8 @@ class KnownMotion:
     @classmethod
     def of_phases(cls, solved: SolvedPhases) -> KnownMotion:
         """Return a motion in phases, at nodes and midpoints; inputs are zero in other phases."""
-        parts = [
-            (x.transcription.trajectory(solved.solution.x[own])[1], x.transcription.inputs)
-            for x, own in zip(solved.linked.phases, solved.linked.unknowns, strict=True)
-        ]
+        phases = enumerate(solved.linked.phases)
+        parts = [(solved.fine(k), x.transcription.inputs) for k, x in phases]
         begins = zip(parts, solved.borders[:-1], strict=True)
         t = [begin + np.linspace(0, fine.duration, len(fine.q)) for (fine, _), begin in begins]
         all_names = dict.fromkeys(name for _, names in parts for name in names)

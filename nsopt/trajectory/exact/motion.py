@@ -214,10 +214,7 @@ def _find_spans(x: Condition, m: NodeSample) -> list[Span]:
 class PhasedMotion:
     """A motion through contact, to be stated in phases for any sequence of contact.
 
-    Raises
-    ------
-    NotExactError
-        If phases cannot state it.
+    What phases cannot state is refused by a NotExactError.
     """
 
     program: StatedProgram  # the motion in steps
@@ -247,11 +244,6 @@ class PhasedMotion:
         """Return the optimum in a sequence of contact, from a known motion.
 
         ``briefly``: the solver gives up early, and limits between nodes are not enforced.
-
-        Raises
-        ------
-        NotExactError
-            If phases cannot state it.
         """
         check_conditions(self.flying, self.program.statement.conditions, sequence)
         solver, plan = self.program.solver, PLAN_OF_PHASES

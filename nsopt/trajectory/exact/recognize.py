@@ -51,12 +51,8 @@ class Recognizer:
         """Return the sequence.
 
         With the ``briefest``, modes that last a single step count too, and contacts that close at
-        the last node.
-
-        Raises
-        ------
-        NotExactError
-            If some gaps of a contact are closed and others open, or it slides in two directions.
+        the last node. A NotExactError refuses a contact of which some gaps are closed and others
+        open, or that slides in two directions.
         """
         t, contacts = self.result["time"].values, self.dynamics.contacts
         read = {x.name: self._read_modes(x) for x in contacts}

@@ -11,11 +11,11 @@ from nsopt.trajectory.phases.modes import (
     sample_symbols,
     with_modes,
 )
-from nsopt.trajectory.phases.optimize import compute_impact_losses, optimize_phases, record_phases
+from nsopt.trajectory.phases.optimize import optimize_phases, record_phases
 from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
 from nsopt.trajectory.phases.program import SearchedPhases
 from nsopt.trajectory.phases.result import PhasedResult
-from nsopt.trajectory.phases.solve import SolvedPhases, solve_phases
+from nsopt.trajectory.phases.solve import SolvedPhases, compute_impact_losses, solve_phases
 
 __all__ = [
     "SLIP",

@@ -337,11 +337,7 @@ def find_strikes(
     """Return the contacts that strike at the start of a phase of n steps and are open after that.
 
     ``stated`` is the mechanism with its contacts, ``d`` with forces of modes in their place.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If one is not of a contact that is open throughout the phase, or its mode is not closed.
+    Refused are contacts that are not open throughout the phase, and modes that are not closed.
     """
     if not isinstance(strikes, Mapping):
         raise TypeError(f"strikes must be a mapping of contact to mode, got {strikes!r:.60}")

@@ -207,13 +207,8 @@ def with_modes(
 ) -> tuple[Dynamics, tuple[ModeForces, ...]]:
     """Return a mechanism with forces in place of its contacts, and these forces.
 
-    ``inputs`` are parameters that the phase chooses over time.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a contact has no mode, a mode has no contact or is none, a contact cannot be in its mode,
-        or an input would have the name of another one or of a parameter.
+    ``inputs`` are parameters that the phase chooses over time. Refused are contacts without a mode,
+    modes without a contact, modes that a contact cannot be in, and names that are taken.
     """
     names = [x.name for x in d.contacts]
     for name, mode in modes.items():

@@ -24,9 +24,14 @@ from nsopt.trajectory.phases.mode_conditions import SLIP, ContactInMode
 from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
 from nsopt.trajectory.phases.program import LinkedPhases
 from nsopt.trajectory.phases.result import PhasedResult
-from nsopt.trajectory.phases.solve import SAME_POSTURE, SolvedPhases, solve_phases
+from nsopt.trajectory.phases.solve import (
+    SAME_POSTURE,
+    SolvedPhases,
+    compute_impact_losses,
+    solve_phases,
+)
 from nsopt.trajectory.smoothing.small_costs import record_tie
-from nsopt.trajectory.transcription.base import Array, TranscribedMotion
+from nsopt.trajectory.transcription.base import Array
 
 MOST_SLIDE = 1e-3
 """How far a contact that sticks may slide in a phase [m]; errors of the steps are far smaller."""
@@ -107,7 +112,7 @@ def _record(solved: SolvedPhases, k: int, title: str, least: LeastViolation | No
     linked, solution, settings = solved.linked, solved.solution, solved.settings
     own = linked.phases[k]
     x, p, part = own.transcription, own.p, linked.extract_part(solution, k)
-    motion = x.motion(part, p)
+    motion, losses = x.motion(part, p), compute_impact_losses(solved, k)
     kept = None if solved.kept is None else solved.kept.of_part(k)
     guess = Point.cold(solved.start[linked.unknowns[k]], len(own.nlp.lower))
     limit = min(settings.tolerances.equality, settings.tolerances.inequality)
@@ -128,7 +133,7 @@ def _record(solved: SolvedPhases, k: int, title: str, least: LeastViolation | No
             **record_costs(x, own.nlp, own.costs, part, guess, p),
             **record_tie(own.tie),
             **record_modes(own, part.x, solution.x[linked.impulses[k]]),
-            **_record_impact_losses(linked, k, solution, motion),
+            **({"impact_loss": json.dumps(losses)} if losses else {}),
             "stationarity": describe_stationarity(x, settings, solution),
             **({} if kept is None else kept.attrs),
             "stop_reason": violated
@@ -138,18 +143,6 @@ def _record(solved: SolvedPhases, k: int, title: str, least: LeastViolation | No
         },
     )
     return set_contact_modes(result, own.contacts)
-
-
-def _record_impact_losses(
-    linked: LinkedPhases, k: int, solution: Solution, motion: TranscribedMotion
-) -> dict[str, str]:
-    """Return the attribute ``impact_loss``: what each contact takes at the start of a phase [J]."""
-    impulses = solution.x[linked.impulses[k]]
-    if not impulses.size:
-        return {}
-    before = linked.phases[k - 1].transcription.trajectory(solution.x[linked.unknowns[k - 1]])[0]
-    state = motion.nodes.q[0], before.v[-1], motion.nodes.v[0]
-    return {"impact_loss": json.dumps(compute_impact_losses(linked.phases[k], *state, impulses))}
 
 
 def _simulate(solved: SolvedPhases, k: int, result: Result) -> Result:
@@ -198,22 +191,6 @@ def record_modes(phase: PhaseProgram, x: Array, impulses: Array) -> dict[str, An
         parts = phase.divide_impulses(impulses)
         attrs["impact"] = json.dumps({y.name: part.tolist() for y, part in parts})
     return attrs
-
-
-def compute_impact_losses(
-    phase: PhaseProgram, q: Array, before: Array, after: Array, impulses: Array
-) -> dict[str, float]:
-    """Return the energy that each contact takes in the impact at the start of a phase [J].
-
-    ``q`` (nq,) is the posture there, ``before`` and ``after`` (nv,) are the velocities;
-    ``impulses`` as of `record_modes`.
-    """
-    found = {}
-    for x, own in phase.divide_impulses(impulses):
-        total = np.asarray(x.impulse_and_margins(q, phase.p, own)[0]).ravel()
-        # The work of an impulse is that on the mean velocity.
-        found[x.name] = -float(total @ (before + after)) / 2
-    return found
 
 
 def set_contact_modes(result: Result, contacts: Sequence[ContactInMode]) -> Result:

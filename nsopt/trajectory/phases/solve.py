@@ -13,6 +13,7 @@ import numpy as np
 from nsopt.interrupt import interruptible, suspend_interrupts
 from nsopt.mpcc import Point, Settings, Solution, Solver
 from nsopt.trajectory.conditions import EndAt, StartAt
+from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.optimum import import_xarray
 from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
 from nsopt.trajectory.phases.program import LinkedPhases, SearchedPhases
@@ -36,6 +37,11 @@ class SolvedPhases:
     solver: Solver
     seconds: float  # that it took to state the program
 
+    def fine(self, k: int) -> Trajectory:
+        """Return the trajectory of phase k at nodes and midpoints."""
+        x = self.solution.x[self.linked.unknowns[k]]
+        return self.linked.phases[k].transcription.trajectory(x)[1]
+
     def motion(self, k: int) -> TranscribedMotion:
         """Return the motion of phase k, its time from zero."""
         own = self.linked.phases[k]
@@ -46,6 +52,17 @@ class SolvedPhases:
         """Times at which phases begin, and that at which the last ends, (phases + 1,) [s]."""
         lengths = [self.solution.x[own.stop - 1] for own in self.linked.unknowns]
         return np.asarray(np.cumsum([0.0, *lengths]))
+
+
+def compute_impact_losses(solved: SolvedPhases, k: int) -> dict[str, float]:
+    """Return the energy that each contact takes in the impact at the start of phase k [J]."""
+    phase, found = solved.linked.phases[k], dict[str, float]()
+    for x, impulses in phase.divide_impulses(solved.solution.x[solved.linked.impulses[k]]):
+        before, after = solved.fine(k - 1), solved.fine(k)
+        total = np.asarray(x.impulse_and_margins(after.q[0], phase.p, impulses)[0]).ravel()
+        # The work of an impulse is that on the mean velocity.
+        found[x.name] = -float(total @ (before.v[-1] + after.v[0])) / 2
+    return found
 
 
 def solve_phases(

@@ -154,20 +154,3 @@ def _compile_rates(motion: Collocation, parameters: int, costs: int) -> ca.Funct
     m = motion.sample(*symbols)
     rates = call_costs(motion.costs[:costs], "rate", m)
     return ca.Function("rates", symbols, [ca.densify(rates)], {"cse": True})
-
-
-def record_exact_costs(
-    transcription: Transcription,
-    nlp: StructuredNlp,
-    motions: Mapping[str, tuple[Array, dict[str, float]]],
-    p: Array,
-) -> dict[str, str]:
-    """Return attributes of a result: costs with exact dry friction, where that is smoothed.
-
-    ``motions`` are unknowns and costs by name of the attribute.
-    """
-    found = {
-        name: compute_exact_costs(transcription, nlp, x, p, costs)
-        for name, (x, costs) in motions.items()
-    }
-    return {name: json.dumps(costs) for name, costs in found.items() if costs}

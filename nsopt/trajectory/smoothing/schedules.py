@@ -113,12 +113,9 @@ Optimization with Multivalued Mappings]."""
 
 
 def horizon_settings(solver: Solver) -> Settings:
-    """Return the settings of a solve over a horizon; options that a solver leaves out by default.
+    """Return the settings of a solve over a horizon, by default those above.
 
-    Raises
-    ------
-    ValueError
-        If the solver has options of single programs.
+    Refuses options that are of single programs.
     """
     if solver.recovery is not None or solver.multi_start is not None:
         name = "recovery" if solver.recovery is not None else "multi_start"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -132,13 +133,11 @@ class Reintegration:
     ) -> Array:
         """Return the ends (q, v) of all steps, as one system of equations."""
         steps = len(begin)
-        starts, count = h * np.arange(float(steps)), 0  # [s] of the steps
+        starts, count = h * np.arange(float(steps)), itertools.count(1)  # [s] of the steps
         change = self._change
 
         def rate(s: float, y: Array) -> Array:
-            nonlocal count
-            count += 1
-            if count > MOST_AT_ONCE:
+            if next(count) > MOST_AT_ONCE:
                 raise _TooManyError
             forces = quadratic(along, s)
             (value,) = change([starts + s * h, y.reshape(steps, -1), forces], [p])
@@ -172,12 +171,10 @@ class Reintegration:
 
 def _make_rate(change: Evaluator, k: int, of_step: tuple[Array, ...], h: float, p: Array) -> Rate:
     """Return the rate of step k, which raises after `MOST_OF_ONE` evaluations."""
-    count = 0
+    count = itertools.count(1)
 
     def rate(s: float, y: Array) -> Array:
-        nonlocal count
-        count += 1
-        if count > MOST_OF_ONE:
+        if next(count) > MOST_OF_ONE:
             raise _TooManyError
         value: Array = change(np.array([(k + s) * h]), y, quadratic(of_step, s), p)[0]
         return h * value
