@@ -23,10 +23,10 @@ from nsopt.trajectory.smoothing.schedules import (
 )
 from nsopt.trajectory.smoothing.small_costs import M, make_step_bend, make_tie_breaker, with_cost
 from nsopt.trajectory.task import Task
-from nsopt.trajectory.transcription.accelerations import why_not_by_default
 from nsopt.trajectory.transcription.base import Array, Transcription
 from nsopt.trajectory.transcription.collocation import Collocation
 from nsopt.trajectory.transcription.kinds import is_relaxed_in_space
+from nsopt.trajectory.transcription.polynomials import why_not_by_default
 from nsopt.trajectory.transcription.stepped import Stepped
 
 MANY_STEPS = 100

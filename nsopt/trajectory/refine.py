@@ -20,7 +20,7 @@ from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.optimization import Optimization
 from nsopt.trajectory.smoothing.dry_friction import read_exact_cost
 from nsopt.trajectory.smoothing.schedules import horizon_settings
-from nsopt.trajectory.transcription.accelerations import why_not_by_default
+from nsopt.trajectory.transcription.polynomials import why_not_by_default
 
 CREDIBLE_ORDERS = (0.7, 6.5)
 """Orders of convergence that schemes may show; others are seen by chance."""

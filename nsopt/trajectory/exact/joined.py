@@ -140,17 +140,11 @@ def join_phases(solved: SolvedPhases, d: Dynamics, inputs: Sequence[str]) -> Tra
     columns = [[*range(d.nv), *(d.nv + k for k in x.input_columns)] for x in parts]
     alone = [x.motion for x in parts]
     controls = [x.step_controls[:, :, own] for x, own in zip(alone, columns, strict=True)]
-    q, v, a, u, drive, normal = (
-        _join_nodes(values)
-        for values in (
-            [x.nodes.q for x in alone],
-            [x.nodes.v for x in alone],
-            [x.nodes.a for x in alone],
-            [x.nodes.inputs[:, y.input_columns] for x, y in zip(alone, parts, strict=True)],
-            [x.drive for x in alone],
-            [x.forces[0][::2] for x in parts],
-        )
-    )
+    nodes = [
+        (*x.nodes[:3], x.nodes.inputs[:, y.input_columns], x.drive, y.forces[0][::2])
+        for x, y in zip(alone, parts, strict=True)
+    ]
+    q, v, a, u, drive, normal = (_join_nodes(values) for values in zip(*nodes, strict=True))
 
     def control(now: float) -> Array:
         """Return drives and inputs at a time [s], at a border those of the next phase."""

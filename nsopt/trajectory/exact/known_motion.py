@@ -51,15 +51,13 @@ class KnownMotion:
         begins = zip(parts, solved.borders[:-1], strict=True)
         t = [begin + np.linspace(0, fine.duration, len(fine.q)) for (fine, _), begin in begins]
         all_names = dict.fromkeys(name for _, names in parts for name in names)
-        inputs = {
-            name: np.concatenate(
-                [
-                    fine.inputs[:, names.index(name)] if name in names else np.zeros(len(fine.q))
-                    for fine, names in parts
-                ]
-            )
-            for name in all_names
-        }
+        inputs = {}
+        for name in all_names:
+            columns = [
+                fine.inputs[:, names.index(name)] if name in names else np.zeros(len(fine.q))
+                for fine, names in parts
+            ]
+            inputs[name] = np.concatenate(columns)
         q, v, a = (np.concatenate([x[k] for x, _ in parts]) for k in range(3))
         return cls(np.concatenate(t), q, v, a, inputs)
 

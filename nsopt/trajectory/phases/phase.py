@@ -31,9 +31,9 @@ from nsopt.trajectory.programs import add_small_costs
 from nsopt.trajectory.smoothing.dry_friction import compute_grid_creep
 from nsopt.trajectory.smoothing.small_costs import with_bend, with_less_tie
 from nsopt.trajectory.task import Task
-from nsopt.trajectory.transcription.accelerations import why_no_accelerations
 from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.transcription.collocation import Collocation
+from nsopt.trajectory.transcription.polynomials import why_no_accelerations
 
 
 @dataclass(frozen=True, eq=False)

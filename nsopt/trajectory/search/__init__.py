@@ -3,7 +3,6 @@
 from nsopt.trajectory.search.coarser_grids import CoarserGrids
 from nsopt.trajectory.search.contacts_from_afar import ContactsFromAfar
 from nsopt.trajectory.search.finish import FinishAcceptable, LessenTie
-from nsopt.trajectory.search.found import ExactMotion, Found, FoundMotion
 from nsopt.trajectory.search.friction_in_stages import FrictionInStages
 from nsopt.trajectory.search.from_guess import FromGuess
 from nsopt.trajectory.search.keep_limits import KeepLimits
@@ -15,6 +14,9 @@ from nsopt.trajectory.search.resolve_steps import ResolveSteps
 from nsopt.trajectory.search.resting_joints import RestingJoints
 from nsopt.trajectory.search.rough_first import RoughFirst
 from nsopt.trajectory.search.strategy import (
+    ExactMotion,
+    Found,
+    FoundMotion,
     MotionSearch,
     Plan,
     Search,

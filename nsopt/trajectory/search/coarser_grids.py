@@ -12,9 +12,8 @@ from nsopt.result import Result
 from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.programs import choose_schedules, choose_start
-from nsopt.trajectory.search.found import FoundMotion
 from nsopt.trajectory.search.program import StatedProgram
-from nsopt.trajectory.search.strategy import Search, Strategy
+from nsopt.trajectory.search.strategy import FoundMotion, Search, Strategy
 from nsopt.trajectory.transcription.base import Transcription
 
 

@@ -11,16 +11,14 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
 from nsopt.elements import CompliantContact
 from nsopt.mechanics import Dynamics, assemble
 from nsopt.mpcc import Point, Schedule, Solution, StructuredProgram
 from nsopt.parameter import Parameter
-from nsopt.trajectory.search.found import FoundMotion
 from nsopt.trajectory.search.friction_in_stages import FrictionInStages
 from nsopt.trajectory.search.program import StatedProgram
-from nsopt.trajectory.search.strategy import Search, Strategy
+from nsopt.trajectory.search.strategy import FoundMotion, Search, Strategy
 from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.transcription.collocation import Collocation
 from nsopt.trajectory.transcription.kinds import as_polynomials
@@ -68,8 +66,9 @@ class ContactsFromAfar(Strategy[StatedProgram]):
             ends += [last] if last.ok else []
             if last.interrupted:
                 return replace(found, solution=_choose_best(ends) if ends else last)
-        touched = np.any([_find_touched(_measure(x, y.point, program.p)) for y in ends], axis=0)
-        if np.any(_find_touched(distances) & ~touched) or not ends:
+        # Which contacts are closed at some time, (contacts,).
+        touched = [(_measure(x, y.point, program.p) < 0).any(axis=1) for y in ends]
+        if np.any((distances < 0).any(axis=1) & ~np.any(touched, axis=0)) or not ends:
             ends.append(_solve_in_stages(search, program, start, schedules))
         return replace(found, solution=_choose_best(ends))
 
@@ -108,11 +107,6 @@ def _measure(x: Collocation, point: Point, p: Array) -> Array:
     points = point.x[:-1].reshape(-1, x.node_size)
     times = np.linspace(0, point.x[-1], len(points))[None]
     return np.asarray(f(times, points.T, parameters))
-
-
-def _find_touched(distances: Array) -> NDArray[np.bool_]:
-    """Return which contacts are closed at some time, (contacts,)."""
-    return np.array([bool((row < 0).any()) for row in distances])
 
 
 class _ReachingProgram(NamedTuple):

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from nsopt.mpcc import BESIDE, Point, Schedule, Solution
-from nsopt.trajectory.search.found import FoundMotion
 from nsopt.trajectory.search.program import StatedProgram
-from nsopt.trajectory.search.strategy import Search, Strategy
+from nsopt.trajectory.search.strategy import FoundMotion, Search, Strategy
 
 
 @dataclass(frozen=True)

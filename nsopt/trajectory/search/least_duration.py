@@ -9,9 +9,8 @@ from nsopt.result import Result
 from nsopt.trajectory.costs import Duration
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.horizon import Horizon
-from nsopt.trajectory.search.found import FoundMotion
 from nsopt.trajectory.search.program import StatedProgram
-from nsopt.trajectory.search.strategy import Search, Strategy
+from nsopt.trajectory.search.strategy import FoundMotion, Search, Strategy
 from nsopt.trajectory.transcription.base import Array
 
 

@@ -10,9 +10,8 @@ import numpy as np
 from nsopt.interrupt import is_interrupted
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.programs import choose_start
-from nsopt.trajectory.search.found import FoundMotion
 from nsopt.trajectory.search.program import StatedProgram
-from nsopt.trajectory.search.strategy import Search, Strategy
+from nsopt.trajectory.search.strategy import FoundMotion, Search, Strategy
 from nsopt.trajectory.transcription.base import Array
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from nsopt.mpcc import BENT, Point
-from nsopt.trajectory.search.found import Found, P
-from nsopt.trajectory.search.strategy import MotionSearch, Strategy
+from nsopt.trajectory.search.strategy import Found, MotionSearch, P, Strategy
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from nsopt.contact_modes import spans
 from nsopt.interrupt import is_interrupted
 from nsopt.mpcc import AT_ONCE, BESIDE
-from nsopt.trajectory.search.found import Found, FoundMotion
 from nsopt.trajectory.search.keep_limits import KeepLimits
 from nsopt.trajectory.search.program import StatedProgram
-from nsopt.trajectory.search.strategy import Search, Strategy
+from nsopt.trajectory.search.strategy import Found, FoundMotion, Search, Strategy
 from nsopt.trajectory.smoothing.dry_friction import compute_exact_costs
 from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.transcription.collocation import Collocation

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nsopt.mpcc import ROUGHLY
-from nsopt.trajectory.search.found import Found, P
 from nsopt.trajectory.search.resolve_steps import resolve_steps
-from nsopt.trajectory.search.strategy import MotionSearch, Strategy
+from nsopt.trajectory.search.strategy import Found, MotionSearch, P, Strategy
 
 
 @dataclass(frozen=True)

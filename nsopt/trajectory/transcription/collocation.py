@@ -30,16 +30,19 @@ from nsopt.simulation import losses_of_forces
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.returned import call_bounds, call_cost, call_costs, call_spans
-from nsopt.trajectory.transcription.accelerations import why_no_accelerations
-from nsopt.trajectory.transcription.accepted_steps import make_accepted_steps
 from nsopt.trajectory.transcription.base import (
     Array,
     Index,
     TranscribedMotion,
     Transcription,
+    make_accepted_steps,
     zero,
 )
-from nsopt.trajectory.transcription.rotations import find_move_residual, find_turns
+from nsopt.trajectory.transcription.polynomials import (
+    find_move_residual,
+    find_turns,
+    why_no_accelerations,
+)
 from nsopt.trajectory.verification.reintegration import Reintegration
 
 DEFECT_ACCURACY = 0.1

@@ -30,12 +30,12 @@ from nsopt.trajectory.conditions import Span, ends_at_rest
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.returned import call_bounds, call_costs, call_spans
 from nsopt.trajectory.smoothing.schedules import LAST, Stage
-from nsopt.trajectory.transcription.accepted_steps import make_accepted_steps
 from nsopt.trajectory.transcription.base import (
     Array,
     Index,
     TranscribedMotion,
     Transcription,
+    make_accepted_steps,
     zero,
 )
 from nsopt.trajectory.transcription.lifting import Lifting

@@ -1,4 +1,4 @@
-"""Coordinates moved by integrals of velocities, rotations among them."""
+"""Which mechanisms move by polynomials, and how coordinates follow from velocities."""
 
 from __future__ import annotations
 
@@ -6,6 +6,28 @@ import casadi as ca
 
 from nsopt.mechanics import Dynamics
 from nsopt.sampled import TurnEntries
+
+
+def why_no_accelerations(d: Dynamics) -> str:
+    """Return the reason why a mechanism has no independent accelerations; empty if it has."""
+    if d.contact_names:
+        return f"contact {d.contact_names[0]!r} has no acceleration"
+    if d.closure_names:
+        return f"joint {d.closure_names[0]!r} is a constraint on the coordinates"
+    if d.nonholonomic_names:
+        return f"{d.nonholonomic_names[0]!r} is a constraint on velocities"
+    if d.internal_names:
+        return "bristles have coordinates of another kind"
+    return ""
+
+
+def why_not_by_default(d: Dynamics) -> str:
+    """Return why a mechanism does not move by polynomials unless in phases; empty if it does."""
+    if reason := why_no_accelerations(d):
+        return reason
+    if d.nq != d.nv:
+        return "free bodies that turn and ball joints have coordinates of another kind"
+    return ""
 
 
 def find_turns(d: Dynamics) -> tuple[TurnEntries, ...]:
