@@ -184,7 +184,8 @@ def refine(
             error = by.estimate(grids)
             rows.append(grids[-1]._asdict() | {"estimate": error if np.isfinite(error) else None})
             violated = not result.data.attrs["violation"] <= limit
-            ended = result.completed or _is_refused(result)
+            # Or it meets all conditions, but is not known to be stationary.
+            ended = result.completed or result.data.attrs["stationarity_kind"] not in ("", "S", "B")
             done = result.interrupted or (error <= tolerance and ended)
             if violated or done or 2 * steps > most:
                 break
@@ -226,11 +227,6 @@ def _solve(
         if result.data.attrs["violation"] <= limit or result.interrupted:
             break
     return result
-
-
-def _is_refused(result: Result) -> bool:
-    """Return whether a motion meets all conditions, but is not known to be stationary."""
-    return result.data.attrs["stationarity_kind"] not in ("", "S", "B")
 
 
 def _summarize(result: Result, steps: int) -> GridSolve:

@@ -140,11 +140,15 @@ def join_phases(solved: SolvedPhases, d: Dynamics, inputs: Sequence[str]) -> Tra
     columns = [[*range(d.nv), *(d.nv + k for k in x.input_columns)] for x in parts]
     alone = [x.motion for x in parts]
     controls = [x.step_controls[:, :, own] for x, own in zip(alone, columns, strict=True)]
+    # Of two nodes at a border that of the next phase counts.
     nodes = [
         (*x.nodes[:3], x.nodes.inputs[:, y.input_columns], x.drive, y.forces[0][::2])
         for x, y in zip(alone, parts, strict=True)
     ]
-    q, v, a, u, drive, normal = (_join_nodes(values) for values in zip(*nodes, strict=True))
+    q, v, a, u, drive, normal = (
+        np.concatenate([*(x[:-1] for x in of_phases[:-1]), of_phases[-1]])
+        for of_phases in zip(*nodes, strict=True)
+    )
 
     def control(now: float) -> Array:
         """Return drives and inputs at a time [s], at a border those of the next phase."""
@@ -171,11 +175,6 @@ def join_phases(solved: SolvedPhases, d: Dynamics, inputs: Sequence[str]) -> Tra
 def _integrate(h: Array, values: Array) -> Array:
     """Return the integral over each step, (n, k), of values (2 n + 1, k) by Simpson's rule."""
     return h[:, None] / 6 * (values[:-2:2] + 4 * values[1::2] + values[2::2])
-
-
-def _join_nodes(values: Sequence[Array]) -> Array:
-    """Return values at the nodes of all phases; of two at a border that of the next phase."""
-    return np.concatenate([*(x[:-1] for x in values[:-1]), values[-1]])
 
 
 def _join_steps(values: Sequence[Array | None]) -> Array | None:

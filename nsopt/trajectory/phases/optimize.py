@@ -98,10 +98,8 @@ def record_phases(solved: SolvedPhases, verify: bool, title: str) -> PhasedResul
         faults = [f"{labels[k]}: {x}" for k in worst_first if (x := results[k].stop_reason)]
         faults += _describe_broken_link(linked, solution)
         if least is not None and least.total:
-            longest = f"{linked.duration[1]:g} s"
-            faults.insert(
-                0, f"the duration of all phases is the longest allowed, {longest}: allow more"
-            )
+            longest = f"the longest allowed, {linked.duration[1]:g} s"
+            faults.insert(0, f"the duration of all phases is {longest}: allow more")
         if not (faults or solution.ok):
             faults = [solution.status.reason]
         return PhasedResult(results, labels, "\n".join(faults))

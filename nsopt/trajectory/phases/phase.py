@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from nsopt.culprit import naming
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Solver, StructuredNlp
 from nsopt.trajectory.conditions import Condition, EndAt, StartAt
@@ -99,17 +98,7 @@ class PhaseProgram:
     def of(
         cls, phase: MotionPhase, label: str, before: PhaseProgram | None, solver: Solver
     ) -> PhaseProgram:
-        """Return the program of a phase, checked as by `optimize`; errors name the phase first."""
-        try:
-            with naming(Cost, Condition):
-                return cls._of(phase, label, before, solver)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"{label}: {error}") from None
-
-    @classmethod
-    def _of(
-        cls, phase: MotionPhase, label: str, before: PhaseProgram | None, solver: Solver
-    ) -> PhaseProgram:
+        """Return the program of a phase, checked as by `optimize`."""
         horizon, parameters = phase.horizon, phase.parameters
         d, forces = with_modes(phase.dynamics, phase.modes, phase.inputs)
         inputs = (*phase.inputs, *(name for x in forces for name in x.inputs))

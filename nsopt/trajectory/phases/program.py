@@ -89,10 +89,7 @@ class LinkedPhases:
         """The program; rows between phases come last, and after all that of the whole duration."""
         blocks = [block for k in range(len(self.phases)) for block in self._embed_blocks(k)]
         blocks += [self._link(k) for k in range(1, len(self.phases))]
-        given = [(k, share) for k, share in enumerate(self.borders) if share is not None]
-        blocks += [self._place_border(k, share) for k, share in given]
-        if np.isfinite(self.duration).any():
-            blocks.append(self._limit_duration())
+        blocks += self._state_durations()
         return StructuredNlp(blocks, self.impulses[-1].stop, len(self.parameters))
 
     def least_violation(self, x: Array) -> LeastViolation | None:
@@ -184,21 +181,19 @@ class LinkedPhases:
             total, margins = total + part, [*margins, margin]
         return total, ca.vertcat(*margins)
 
-    def _limit_duration(self) -> ConstraintBlock:
-        """Return the bounds of the duration of all phases together."""
-        durations, (low, high) = ca.SX.sym("w", len(self.phases)), self.duration
-        total = ca.sum1(durations)
-        bounds = [Bound("duration of all phases", total, np.array([low]), np.array([high]))]
-        p = ca.SX.sym("p", len(self.parameters))
-        return self._state_rows("total", durations, bounds, np.array(self._duration_columns), p)
-
-    def _place_border(self, k: int, share: float) -> ConstraintBlock:
-        """Return the equation that phase k ends at a share of the duration of all."""
-        durations = ca.SX.sym("w", len(self.phases))
-        off = ca.sum1(durations[: k + 1]) - share * ca.sum1(durations)
-        bounds = [zero(f"end of {self.phases[k].label}", off)]
-        p = ca.SX.sym("p", len(self.parameters))
-        return self._state_rows("border", durations, bounds, np.array(self._duration_columns), p)
+    def _state_durations(self) -> list[ConstraintBlock]:
+        """Return where phases end, as shares of the duration of all, and the bounds of that."""
+        durations, p = ca.SX.sym("w", len(self.phases)), ca.SX.sym("p", len(self.parameters))
+        total, (low, high), stated = ca.sum1(durations), self.duration, list[tuple[str, Bound]]()
+        for k, share in enumerate(self.borders):
+            if share is not None:
+                off = ca.sum1(durations[: k + 1]) - share * total
+                stated.append(("border", zero(f"end of {self.phases[k].label}", off)))
+        if np.isfinite(self.duration).any():
+            bound = Bound("duration of all phases", total, np.array([low]), np.array([high]))
+            stated.append(("total", bound))
+        columns = np.array(self._duration_columns)
+        return [self._state_rows(name, durations, [b], columns, p) for name, b in stated]
 
     def _state_rows(
         self, name: str, w: ca.SX, bounds: Sequence[Bound], columns: Array, p: ca.SX

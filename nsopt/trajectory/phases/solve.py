@@ -10,9 +10,11 @@ from time import perf_counter
 
 import numpy as np
 
+from nsopt.culprit import naming
 from nsopt.interrupt import interruptible, suspend_interrupts
 from nsopt.mpcc import Point, Settings, Solution, Solver
-from nsopt.trajectory.conditions import EndAt, StartAt
+from nsopt.trajectory.conditions import Condition, EndAt, StartAt
+from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.optimum import import_xarray
 from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
@@ -111,7 +113,11 @@ def _state_programs(phases: Sequence[MotionPhase], solver: Solver) -> list[Phase
                 f"{label} has the coordinates {', '.join(phase.dynamics.q_names)}, {before.label} "
                 f"has {', '.join(names)}: give mechanisms with the same ones"
             )
-        programs.append(PhaseProgram.of(phase, label, before, solver))
+        try:
+            with naming(Cost, Condition):
+                programs.append(PhaseProgram.of(phase, label, before, solver))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{label}: {error}") from None
     for before, after in pairwise(programs):
         _check_postures(before, after)
     return programs

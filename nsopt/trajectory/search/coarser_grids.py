@@ -23,19 +23,12 @@ class CoarserGrids(Strategy[StatedProgram]):
 
     For contacts in bores, on even steps, along default schedules, unless the guess is an earlier
     motion.
-
-    Parameters
-    ----------
-    from_steps : int
-        Number of steps from which coarser grids are solved first.
-    least_steps : int
-        Least number of steps of the coarsest grid.
     """
 
     why = "on a coarse grid it is cheap to find which walls are touched when"
 
-    from_steps: int = 200
-    least_steps: int = 50
+    from_steps: int = 200  # number of steps from which coarser grids are solved first
+    least_steps: int = 50  # of the coarsest grid
 
     def applies(self, search: Search, found: FoundMotion) -> bool:
         program = found.program

@@ -31,20 +31,14 @@ class ContactsFromAfar(Strategy[StatedProgram]):
     Takes the best of several motions: one from each share; and one from the guess itself if it has
     contacts that none of these has, or if none of these is a solution. Not for a start with
     multipliers, for a solver with schedules of its own, nor for steps of a scheme.
-
-    Parameters
-    ----------
-    shares : tuple of float
-        Reach at first, over the largest opening of the contact in the guess. With a longer one
-        bodies are repelled without touching, a shorter one is not felt.
-    halves : int
-        Number of solves with half of the reach each time, before the one without.
     """
 
     why = "where surfaces do not touch no slope tells a solver that they could"
 
+    # Reach at first, over the largest opening of the contact in the guess. With a longer one bodies
+    # are repelled without touching, a shorter one is not felt.
     shares: tuple[float, ...] = (0.3, 0.1)
-    halves: int = 10
+    halves: int = 10  # solves with half of the reach each time, before the one without
 
     def applies(self, search: Search, found: FoundMotion) -> bool:
         program = found.program

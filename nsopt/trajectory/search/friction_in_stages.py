@@ -15,17 +15,11 @@ from nsopt.trajectory.search.strategy import FoundMotion, Search, Strategy
 
 @dataclass(frozen=True)
 class FrictionInStages(Strategy[StatedProgram]):
-    """Smooths friction up to a larger speed at first, and solves that roughly.
-
-    Parameters
-    ----------
-    factor : float
-        Factor on the speeds up to which the grid smooths friction, in the first solve.
-    """
+    """Smooths friction up to a larger speed at first, and solves that roughly."""
 
     why = "of friction smoothed to twice the speed there are fewer optima, and better ones"
 
-    factor: float = 2.0
+    factor: float = 2.0  # on the speeds up to which the grid smooths friction, in the first solve
 
     def applies(self, search: Search, found: FoundMotion) -> bool:
         return found.is_new and found.program.is_smoothed and not search.start.warm

@@ -11,17 +11,11 @@ from nsopt.trajectory.search.tightening import Tightening
 
 @dataclass(frozen=True)
 class KeepLimits(Strategy[P]):
-    """Tightens limits by as much as a motion by polynomials exceeds them within steps.
-
-    Parameters
-    ----------
-    rounds : int
-        Greatest number of solves with tighter limits.
-    """
+    """Tightens limits by as much as a motion by polynomials exceeds them within steps."""
 
     why = "programs of polynomials know limits at nodes and midpoints alone"
 
-    rounds: int = 24
+    rounds: int = 24  # greatest number of solves with tighter limits
 
     def applies(self, search: MotionSearch[P], found: Found[P]) -> bool:
         del search

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from nsopt.result import Result
 from nsopt.trajectory.costs import Duration
 from nsopt.trajectory.guesses import Guess, Trajectory
-from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.search.program import StatedProgram
 from nsopt.trajectory.search.strategy import FoundMotion, Search, Strategy
 from nsopt.trajectory.transcription.base import Array
@@ -16,20 +14,12 @@ from nsopt.trajectory.transcription.base import Array
 
 @dataclass(frozen=True)
 class LeastDuration(Strategy[StatedProgram]):
-    """Tells how long the fastest motion takes, where no motion was found in a given duration.
-
-    Parameters
-    ----------
-    longest_factor : float
-        Factor on the given duration, up to which a longer one is sought.
-    tolerance : float
-        Share of the given duration by which a least one may be longer, and count as the same.
-    """
+    """Tells how long the fastest motion takes, where no motion was found in a given duration."""
 
     why = "a duration may be too short, which no violated row says"
 
-    longest_factor: float = 20.0
-    tolerance: float = 1e-3
+    longest_factor: float = 20.0  # on the given duration, up to which a longer one is sought
+    tolerance: float = 1e-3  # share of it by which a least one may be longer, and count as the same
 
     def applies(self, search: Search, found: FoundMotion) -> bool:
         program, end, horizon = found.program, found.end, found.program.transcription.horizon
@@ -40,8 +30,15 @@ class LeastDuration(Strategy[StatedProgram]):
         horizon = found.program.transcription.horizon
         given, _ = horizon.bounds
         longer = replace(horizon, duration=(given, self.longest_factor * given))
-        fastest = self._solve_fastest(search, longer)
-        if fastest is None or not fastest.completed:
+        assert search.guess is not None
+        assert search.solve_else is not None
+        try:
+            fastest = search.solve_else(
+                longer, AsFast(search.guess, (given, given)), costs=[Duration()]
+            )
+        except KeyboardInterrupt:  # the motion that failed is recorded in any case
+            return found
+        if fastest is None or not fastest.completed:  # None if it is refused
             return found
         if fastest.objective <= given * (1 + self.tolerance):
             return found
@@ -50,16 +47,6 @@ class LeastDuration(Strategy[StatedProgram]):
             f"conditions takes {fastest.objective:.4g} s\n- "
         )
         return replace(found, remark=remark)
-
-    def _solve_fastest(self, search: Search, horizon: Horizon) -> Result | None:
-        """Return the motion of least duration; None if it is refused or interrupted."""
-        assert search.guess is not None
-        assert search.solve_else is not None
-        guess = AsFast(search.guess, (horizon.bounds[0],) * 2)
-        try:
-            return search.solve_else(horizon, guess, costs=[Duration()])
-        except KeyboardInterrupt:  # the motion that failed is recorded in any case
-            return None
 
 
 @dataclass(frozen=True)

@@ -44,17 +44,13 @@ class OtherStarts(Strategy[StatedProgram]):
     """Begins anew from guesses that swing, where the search ended without a motion.
 
     A search that ends where conditions are violated has shown nothing: it is a local one.
-
-    Parameters
-    ----------
-    swings : tuple of int
-        Half swings before the last one, of each start. A pendulum that its drive cannot lift (1.3,
-        2 and 3.5 N m of 9.81) is swung up from the first ones, not from a smooth way up; of random
-        perturbations of that, 8 of 64 led to a motion at 2 N m.
     """
 
     why = "a weak drive must swing, and no smooth way leads there"
 
+    # Half swings before the last one, of each start. A pendulum that its drive cannot lift (1.3, 2
+    # and 3.5 N m of 9.81) is swung up from the first ones, not from a smooth way up; of random
+    # perturbations of that, 8 of 64 led to a motion at 2 N m.
     swings: tuple[int, ...] = (1, 4, 2)
 
     def applies(self, search: Search, found: FoundMotion) -> bool:

@@ -60,22 +60,16 @@ class RestingJoints(Strategy[StatedProgram]):
     """Lets joints rest that creep, with exact friction, where that costs less.
 
     Trials are solved roughly, to be compared; the best of them then to its end.
-
-    Parameters
-    ----------
-    begin_above : float
-        Share of the exact cost that smoothing leaves out, above which rests are sought.
-    go_on_above : float
-        The same, above which joints that have stopped, where they were to slide, are held too.
-    speeds : tuple of float
-        Shares of the creep at which a joint goes the way of a stretch that it creeps along, to rest
-        for the other part of the time; tried in turn while the cost falls.
     """
 
     why = "smoothed friction lets joints creep at next to no cost where they should rest"
 
+    # Shares of the exact cost that smoothing leaves out: above which rests are sought, and above
+    # which joints that have stopped, where they were to slide, are held too.
     begin_above: float = 0.1
     go_on_above: float = 0.01
+    # Shares of the creep at which a joint goes the way of a stretch that it creeps along, to rest
+    # for the other part of the time; tried in turn while the cost falls.
     speeds: tuple[float, ...] = (1.0, 0.5, 0.25)
 
     def applies(self, search: Search, found: FoundMotion) -> bool:

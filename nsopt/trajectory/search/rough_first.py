@@ -13,19 +13,14 @@ from nsopt.trajectory.search.strategy import Found, MotionSearch, P, Strategy
 
 @dataclass(frozen=True)
 class RoughFirst(Strategy[P]):
-    """Solves roughly, adds a cost of bends if joints are light, and goes on from there.
-
-    Parameters
-    ----------
-    defect_share : float
-        Share of the distance `Horizon.defect` beyond which reintegrated steps of a rough motion are
-        a sign that its optimum will not be resolved. Of forty rough motions of a light arm 15 were
-        between this share and 1, and ten of these not resolved at their optimum; none of 38 of
-        heavier arms was beyond it.
-    """
+    """Solves roughly, adds a cost of bends if joints are light, and goes on from there."""
 
     why = "a rough solution shows at half of the iterations whether joints are light"
 
+    # Share of the distance `Horizon.defect` beyond which reintegrated steps of a rough motion are a
+    # sign that its optimum will not be resolved. Of forty rough motions of a light arm 15 were
+    # between this share and 1, and ten of these not resolved at their optimum; none of 38 of
+    # heavier arms was beyond it.
     defect_share: float = 0.25
 
     def applies(self, search: MotionSearch[P], found: Found[P]) -> bool:

@@ -128,7 +128,8 @@ def compute_exact_costs(
     rates = _compile_rates(motion, len(p), len(costs))
     s = np.tile((np.arange(PARTS) + 0.5) / PARTS, steps)
     t, *state = motion.interpolate(fine, np.repeat(np.arange(steps), PARTS), s)
-    parameters = np.tile(np.append(p, motion.fill_creep(SHARP))[:, None], len(t))
+    exact_creep = np.where(np.array(motion.creep) > 0, SHARP, 0.0)
+    parameters = np.tile(np.append(p, exact_creep)[:, None], len(t))
     values = np.asarray(rates.map(len(t))(t, np.hstack(state).T, parameters))
     # In place of the quadrature of the program, which sees three points of a step.
     exact = values.mean(axis=1) * fine.duration

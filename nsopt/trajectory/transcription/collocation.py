@@ -97,10 +97,6 @@ class Collocation(Transcription):
         """Return the same program, smoothed up to other speeds."""
         return self._copy_with("creep", creep)
 
-    def fill_creep(self, speed: float) -> Array:
-        """Return ``creep`` with another speed wherever the grid smooths friction."""
-        return np.where(np.array(self.creep) > 0, speed, 0.0)
-
     def limits(self) -> tuple[Array, Array]:
         low, high = (np.full(self.size, x) for x in (-np.inf, np.inf))
         low[-1], high[-1] = self.horizon.bounds

@@ -66,10 +66,6 @@ class Reintegration:
         forces, power, _ = self._forces_at(self._points(fine), p, SHARP)
         return forces, power.ravel()
 
-    def net_forces(self, fine: Trajectory, p: Array) -> Array:
-        """Return actuator forces less the friction in their own joints, (n, nv)."""
-        return self._forces_at(self._points(fine), p, SHARP)[2]
-
     def over_steps(self, at: tuple[Array, ...], p: Array) -> tuple[Array, Array | None]:
         """Return actuator forces without dry friction at the `PARTS` of steps, and that friction.
 
@@ -119,7 +115,8 @@ class Reintegration:
     def _distances(self, fine: Trajectory, p: Array, accuracy: float) -> Array:
         """Return the largest distance of each coordinate at the ends of steps, (nq,)."""
         n, steps = fine.q.shape[1], self.horizon.steps
-        h, known = fine.duration / steps, np.hstack([self.net_forces(fine, p), fine.inputs])
+        net_forces = self._forces_at(self._points(fine), p, SHARP)[2]
+        h, known = fine.duration / steps, np.hstack([net_forces, fine.inputs])
         along = (known[:-2:2], known[1::2], known[2::2])  # start, middle, end of each step
         begin = np.hstack([fine.q[:-2:2], fine.v[:-2:2]])
         try:
