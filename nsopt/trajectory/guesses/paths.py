@@ -98,7 +98,12 @@ class _Between(Guess):
             elif given is not None:
                 finite_numbers(f"{side} of {name}", given)
         if not any(x is None or isinstance(x, Mapping) for x in (self.start, self.end)):
-            _check_ends(name, self.start, self.end)
+            a, b = (np.asarray(x, dtype=float) for x in (self.start, self.end))
+            if a.shape != b.shape or a.ndim != 1:
+                raise ValueError(
+                    f"start and end of {name} must be alike, a number for each coordinate: got "
+                    f"shapes {a.shape} and {b.shape}"
+                )
 
     def placed(
         self, dynamics: Dynamics, conditions: Sequence[Condition], parameters: Values
@@ -280,13 +285,3 @@ class Through(Guess):
         q = np.vstack([ways[i].at(x[None]) for i, x in zip(k, part, strict=True)])
         v = np.array([ways[i].change for i in k]) / lengths[k, None] / T
         return Trajectory(q, v, 0 * v, np.zeros((len(share), len(inputs))), T)
-
-
-def _check_ends(guess: str, start: Targets | None, end: Targets | None) -> None:
-    """Refuse two postures that differ in length or are not finite."""
-    a, b = finite_numbers(f"start of {guess}", start), finite_numbers(f"end of {guess}", end)
-    if a.shape != b.shape or a.ndim != 1:
-        raise ValueError(
-            f"start and end of {guess} must be alike, a number for each coordinate: got shapes "
-            f"{a.shape} and {b.shape}"
-        )

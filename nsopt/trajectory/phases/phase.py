@@ -108,7 +108,9 @@ class PhaseProgram:
         task = Task(d, horizon, phase.costs, conditions, guess, inputs, parameters, solver=solver)
         guess = check_arguments(task)
         if fault := why_no_accelerations(d):
-            raise ValueError(f"{fault}: phases are of motions by polynomials{_remedy(d)}")
+            names = ", ".join(f"{x.name!r}: Open()" for x in d.contacts)
+            remedy = f"; give it a mode, modes={{{names}}}" if names else ""
+            raise ValueError(f"{fault}: phases are of motions by polynomials{remedy}")
         p, contacts_before = d.values(parameters), () if before is None else before.contacts
         strikes = find_strikes(phase.dynamics, d, phase.strikes, horizon.steps)
         if strikes and before is None:
@@ -193,11 +195,6 @@ def _state_program(x: Collocation, contacts: Sequence[ContactInMode]) -> Structu
         "held", last_middle, lambda m: [b for y in contacts for b in y.last_middle(m)]
     )
     return StructuredNlp([*nlp.blocks, rest], x.size, len(x.dynamics.parameters) + len(x.creep))
-
-
-def _remedy(d: Dynamics) -> str:
-    names = ", ".join(f"{x.name!r}: Open()" for x in d.contacts)
-    return f"; give it a mode, modes={{{names}}}" if names else ""
 
 
 def _find_given_states(

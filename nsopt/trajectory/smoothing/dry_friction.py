@@ -21,7 +21,7 @@ from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.node_sample import SHARP
 from nsopt.trajectory.returned import call_costs
 from nsopt.trajectory.transcription.base import Array, Transcription
-from nsopt.trajectory.transcription.collocation import POINT_BLOCK, Collocation
+from nsopt.trajectory.transcription.collocation import POINT_BLOCK
 from nsopt.trajectory.transcription.kinds import as_polynomials
 from nsopt.trajectory.transcription.resting import RestingCollocation
 
@@ -125,7 +125,10 @@ def compute_exact_costs(
     if motion is None or not any(motion.creep):
         return {}
     fine, steps = motion.trajectory(x)[1], motion.horizon.steps
-    rates = _compile_rates(motion, len(p), len(costs))
+    sizes = 1, motion.node_size, len(p) + len(motion.creep)
+    symbols = [ca.SX.sym(name, n) for name, n in zip("txp", sizes, strict=True)]
+    stated = call_costs(motion.costs[: len(costs)], "rate", motion.sample(*symbols))
+    rates = ca.Function("rates", symbols, [ca.densify(stated)], {"cse": True})
     s = np.tile((np.arange(PARTS) + 0.5) / PARTS, steps)
     t, *state = motion.interpolate(fine, np.repeat(np.arange(steps), PARTS), s)
     exact_creep = np.where(np.array(motion.creep) > 0, SHARP, 0.0)
@@ -146,12 +149,3 @@ def _integrate_rates(nlp: StructuredNlp, x: Array, parameters: Array) -> Array:
             terms = block.function.map(block.count)(x[block.columns].T, block.data.T, p)[1]
             total += np.asarray(terms).sum(axis=1)
     return total
-
-
-def _compile_rates(motion: Collocation, parameters: int, costs: int) -> ca.Function:
-    """Return (t, unknowns of a point, parameters with creep) -> rates of the first costs."""
-    sizes = 1, motion.node_size, parameters + len(motion.creep)
-    symbols = [ca.SX.sym(name, n) for name, n in zip("txp", sizes, strict=True)]
-    m = motion.sample(*symbols)
-    rates = call_costs(motion.costs[:costs], "rate", m)
-    return ca.Function("rates", symbols, [ca.densify(rates)], {"cse": True})

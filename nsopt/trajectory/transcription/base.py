@@ -224,10 +224,6 @@ class Transcription(ABC):
     def motion(self, solution: Solution, p: Array) -> TranscribedMotion:
         """Return the motion of a solution, with parameters p (np,) of the mechanism."""
 
-    def with_inputs(self, p: ca.SX, u: ca.SX) -> ca.SX:
-        """Return the parameters p of the mechanism, inputs replaced by u, SX (np,)."""
-        return with_inputs(self.dynamics, self.inputs, p, u)
-
 
 def make_accepted_steps(
     solution: Solution,

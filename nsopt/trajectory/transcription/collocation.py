@@ -36,6 +36,7 @@ from nsopt.trajectory.transcription.base import (
     TranscribedMotion,
     Transcription,
     make_accepted_steps,
+    with_inputs,
     zero,
 )
 from nsopt.trajectory.transcription.polynomials import (
@@ -143,13 +144,11 @@ class Collocation(Transcription):
 
     def sample(self, t: ca.SX, x: ca.SX, p: ca.SX) -> NodeSample:
         """Return the sample of a point from its unknowns x, with parameters p of the program."""
-        (q, v, a, u), n = self._split(x), len(self.dynamics.parameters)
+        (q, v, a, u), n = (x[part] for part in self._slices()), len(self.dynamics.parameters)
         p, creep = ca.vertsplit(p, [0, n, n + len(self.creep)])
-        return NodeSample(self.dynamics, t, q, v, a, self.with_inputs(p, u), creep=creep)
-
-    def _split(self, x: ca.SX) -> list[ca.SX]:
-        """Return coordinates, velocities, accelerations and inputs of a point."""
-        return [x[part] for part in self._slices()]
+        return NodeSample(
+            self.dynamics, t, q, v, a, with_inputs(self.dynamics, self.inputs, p, u), creep=creep
+        )
 
     def _slices(self) -> tuple[slice, ...]:
         """Return the slices of coordinates, velocities, accelerations and inputs of a point."""
