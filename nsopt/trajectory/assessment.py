@@ -1,7 +1,4 @@
-"""What a solve has come to: its costs, what kind of point it is or why it is no solution.
-
-And the motion simulated again.
-"""
+"""What a solve has come to: costs, kind of point or why it is no solution, a second simulation."""
 
 from __future__ import annotations
 

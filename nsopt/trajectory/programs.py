@@ -55,10 +55,10 @@ def add_small_costs(
     p: Array,
     state: Callable[[M], StructuredNlp] = operator.methodcaller("nlp"),
 ) -> tuple[M, StructuredNlp, Smoothness | None]:
-    """Return a motion with small costs of bends and ties where it needs them, and its program.
+    """Return a motion with small costs of bends and ties, its program, and its tie-breaker if any.
 
-    And its tie-breaker, None if it has none. ``x`` has the costs that the user stated, of which one
-    must depend on the motion; ``state`` states the program.
+    ``x`` has the costs that the user stated, of which one must depend on the motion; ``state``
+    states the program.
     """
     nlp = state(x)
     depends = dependence(nlp, len(x.costs))

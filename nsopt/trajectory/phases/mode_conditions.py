@@ -216,9 +216,8 @@ class GivenState(NamedTuple):
         q, v = np.nan_to_num(self.q), np.nan_to_num(self.v)
         values = contact.motion(0, q, v, 0 * v, p)
         is_open = {}
-        for row, (name, unit) in enumerate(
-            (("distance", "m"), ("opening", "m/s"), ("slip", "m/s"))
-        ):
+        units = {"distance": "m", "opening": "m/s", "slip": "m/s"}
+        for row, (name, unit) in enumerate(units.items()):
             on_q, on_v = (
                 list(set(contact.motion.jac_sparsity(row, i).get_triplet()[1])) for i in (1, 2)
             )
@@ -236,12 +235,9 @@ class GivenState(NamedTuple):
 
 @dataclass(frozen=True)
 class UnitAtStart(Condition):
-    """Euler parameters that nothing gives have a norm of one at the start; steps keep it.
+    """Euler parameters that nothing gives have a norm of one at the start; steps keep it."""
 
-    ``groups`` are indices of `Dynamics.norms`, one for each body or joint with Euler parameters.
-    """
-
-    groups: tuple[int, ...]
+    groups: tuple[int, ...]  # indices of `Dynamics.norms`, of bodies and joints that have them
 
     def start(self, m: NodeSample) -> list[Bound]:
         norms = m.dynamics.norms(m.q)[list(self.groups)]
@@ -337,7 +333,7 @@ def find_strikes(
     """Return the contacts that strike at the start of a phase of n steps and are open after that.
 
     ``stated`` is the mechanism with its contacts, ``d`` with forces of modes in their place.
-    Refused are contacts that are not open throughout the phase, and modes that are not closed.
+    Refuses contacts that are not open throughout the phase, and modes that are not closed.
     """
     if not isinstance(strikes, Mapping):
         raise TypeError(f"strikes must be a mapping of contact to mode, got {strikes!r:.60}")

@@ -207,8 +207,8 @@ def with_modes(
 ) -> tuple[Dynamics, tuple[ModeForces, ...]]:
     """Return a mechanism with forces in place of its contacts, and these forces.
 
-    ``inputs`` are parameters that the phase chooses over time. Refused are contacts without a mode,
-    modes without a contact, modes that a contact cannot be in, and names that are taken.
+    ``inputs`` are parameters that the phase chooses over time. Refuses contacts without a mode,
+    modes without a contact, modes that a contact cannot be in, and inputs whose name is taken.
     """
     names = [x.name for x in d.contacts]
     for name, mode in modes.items():

@@ -150,10 +150,8 @@ class LinkedPhases:
         d, n = before.dynamics, before.dynamics.nq + before.dynamics.nv
         assert (after.dynamics.nq, after.dynamics.nv) == (d.nq, d.nv)
         # A phase begins with its first node; its last one comes before its duration.
-        last_node, first_node = (
-            self.unknowns[k - 1].stop - 1 - before.node_size,
-            self.unknowns[k].start,
-        )
+        last_node = self.unknowns[k - 1].stop - 1 - before.node_size
+        first_node = self.unknowns[k].start
         impulses = np.arange(self.impulses[k].start, self.impulses[k].stop)
         columns = [last_node + np.arange(n), first_node + np.arange(n), impulses]
         w, p = ca.SX.sym("w", 2 * n + len(impulses)), ca.SX.sym("p", len(self.parameters))
@@ -161,8 +159,13 @@ class LinkedPhases:
         bounds = [zero("link of phases", jump)]
         if len(impulses):
             of_mechanism = p[self._parameter_slices[k]][: len(after.dynamics.parameters)]
-            impulse, margins = self._add_impulses(k, q, w[2 * n :], of_mechanism)
+            parts = [
+                contact.impulse_and_margins(q, of_mechanism, own)
+                for contact, own in self.phases[k].divide_impulses(w[2 * n :])
+            ]
+            impulse = sum((total for total, _ in parts), ca.SX.zeros(d.nv))
             balance = after.dynamics.mass(q, of_mechanism) @ jump[d.nq :] - impulse
+            margins = ca.vertcat(ca.SX(0, 1), *(margin for _, margin in parts))
             bounds = [
                 zero("link of phases", ca.vertcat(jump[: d.nq], balance)),
                 not_negative("impulse in its cone", margins),
@@ -171,15 +174,6 @@ class LinkedPhases:
             for strike in self.phases[k].strikes:
                 bounds += state_strike(strike, q, v_before, v_after, of_mechanism)
         return self._state_rows("linked", w, bounds, np.concatenate(columns), p)
-
-    def _add_impulses(self, k: int, q: ca.SX, impulses: ca.SX, p: ca.SX) -> tuple[ca.SX, ca.SX]:
-        """Return the generalized impulse (nv,) at the start of phase k, and margins (m,)."""
-        own = self.phases[k]
-        total, margins = ca.SX.zeros(own.transcription.dynamics.nv), [ca.SX(0, 1)]
-        for x, of_contact in own.divide_impulses(impulses):
-            part, margin = x.impulse_and_margins(q, p, of_contact)
-            total, margins = total + part, [*margins, margin]
-        return total, ca.vertcat(*margins)
 
     def _state_durations(self) -> list[ConstraintBlock]:
         """Return where phases end, as shares of the duration of all, and the bounds of that."""

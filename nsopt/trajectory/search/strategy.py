@@ -1,4 +1,4 @@
-"""Plans of search: strategies in order, what they work with, which of them ran, what they found."""
+"""Plans of search: strategies in order, what they work with, and what they have found."""
 
 from __future__ import annotations
 

@@ -149,9 +149,7 @@ class LimitsBetweenNodes:
         at_worst, when = np.where(over, above, below), np.take_along_axis(shares, worst, axis=1)
         past = np.where(over, at_peaks - upper, lower - at_peaks)
         when = np.where(past > at_worst, peaks, when)
-        below, above = (
-            np.maximum(x, y) for x, y in ((below, lower - at_peaks), (above, at_peaks - upper))
-        )
+        below, above = np.maximum(below, lower - at_peaks), np.maximum(above, at_peaks - upper)
         beyond = np.maximum(np.where(self._holds, np.stack([below, above]), 0.0), 0.0)
         times = fine.duration / steps * (np.arange(steps)[:, None] + when)
         return BeyondLimits(self.rows, beyond, times, _sizes(lower, upper))

@@ -73,8 +73,8 @@ def count_crossed_bores(
 
     With `Scheme.normal_implicitness` between 0 and 1 a contact in a bore presses along a mean of
     the normals at both ends of the step. Where they are opposite the mean is next to nothing, of
-    any direction, and the force along it next to infinite: no law of contact is left. Told are the
-    first such contact, its time [s] and the number of such steps; {} if none.
+    any direction, and the force along it next to infinite: no law of contact is left. The
+    attributes are the first such contact, its time [s] and the number of such steps; {} if none.
     """
     x, d = as_steps(transcription), transcription.dynamics
     if x is None or not d.bores or not 0 < x.scheme.normal_implicitness < 1:
@@ -188,9 +188,9 @@ def _find_reversals(
 
     The time at which it does moves with the motion, but steps see that only where they are short
     beside the time it takes: else the derivative of the motion behind it is wrong by as much as
-    the discontinuity, whatever the step size [Stewart, Anitescu 2010, Numer. Math. 114]. Told are
-    how often, of all contacts, and of the largest its contact, time [s] and change of the slip over
-    a step [m/s].
+    the discontinuity, whatever the step size [Stewart, Anitescu 2010, Numer. Math. 114]. The
+    attributes are how often, of all contacts, and of the largest its contact, time [s] and change
+    of the slip over a step [m/s].
     """
     owners = np.array(d.slip_contacts, dtype=int)
     nodes = zip(motion.t, motion.nodes.q, motion.nodes.v, strict=True)
