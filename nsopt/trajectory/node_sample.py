@@ -24,9 +24,7 @@ def _make_empty() -> ca.SX:
 class SteppedNode:
     """Quantities at a node of a time-stepped motion that do not follow from accelerations."""
 
-    h: (
-        ca.SX
-    )  # [s] over which impulses of the node act; by some schemes half of both steps beside it
+    h: ca.SX  # [s] over which impulses of the node act, by some schemes half of both steps
     change: ca.SX  # (nv,) of the velocity over ``h``, without impacts
     drive: ca.SX  # (nv,) [N, N m] forces of actuators
     gap: ca.SX = field(default_factory=_make_empty)  # (ng,) [m]
@@ -36,9 +34,7 @@ class SteppedNode:
     slip_impulse: ca.SX = field(default_factory=_make_empty)
     impact_impulse: ca.SX = field(default_factory=_make_empty)  # (ng,) besides ``impulse``
     loss: ca.SX = field(default_factory=_make_empty)  # (ng,) [J] by each contact
-    next_h: ca.SX = field(
-        default_factory=lambda: ca.SX(0)
-    )  # [s] the step after it; zero at the end
+    next_h: ca.SX = field(default_factory=lambda: ca.SX(0))  # [s] the step after; at last zero
     mean_h: ca.SX = field(default_factory=lambda: ca.SX(1))  # [s] NaN where the duration is free
 
 

@@ -42,9 +42,7 @@ class Recognizer:
     dynamics: Dynamics  # with its contacts
     result: Result
     p: Array  # (np,) of the mechanism
-    borders: Sequence[
-        float
-    ] = ()  # shares of the steps where conditions begin or end: phases do too
+    borders: Sequence[float] = ()  # shares of the steps at which conditions, so phases too, end
     touching: Collection[str] = ()  # contacts that a condition keeps closed, pressing or not
 
     def sequence(self, *, briefest: bool = False) -> tuple[ContactPhase, ...]:
