@@ -32,11 +32,6 @@ class LimitedPart(NamedTuple):
     unknowns: slice = slice(None)  # where those of the part are in the program
     blocks: slice = slice(None)
 
-    def measure_excess(self, solution: Solution) -> BeyondLimits:
-        """Return how far a solution goes beyond its limits."""
-        fine = self.limits.transcription.trajectory(solution.x[self.unknowns])[1]
-        return self.limits.excess(fine)
-
 
 class KeptMotion(NamedTuple):
     """How far a motion exceeds its limits between nodes, after they were tightened."""
@@ -131,7 +126,8 @@ class Tightening:
         return last if last[1].largest <= KEPT else best
 
     def _measure_excesses(self, solution: Solution) -> tuple[BeyondLimits, ...]:
-        return tuple(part.measure_excess(solution) for part in self.parts)
+        pairs = [(x.limits, solution.x[x.unknowns]) for x in self.parts]
+        return tuple(y.excess(y.transcription.trajectory(own)[1]) for y, own in pairs)
 
     def _with_limits(
         self, shifts: Sequence[Array], at_ends: Sequence[NDArray[np.bool_]]
