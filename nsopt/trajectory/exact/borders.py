@@ -65,7 +65,7 @@ def find_at_borders(solved: SolvedPhases) -> list[ContactAtBorder]:
     """Return all contacts at the start and the end of each phase."""
     phases = solved.linked.phases
     measured = [
-        {contact.name: _measure(phase, contact, solved.fine(k)) for contact in phase.contacts}
+        {contact.name: _measure(phase, contact, solved.trajectory(k)) for contact in phase.contacts}
         for k, phase in enumerate(phases)
     ]
     largest = {  # gap, force and slip over the whole motion

@@ -44,7 +44,7 @@ class PhaseMotion:
     @cached_property
     def fine(self) -> Trajectory:
         """The trajectory at the nodes and midpoints of n steps, 2 n + 1 points."""
-        return self.solved.fine(self.k)
+        return self.solved.trajectory(self.k)
 
     @cached_property
     def forces(self) -> tuple[Array, Array]:

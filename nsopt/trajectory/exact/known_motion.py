@@ -47,7 +47,7 @@ class KnownMotion:
     def of_phases(cls, solved: SolvedPhases) -> KnownMotion:
         """Return a motion in phases, at nodes and midpoints; inputs are zero in other phases."""
         phases = enumerate(solved.linked.phases)
-        parts = [(solved.fine(k), x.transcription.inputs) for k, x in phases]
+        parts = [(solved.trajectory(k), x.transcription.inputs) for k, x in phases]
         begins = zip(parts, solved.borders[:-1], strict=True)
         t = [begin + np.linspace(0, fine.duration, len(fine.q)) for (fine, _), begin in begins]
         all_names = dict.fromkeys(name for _, names in parts for name in names)

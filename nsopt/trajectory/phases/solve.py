@@ -39,7 +39,7 @@ class SolvedPhases:
     solver: Solver
     seconds: float  # that it took to state the program
 
-    def fine(self, k: int) -> Trajectory:
+    def trajectory(self, k: int) -> Trajectory:
         """Return the trajectory of phase k at nodes and midpoints."""
         x = self.solution.x[self.linked.unknowns[k]]
         return self.linked.phases[k].transcription.trajectory(x)[1]
@@ -60,7 +60,7 @@ def compute_impact_losses(solved: SolvedPhases, k: int) -> dict[str, float]:
     """Return the energy that each contact takes in the impact at the start of phase k [J]."""
     phase, found = solved.linked.phases[k], dict[str, float]()
     for x, impulses in phase.divide_impulses(solved.solution.x[solved.linked.impulses[k]]):
-        before, after = solved.fine(k - 1), solved.fine(k)
+        before, after = solved.trajectory(k - 1), solved.trajectory(k)
         total = np.asarray(x.impulse_and_margins(after.q[0], phase.p, impulses)[0]).ravel()
         # The work of an impulse is that on the mean velocity.
         found[x.name] = -float(total @ (before.v[-1] + after.v[0])) / 2
