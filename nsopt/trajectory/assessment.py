@@ -12,7 +12,7 @@ import numpy as np
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Kind, Point, Settings, Solution, StructuredNlp, Tolerances
 from nsopt.result import Result
-from nsopt.schemes import Scheme, Variational
+from nsopt.schemes import Scheme
 from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.diagnosis import (
     Ending,
@@ -27,9 +27,6 @@ from nsopt.trajectory.smoothing.small_costs import record_bend
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
 from nsopt.trajectory.transcription.kinds import is_relaxed_in_space
 from nsopt.trajectory.verification.resimulation import resimulate
-
-FINER = 4
-"""Steps of the verifying simulation in each step of the optimum."""
 
 
 def mark_stopped(result: Result, why: str) -> Result:
@@ -47,8 +44,7 @@ def add_simulation(
     scheme: Scheme | None,
 ) -> Result:
     """Return a result with its simulation; arguments as of `resimulate`."""
-    stepper = Variational() if scheme is None or scheme.chooses_h else scheme
-    q, attrs = resimulate(dynamics, motion, inputs, p, stepper, FINER)
+    q, attrs = resimulate(dynamics, motion, inputs, p, scheme)
     described = {"units": "m, 1", "long_name": "simulated again"}
     data = result.data.assign(resimulated=(("time", "q"), q, described))
     return Result(data.assign_attrs(attrs))

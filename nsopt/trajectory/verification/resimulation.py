@@ -22,7 +22,7 @@ from nsopt.mechanics import (
 )
 from nsopt.mpcc import Newton
 from nsopt.parameter import Parameter
-from nsopt.schemes import Scales, Scheme
+from nsopt.schemes import Scales, Scheme, Variational
 from nsopt.simulation import (
     Acceptance,
     ChainParameters,
@@ -32,6 +32,9 @@ from nsopt.simulation import (
     StepProgram,
 )
 from nsopt.trajectory.transcription.base import Array, TranscribedMotion
+
+FINER = 4
+"""Steps of the simulation in each step of the optimum."""
 
 ATTEMPTS = 20
 """Attempts at steps in one call of the compiled chain."""
@@ -63,8 +66,7 @@ def resimulate(
     motion: TranscribedMotion,
     inputs: Sequence[str],
     p: Array,
-    scheme: Scheme,
-    finer: int,
+    scheme: Scheme | None,
 ) -> tuple[Array, dict[str, float]]:
     """Simulate a motion by the compiled stepper under its own inputs and drives.
 
@@ -72,10 +74,10 @@ def resimulate(
     attributes, as `optimize` tells.
 
     Open loop, an unstable motion or one with impacts leaves its optimum after some time, even if
-    every step is right. The scheme must take the given step sizes, ``finer`` of them for each step
-    of the motion.
+    every step is right. By `Variational` for a scheme that does not take the given step sizes.
     """
     begin = perf_counter()
+    scheme = Variational() if scheme is None or scheme.chooses_h else scheme
     drives = list(_make_drives(dynamics))
     elements = (*dynamics.elements, *(drive for drive, _ in drives))
     full = assemble(dynamics.mechanism, elements, dynamics.gravity)
@@ -96,7 +98,7 @@ def resimulate(
     simulated = np.full_like(motion.nodes.q, np.nan)
     simulated[0] = motion.nodes.q[0]
     until = float(motion.t[0])
-    for k, q in _simulate_nodes(full, kernel, motion, numbers, finer):
+    for k, q in _simulate_nodes(full, kernel, motion, numbers):
         simulated[k], until = q, float(motion.t[k])
     return simulated, {
         "resimulated_defect": float(np.nanmax(np.abs(simulated - motion.nodes.q))),
@@ -107,11 +109,7 @@ def resimulate(
 
 
 def _simulate_nodes(
-    d: Dynamics,
-    kernel: StepKernel,
-    motion: TranscribedMotion,
-    numbers: Callable[[float], Array],
-    finer: int,
+    d: Dynamics, kernel: StepKernel, motion: TranscribedMotion, numbers: Callable[[float], Array]
 ) -> Iterator[tuple[int, Array]]:
     """Yield the index and the coordinates of each node, until a step fails.
 
@@ -119,13 +117,13 @@ def _simulate_nodes(
     """
     t, nodes = motion.t, motion.nodes
     start = Start(nodes.q[0], nodes.v[0], float(t[0]))
-    h = float(np.diff(t).max()) / finer
+    h = float(np.diff(t).max()) / FINER
     scales = Scales.of(d, start, numbers(t[0]), h, float(t[-1] - t[0])).numbers
     layout = kernel.layout
     z = layout.begin(start, h)
     for k in range(1, len(t)):
-        size = (t[k] - t[k - 1]) / finer
-        for stop in np.linspace(t[k - 1], t[k], finer + 1)[1:]:
+        size = (t[k] - t[k - 1]) / FINER
+        for stop in np.linspace(t[k - 1], t[k], FINER + 1)[1:]:
             z, bounds = layout.restart(z), (h * SMALLEST, h, stop, 1)
             while layout.state(z).status == ChainStatus.RUNNING:
                 known = ChainParameters(numbers(stop - size / 2), bounds, scales)
