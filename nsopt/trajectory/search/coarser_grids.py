@@ -8,7 +8,6 @@ import numpy as np
 
 from nsopt.interrupt import is_interrupted
 from nsopt.mpcc import Solver, StageRun
-from nsopt.result import Result
 from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.programs import choose_schedules, choose_start
@@ -59,7 +58,10 @@ class CoarserGrids(Strategy[StatedProgram]):
             result = search.solve_else(horizon, guess, without=(CoarserGrids,))
             if result is None:  # refused, as where nodes of two conditions fall together
                 continue
-            search.spent.add([_summarize(result)], float(np.nansum(result["solve_time"].values)))
+            names, status = ("iterations", "solve_time"), str(result.data.attrs["status"])
+            iterations, seconds = (float(np.nansum(result[x].values)) for x in names)
+            run = StageRun((), bool(result.completed), status, round(iterations), seconds)
+            search.spent.add([run], seconds)
             last_ok = result.completed
             guess = Earlier(result) if result.completed else guess
         if not isinstance(guess, Earlier) or not (last_ok or is_interrupted()):
@@ -67,10 +69,3 @@ class CoarserGrids(Strategy[StatedProgram]):
         start = choose_start(program.transcription, program.nlp, guess)
         along = choose_schedules(guess, start, program.transcription, program.settings)
         return replace(found, solution=search.solve(program, start, along))
-
-
-def _summarize(result: Result) -> StageRun:
-    """Return what a motion on a coarser grid took."""
-    iterations, seconds = (np.nansum(result[x].values) for x in ("iterations", "solve_time"))
-    status = str(result.data.attrs["status"])
-    return StageRun((), bool(result.completed), status, round(float(iterations)), float(seconds))

@@ -324,14 +324,8 @@ class Collocation(Transcription):
     def trajectory(self, x: Array) -> tuple[Trajectory, Trajectory]:
         """Return the motion at the nodes, and at nodes and midpoints; x are all unknowns."""
         points, T = x[:-1].reshape(-1, self.node_size), float(x[-1])
-        return self._sample(points[::2], T), self._sample(points, T)
-
-    def interpolate_at_parts(self, fine: Trajectory) -> tuple[Array, Array, Array, Array, Array]:
-        """Return times, q, v, a and inputs at `PARTS` of all steps, (n parts, .) each."""
-        steps = self.horizon.steps
-        return self.interpolate(
-            fine, np.repeat(np.arange(steps), len(PARTS)), np.tile(PARTS, steps)
-        )
+        q, v, a, u = (points[:, part] for part in self._slices())
+        return Trajectory(q[::2], v[::2], a[::2], u[::2], T), Trajectory(q, v, a, u, T)
 
     def interpolate(
         self, fine: Trajectory, k: Index, s: Array
@@ -345,27 +339,25 @@ class Collocation(Transcription):
         share = s[:, None]
         return h * (k + s), q, v, quadratic(a, share), quadratic(u, share)
 
-    def _sample(self, rows: Array, duration: float) -> Trajectory:
-        q, v, a, u = (rows[:, i] for i in self._slices())
-        return Trajectory(q, v, a, u, duration)
-
     def is_resolved(self, x: Array, p: Array, part: float = 1.0) -> bool:
         fine = self.trajectory(x)[1]
         return self._reintegration.defects(fine, p, DEFECT_ACCURACY * part).within(part)
 
     def motion(self, solution: Solution, p: Array) -> TranscribedMotion:
-        nodes, fine = self.trajectory(solution.x)
+        (nodes, fine), steps = self.trajectory(solution.x), self.horizon.steps
         drive, power = self._reintegration.driving_forces(fine, p)
         t: Array = np.linspace(0, nodes.duration, len(nodes.q))
         loss = losses_of_forces(self.dynamics, t, nodes.q, nodes.v, p)
         work = np.diff(t) / 6 * (power[:-2:2] + 4 * power[1::2] + power[2::2])
-        none = (np.zeros((self.horizon.steps, 0)),) * 4
+        none = (np.zeros((steps, 0)),) * 4
         accepted = make_accepted_steps(solution, t, nodes.q, nodes.v, loss, work, none)
-        at_points, h = np.hstack([drive, fine.inputs]), nodes.duration / self.horizon.steps
+        at_points, h = np.hstack([drive, fine.inputs]), nodes.duration / steps
+        k = np.repeat(np.arange(steps), len(PARTS))
+        parts = self.interpolate(fine, k, np.tile(PARTS, steps))
 
         def controls(now: float) -> Array:
             """Interpolate by the parabola through both ends and the midpoint of a step."""
-            k = min(int(now / h), self.horizon.steps - 1)
+            k = min(int(now / h), steps - 1)
             return quadratic(at_points[2 * k : 2 * k + 3], now / h - k)
 
         return TranscribedMotion(
@@ -378,5 +370,5 @@ class Collocation(Transcription):
             controls,
             self._reintegration.defects(fine, p),
             fine.a[1::2],
-            *self._reintegration.over_steps(self.interpolate_at_parts(fine), p),
+            *self._reintegration.over_steps(parts, p),
         )

@@ -69,8 +69,8 @@ class Reintegration:
     def over_steps(self, at: tuple[Array, ...], p: Array) -> tuple[Array, Array | None]:
         """Return actuator forces without dry friction at the `PARTS` of steps, and that friction.
 
-        (steps, parts, nv) each, from `Collocation.interpolate_at_parts`. Where friction is smoothed
-        as its laws say it is in the forces, and None is returned for it.
+        (steps, parts, nv) each, from `Collocation.interpolate` there. Where friction is smoothed as
+        its laws say it is in the forces, and None is returned for it.
         """
         shape = -1, len(PARTS), self.dynamics.nv
         smooth = self._forces_at(at, p, SMOOTH)[0].reshape(shape)
