@@ -174,28 +174,23 @@ def divide_costs(costs: Sequence[Cost], k: int, n: int) -> list[Cost]:
     ]
 
 
-def check_parts(
-    d: Dynamics,
-    horizon: Horizon,
-    costs: Sequence[Cost],
-    conditions: Sequence[Condition],
-    inputs: Sequence[str],
-) -> None:
+def check_parts(program: StatedProgram, costs: Sequence[Cost]) -> None:
     """Raise NotExactError for costs and conditions that cannot be divided among phases."""
+    x, conditions = program.transcription, program.statement.conditions
     for cost in costs:
         if type(cost).impact is not Cost.impact:
             raise NotExactError(f"{type(cost).__name__} is of impacts in steps")
     try:
-        m = sample_symbols(without_contacts(d, inputs))
-        spans = [y for x in conditions if not _is_of_modes(x) for y in _find_spans(x, m)]
-        of_costs = [ca.SX(x) for c in costs for x in (c.rate(m), c.final(m))]
+        m = sample_symbols(without_contacts(x.dynamics, x.inputs))
+        spans = [y for c in conditions if not _is_of_modes(c) for y in _find_spans(c, m)]
+        of_costs = [ca.SX(value) for c in costs for value in (c.rate(m), c.final(m))]
     except ValueError as error:  # a cost or condition needs what phases do not have
         raise NotExactError(str(error)) from None
-    if spans and horizon.h is not None:  # shares of the steps are not those of the duration
+    if spans and x.horizon.h is not None:  # shares of the steps are not those of the duration
         raise NotExactError(
             "conditions hold for a part of the steps, which have sizes of their own"
         )
-    if any(ca.depends_on(x, m.t) for x in (*of_costs, m.drive)):
+    if any(ca.depends_on(value, m.t) for value in (*of_costs, m.drive)):
         raise NotExactError("forces or costs depend on time, phases have times of their own")
 
 
@@ -223,9 +218,7 @@ class PhasedMotion:
     spent: Spent  # counts all that is solved here
 
     def __post_init__(self) -> None:
-        x = self.program.transcription
-        stated = self.costs, self.program.statement.conditions, x.inputs
-        check_parts(x.dynamics, x.horizon, *stated)
+        check_parts(self.program, self.costs)
 
     @property
     def costs(self) -> list[Cost]:
