@@ -12,7 +12,7 @@ from nsopt.kernels.steps import HELD, evaluate_at, find_direction, find_directio
 from nsopt.kernels.views import square_of, workspace_of
 
 ENOUGH = 5
-"""Steps after which a rough residual is enough."""
+"""Steps after which a rough residual is enough, where round-off keeps it from falling further."""
 
 SURE = 0.1
 """A step by the matrix of the last one lowers the residual about as much as that did. It is taken
@@ -75,9 +75,11 @@ def solve(
             find_direction(p, space, complete, w.x, o.proximal, held)
         go(s, w, w.x, w.x, 1.0)
         before, size = size, evaluate_at(p, space, evaluate, w.x)
-        if size <= share * o.tolerance or (count >= ENOUGH and size <= o.rough):
+        slow = size > SLOW * before
+        stays = slow or count == o.iterations
+        if size <= share * o.tolerance or (count >= ENOUGH and stays and size <= o.rough):
             return size, count
-        if size > SLOW * before and not again:
+        if slow and not again:
             held = LESS * HELD
         expected = size * size  # the next residual, times the last
         again = not again and expected <= SURE * share * o.tolerance * before
