@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from inspect import isfunction
+from typing import Any
 
 import casadi as ca
 
@@ -115,7 +117,7 @@ def _functions(s: SymbolicMechanism) -> Dynamics:
     qdot, h = ca.SX.sym("qdot", q.numel()), ca.SX.sym("h")
     twists = coordinates.twists(q, v, h, s.state.value)
     u = ca.SX.sym("twists", twists.numel())  # any, also of other q
-    return Dynamics(
+    members: dict[str, Any] = dict(
         mechanism=s.mechanism,
         elements=s.elements,
         gravity=s.gravity,
@@ -133,7 +135,7 @@ def _functions(s: SymbolicMechanism) -> Dynamics:
             ["momentum"],
         ),
         rate_matrix=s.function("rate_matrix", "q", s.N),
-        velocity=ca.Function(
+        velocity=lambda: ca.Function(
             "velocity", [q, qdot], [coordinates.velocity(q, qdot)], ["q", "qdot"], ["v"]
         ),
         masses=s.function(
@@ -144,10 +146,12 @@ def _functions(s: SymbolicMechanism) -> Dynamics:
         **pose_functions(s),
         **nonholonomic_functions(s),
         **effort_functions(s),
-        reactions=ReactionFunction(s).make(),
+        reactions=lambda: ReactionFunction(s).make(),
         **ForceFunctions(s).all(coordinates.kinetic(q, v, s.state.value)),
         joint_names=tuple(joint.name for joint in s.joints()),
         **joint_coordinate_functions(s),
         **constraint_functions(s),
         **contact_functions(s),
     )
+    later = {name: x for name, x in members.items() if isfunction(x)}
+    return Dynamics(**{name: x for name, x in members.items() if name not in later}, later=later)

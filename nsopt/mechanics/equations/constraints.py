@@ -28,7 +28,7 @@ def constraint_functions(s: SymbolicMechanism) -> dict[str, Any]:
         "closure_names": _owners(cut, [r.numel() for r in residuals]),
         "closure_matrix": s.function("closure_matrix", "t q p", C),
         "closure_drift": s.function("closure_drift", "t q p", ca.jacobian(closure, s.t)),
-        "closure_bias": s.function("closure_bias", "t q v p", s.rate(rate)),
+        "closure_bias": lambda: s.function("closure_bias", "t q v p", s.rate(rate)),
         "alignment": _column(s, "alignment", alignments),
         "alignment_names": _owners(cut, [a.numel() for a in alignments]),
     }
@@ -50,10 +50,10 @@ def pose_functions(s: SymbolicMechanism) -> dict[str, Any]:
         "retract_matrix": ca.Function(
             "retract_matrix", [v], [coordinates.retract_matrix(v)], ["displacement"], ["T"]
         ),
-        "renormalise": s.function(
+        "renormalise": lambda: s.function(
             "renormalise", "q", _with_internal(s, coordinates.renormalise)(q)
         ),
-        "poses": s.function("poses", "q v p", *_poses(s)),
+        "poses": lambda: s.function("poses", "q v p", *_poses(s)),
     }
 
 
@@ -79,7 +79,9 @@ def nonholonomic_functions(s: SymbolicMechanism) -> dict[str, Any]:
         "nonholonomic_names": _owners(s.rate_constraints, [x.numel() for x in s.speeds]),
         "nonholonomic_matrix": s.function("nonholonomic_matrix", "t q p", B),
         "nonholonomic_drift": s.function("nonholonomic_drift", "t q p", drift),
-        "nonholonomic_bias": s.function("nonholonomic_bias", "t q v p", s.rate(rate)),
+        "nonholonomic_bias": lambda: s.function(
+            "nonholonomic_bias", "t q v p", s.rate(rate)
+        ),
     }
 
 
@@ -94,15 +96,15 @@ def contact_functions(s: SymbolicMechanism) -> dict[str, Any]:
         "gap": s.function("gap", "t q p", function),
         "gap_matrix": s.function("gap_matrix", "t q p", W),
         "gap_drift": s.function("gap_drift", "t q p", drift),
-        "gap_bias": s.function("gap_bias", "t q v p", s.rate(rate)),
-        "distance": _column(s, "distance", [gap.distance for gap in gaps]),
+        "gap_bias": lambda: s.function("gap_bias", "t q v p", s.rate(rate)),
+        "distance": lambda: _column(s, "distance", [gap.distance for gap in gaps]),
         "slope": _column(s, "slope", [gap.slope for gap in gaps]),
-        "slope_rates": s.function(
+        "slope_rates": lambda: s.function(
             "slope_rates", "t q v p", s.rate(ca.vertcat(ca.SX(0, 1), *(gap.slope for gap in gaps)))
         ),
-        "contact_points": _columns(s, "contact_points", [gap.point for gap in gaps]),
+        "contact_points": lambda: _columns(s, "contact_points", [gap.point for gap in gaps]),
         "contact_normals": _columns(s, "contact_normals", [gap.normal for gap in gaps]),
-        "sliding": s.function("sliding", "t q v p", sliding(s, _with_frames(s))),
+        "sliding": lambda: s.function("sliding", "t q v p", sliding(s, _with_frames(s))),
         "gap_scale": _of_parameters(s, "gap_scale", [gap.scale for gap in gaps]),
         "clearance": _of_parameters(s, "clearance", [gap.clearance for gap in gaps]),
         "contact_owners": _owners(s.contacts, [len(group) for group in s.gaps]),
@@ -169,24 +171,23 @@ def _bore_functions(s: SymbolicMechanism, gaps: list[Gap]) -> dict[str, Any]:
     names = [name for name, gap in zip(owners, gaps, strict=True) if gap.bore is not None]
     for name, bore in zip(names, bores, strict=True):
         _check_bore(s, name, bore)
+    return {
+        "bores": tuple(k for k, gap in enumerate(gaps) if gap.bore is not None),
+        "contact_offsets": lambda: _columns(s, "contact_offsets", offsets),
+        "bore_bends": lambda: s.function(
+            "bore_bends", "t q v p", ca.vertcat(ca.SX(0, 1), *(_bend(s, gap.bore) for gap in gaps))
+        ),
+        "bore_axes": lambda: _columns(s, "bore_axes", [bore.axes for bore in bores]),
+        "bore_gap": lambda: _gap_of_eccentricity(s, bores),
+    }
+
+
+def _gap_of_eccentricity(s: SymbolicMechanism, bores: list[Bore]) -> ca.Function:
     u = ca.SX.sym("u", 3, len(bores))
     inside = [bore.function(u[:, k], ca.SX(1)) for k, bore in enumerate(bores)]
     gradients = [ca.gradient(gap, u[:, k]) for k, gap in enumerate(inside)]
-    return {
-        "bores": tuple(k for k, gap in enumerate(gaps) if gap.bore is not None),
-        "contact_offsets": _columns(s, "contact_offsets", offsets),
-        "bore_bends": s.function(
-            "bore_bends", "t q v p", ca.vertcat(ca.SX(0, 1), *(_bend(s, gap.bore) for gap in gaps))
-        ),
-        "bore_axes": _columns(s, "bore_axes", [bore.axes for bore in bores]),
-        "bore_gap": ca.Function(
-            "bore_gap",
-            [u, s.p],
-            [ca.vertcat(ca.SX(0, 1), *inside), ca.horzcat(ca.SX(3, 0), *gradients)],
-            ["u", "p"],
-            ["gap", "gradient"],
-        ),
-    }
+    values = [ca.vertcat(ca.SX(0, 1), *inside), ca.horzcat(ca.SX(3, 0), *gradients)]
+    return ca.Function("bore_gap", [u, s.p], values, ["u", "p"], ["gap", "gradient"])
 
 
 def _bend(s: SymbolicMechanism, bore: Bore | None) -> ca.SX:

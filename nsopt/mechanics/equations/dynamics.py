@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -174,9 +174,7 @@ class Dynamics:
     external: ca.Function
     scheduled: ca.Function
     rate_matrix: ca.Function
-    velocity: ca.Function
     norms: ca.Function
-    renormalise: ca.Function
     retract: ca.Function
     retract_matrix: ca.Function
     closure: ca.Function
@@ -186,25 +184,14 @@ class Dynamics:
     efforts: ca.Function
     nonholonomic_matrix: ca.Function
     nonholonomic_drift: ca.Function
-    nonholonomic_bias: ca.Function
     alignment: ca.Function
     gap: ca.Function
-    distance: ca.Function
     slope: ca.Function
-    slope_rates: ca.Function
     gap_scale: ca.Function
     clearance: ca.Function
-    contact_offsets: ca.Function
-    bore_bends: ca.Function
-    bore_axes: ca.Function
-    bore_gap: ca.Function
     gap_matrix: ca.Function
     gap_drift: ca.Function
-    closure_bias: ca.Function
-    gap_bias: ca.Function
-    contact_points: ca.Function
     contact_normals: ca.Function
-    sliding: ca.Function
     restitution: ca.Function
     friction: ca.Function
     viscous: ca.Function
@@ -225,9 +212,37 @@ class Dynamics:
     pressed_clearance: ca.Function
     outputs: ca.Function
     output_limits: ca.Function
-    reactions: ca.Function
     masses: ca.Function
-    poses: ca.Function
+    later: Mapping[str, Callable[[], ca.Function]]  # what makes those that follow
+    velocity: ca.Function = field(init=False)
+    renormalise: ca.Function = field(init=False)
+    nonholonomic_bias: ca.Function = field(init=False)
+    slope_rates: ca.Function = field(init=False)
+    bore_bends: ca.Function = field(init=False)
+    bore_axes: ca.Function = field(init=False)
+    bore_gap: ca.Function = field(init=False)
+    closure_bias: ca.Function = field(init=False)
+    gap_bias: ca.Function = field(init=False)
+    contact_points: ca.Function = field(init=False)
+    contact_offsets: ca.Function = field(init=False)
+    distance: ca.Function = field(init=False)
+    sliding: ca.Function = field(init=False)
+    reactions: ca.Function = field(init=False)
+    poses: ca.Function = field(init=False)
+
+    if not TYPE_CHECKING:  # names are checked as stated above
+
+        def __getattr__(self, name: str) -> ca.Function:
+            """Return a function that a step has no use for, made when it is first asked for."""
+            if name not in (later := vars(self).get("later", {})):
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            made = vars(self)[name] = later[name]()
+            return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what goes to another process: functions, as expressions cannot."""
+        made = {x.name: getattr(self, x.name) for x in fields(self)}
+        return {**made, "later": {}}
 
     @property
     def nq(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 import casadi as ca
@@ -40,6 +41,11 @@ def recall_calls(dynamics: Dynamics) -> Dynamics:
     For what calls them again and again at the same state, as the parts of a step and its checks:
     they get the same expressions, which are then differentiated and compiled once.
     """
-    functions = {x.name: getattr(dynamics, x.name) for x in fields(dynamics)}
-    functions = {name: _Recalling(f) for name, f in functions.items() if isinstance(f, ca.Function)}
-    return replace(dynamics, **functions)
+    stated = {x.name: getattr(dynamics, x.name) for x in fields(dynamics) if x.init}
+    later = {x.name: partial(_recall, dynamics, x.name) for x in fields(dynamics) if not x.init}
+    functions = {name: _Recalling(f) for name, f in stated.items() if isinstance(f, ca.Function)}
+    return replace(dynamics, **functions, later=later)
+
+
+def _recall(dynamics: Dynamics, name: str) -> ca.Function:
+    return _Recalling(getattr(dynamics, name))
