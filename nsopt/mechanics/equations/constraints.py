@@ -89,21 +89,26 @@ def contact_functions(s: SymbolicMechanism) -> dict[str, Any]:
     """Return the functions of a `Dynamics` that concern contacts, by name."""
     gaps: list[Gap] = [gap for group in s.gaps for gap in group]
     function = ca.vertcat(ca.SX(0, 1), *(gap.function for gap in gaps))
-    (W,) = s.evaluate(ca.horzcat(ca.SX(s.v.numel(), 0), *(_gradients(s, x) for x in s.gaps)))
+    gradients = ca.horzcat(ca.SX(s.v.numel(), 0), *(_gradients(s, x) for x in s.gaps))
+    slopes = ca.vertcat(ca.SX(0, 1), *(gap.slope for gap in gaps))
+    normals = ca.horzcat(ca.SX(3, 0), *(gap.normal for gap in gaps))
+    terms = s.evaluate(function, gradients, slopes, normals)  # at once: they share much
+    gap, W, slope, normal = terms
     drift = ca.jacobian(function, s.t)
     rate = W.T @ s.v + s.evaluate(drift)[0]
     return {
-        "gap": s.function("gap", "t q p", function),
+        "contact_terms": s.function("contact_terms", "t q p", *terms),
+        "gap": s.function("gap", "t q p", gap),
         "gap_matrix": s.function("gap_matrix", "t q p", W),
         "gap_drift": s.function("gap_drift", "t q p", drift),
         "gap_bias": lambda: s.function("gap_bias", "t q v p", s.rate(rate)),
         "distance": lambda: _column(s, "distance", [gap.distance for gap in gaps]),
-        "slope": _column(s, "slope", [gap.slope for gap in gaps]),
+        "slope": s.function("slope", "t q p", slope),
         "slope_rates": lambda: s.function(
-            "slope_rates", "t q v p", s.rate(ca.vertcat(ca.SX(0, 1), *(gap.slope for gap in gaps)))
+            "slope_rates", "t q v p", s.rate(slopes)
         ),
         "contact_points": lambda: _columns(s, "contact_points", [gap.point for gap in gaps]),
-        "contact_normals": _columns(s, "contact_normals", [gap.normal for gap in gaps]),
+        "contact_normals": s.function("contact_normals", "t q p", normal),
         "sliding": lambda: s.function("sliding", "t q v p", sliding(s, _with_frames(s))),
         "gap_scale": _of_parameters(s, "gap_scale", [gap.scale for gap in gaps]),
         "clearance": _of_parameters(s, "clearance", [gap.clearance for gap in gaps]),

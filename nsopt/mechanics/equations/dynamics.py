@@ -73,6 +73,8 @@ class Dynamics:
         `Constraint.alignment` of all ideal joints, one in a right assembly.
     gap, distance, slope : (t, q, p) -> (ng,)
         `Gap.function`, `Gap.distance`, `Gap.slope` of all contacts.
+    contact_terms : (t, q, p) -> gap, gap_matrix, slope, contact_normals
+        What these functions give, in fewer operations than by each of them.
     slope_rates : (t, q, v, p) -> (ng,) [1/s]
         Of slopes along the motion.
     gap_matrix : (t, q, p) -> W (nv, ng)
@@ -185,6 +187,7 @@ class Dynamics:
     nonholonomic_matrix: ca.Function
     nonholonomic_drift: ca.Function
     alignment: ca.Function
+    contact_terms: ca.Function
     gap: ca.Function
     slope: ca.Function
     gap_scale: ca.Function

@@ -30,6 +30,19 @@ class _Recalling(ca.Function):
         return results
 
 
+class _Part(_Recalling):
+    """A function whose expressions are among those of another one, which shares their operations."""
+
+    def __init__(self, function: ca.Function, whole: _Recalling, part: int) -> None:
+        super().__init__(function)
+        self._whole, self._part = whole, part
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        if named or not any(isinstance(x, ca.SX) for x in arguments):
+            return super().__call__(*arguments, **named)
+        return self._whole(*arguments)[self._part]
+
+
 def _are_equal(a: ca.SX, b: ca.SX) -> bool:
     """Tell whether expressions are of the same operations on the same operands."""
     return a.shape == b.shape and bool(ca.is_equal(a, b, 1))  # 1: looks one operation deep
@@ -44,6 +57,9 @@ def recall_calls(dynamics: Dynamics) -> Dynamics:
     stated = {x.name: getattr(dynamics, x.name) for x in fields(dynamics) if x.init}
     later = {x.name: partial(_recall, dynamics, x.name) for x in fields(dynamics) if not x.init}
     functions = {name: _Recalling(f) for name, f in stated.items() if isinstance(f, ca.Function)}
+    terms = functions["contact_terms"]
+    for k, name in enumerate(("gap", "gap_matrix", "slope", "contact_normals")):
+        functions[name] = _Part(functions[name], terms, k)
     return replace(dynamics, **functions, later=later)
 
 
