@@ -39,10 +39,17 @@ def gap_in_bore(offset: ca.SX, clearance: ca.SX, point: ca.SX, radius: ca.SX, ax
     length = ca.sqrt(ca.sumsqr(offset) + (1e-9 * clearance) ** 2)
     outward = offset / length
 
-    gap = Bore(axes.T @ offset, axes, clearance, _round).gap(
-        distance=clearance - length, point=point - radius * outward, normal=-outward
+    bore = Bore(axes.T @ offset, axes, clearance, _round)
+    return Gap(
+        distance=clearance - length,
+        function=_round(bore.offset, clearance),
+        point=point - radius * outward,
+        normal=-outward,
+        scale=clearance,
+        clearance=clearance,
+        bore=bore,
+        slope=length / clearance,  # as that of `Bore.gap`, in fewer operations
     )
-    return gap._replace(slope=length / clearance)  # as that of `Bore.gap`, in fewer operations
 
 
 def _round(d: ca.SX, c: ca.SX) -> ca.SX:

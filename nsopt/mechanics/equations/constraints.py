@@ -127,11 +127,10 @@ def _gradients(s: SymbolicMechanism, gaps: Sequence[Gap]) -> ca.SX:
     Of the shorter kind: by as many passes as there are displacements, or gaps. They are still to be
     evaluated, for all contacts at once, as that takes no longer than for one.
     """
-    rows = [gap.function for gap in gaps]
-    W = ca.jacobian(ca.vertcat(ca.SX(0, 1), *rows), s.displacement).T
-    if len(rows) >= len(set(W.sparsity().row())):
-        return W
-    return ca.horzcat(*(ca.jacobian(row, s.displacement).T for row in rows))
+    rows = ca.vertcat(ca.SX(0, 1), *(gap.function for gap in gaps))
+    if len(gaps) >= len({*ca.jacobian_sparsity(rows, s.displacement).T.row()}):
+        return ca.jacobian(rows, s.displacement).T
+    return ca.horzcat(*(ca.jacobian(gap.function, s.displacement).T for gap in gaps))
 
 
 def _with_frames(s: SymbolicMechanism) -> list[tuple[Gap, tuple[Frame, ...]]]:
@@ -174,8 +173,7 @@ def _bore_functions(s: SymbolicMechanism, gaps: list[Gap]) -> dict[str, Any]:
     offsets = [gap.bore.offset if gap.bore is not None else ca.SX.nan(3) for gap in gaps]
     owners = _owners(s.contacts, [len(group) for group in s.gaps])
     names = [name for name, gap in zip(owners, gaps, strict=True) if gap.bore is not None]
-    for name, bore in zip(names, bores, strict=True):
-        _check_bore(s, name, bore)
+    _check_bores(s, names, bores)
     return {
         "bores": tuple(k for k, gap in enumerate(gaps) if gap.bore is not None),
         "contact_offsets": lambda: _columns(s, "contact_offsets", offsets),
@@ -206,22 +204,25 @@ def _bend(s: SymbolicMechanism, bore: Bore | None) -> ca.SX:
     return rate.T @ curvature @ rate
 
 
-def _check_bore(s: SymbolicMechanism, name: str, bore: Bore) -> None:
+def _check_bores(s: SymbolicMechanism, names: list[str], bores: list[Bore]) -> None:
     """Refuse a gap function g that is none of offset and clearance, or not g(2 d, 2 c) = 2 g."""
     d, c = ca.SX.sym("d", 3), ca.SX.sym("c")
-    gap = bore.function(d, c)
-    if ca.depends_on(gap, ca.vertcat(s.t, s.q, s.displacement)):
+    gaps = ca.vertcat(ca.SX(0, 1), *(bore.function(d, c) for bore in bores))
+    moving = ca.jacobian_sparsity(gaps, ca.vertcat(s.t, s.q, s.displacement)).row()
+    if moving:
         raise ValueError(
-            f"the gap function of the bore {name!r} depends on the time or on coordinates beside "
-            "the offset: state it of the offset, the clearance, numbers and Parameters"
+            f"the gap function of the bore {names[min(moving)]!r} depends on the time or on "
+            "coordinates beside the offset: state it of the offset, the clearance, numbers and "
+            "Parameters"
         )
-    function = ca.Function("gap", [d, c, s.p], [gap])
+    function = ca.Function("gaps", [d, c, s.p], [gaps])
     p, u = [x.value for x in s.parameters], np.array([0.3, -0.2, 0.1])  # any within the bore
-    once, twice = (float(function(c * u, c, p)) for c in (1.0, 2.0))
-    if not np.isclose(twice, 2 * once, rtol=1e-9, atol=0):
+    once, twice = (np.asarray(function(c * u, c, p)).ravel() for c in (1.0, 2.0))
+    off = ~np.isclose(twice, 2 * once, rtol=1e-9, atol=0)
+    for name, one, two in zip(np.array(names)[off], once[off], twice[off], strict=True):
         raise ValueError(
-            f"the gap function of the bore {name!r} is {once:g} m at an offset and a clearance, "
-            f"and {twice:g} m at twice both: state its other lengths as multiples of the clearance"
+            f"the gap function of the bore {str(name)!r} is {one:g} m at an offset and a clearance, "
+            f"and {two:g} m at twice both: state its other lengths as multiples of the clearance"
         )
 
 

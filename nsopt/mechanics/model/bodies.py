@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -135,7 +136,7 @@ class Body:
             if np.any(number(getattr(self, name)) != np.asarray(value)):
                 raise ValueError(f"{name} {of_body} must be left out: a point mass does not turn")
 
-    @property
+    @cached_property
     def rotation(self) -> NDArray[np.float64]:
         """Rotation matrix at the start, body to world, shape (3, 3)."""
         return np.asarray(ca.evalf(rotation_matrix(ca.SX(ca.DM(number(self.orientation))))))

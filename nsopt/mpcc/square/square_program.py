@@ -197,7 +197,8 @@ def _terms(mpcc: Mpcc) -> ca.SX:
 
 def _derivatives(terms: ca.SX, x: ca.SX, differentiated: Differentiated) -> ca.SX:
     symbols, _, slopes = differentiated
-    return ca.jacobian(terms, x) + ca.jacobian(terms, symbols) @ slopes  # no symbol is left
+    by_all = ca.jacobian(terms, ca.vertcat(x, symbols))
+    return by_all[:, : x.numel()] + by_all[:, x.numel() :] @ slopes  # no symbol is left
 
 
 def _redundant(mpcc: Mpcc) -> list[list[int]]:
