@@ -61,7 +61,7 @@ class SquareProgram:
         """
         check_square(mpcc)
         other, differentiated = with_symbols(mpcc)
-        derivatives = _derivatives(ca.densify(_terms(other)), mpcc.x, differentiated)
+        derivatives = _derivatives(other, differentiated)
         terms = ca.densify(_terms(mpcc))
         by_rows = derivatives.T  # its entries are those of the derivatives row by row
         starts, columns = by_rows.sparsity().colind(), by_rows.sparsity().row()
@@ -195,10 +195,18 @@ def _terms(mpcc: Mpcc) -> ca.SX:
     )
 
 
-def _derivatives(terms: ca.SX, x: ca.SX, differentiated: Differentiated) -> ca.SX:
+def _derivatives(mpcc: Mpcc, differentiated: Differentiated) -> ca.SX:
+    """Return the derivatives of the terms by scaled unknowns, some stated."""
     symbols, _, slopes = differentiated
-    by_all = ca.jacobian(terms, ca.vertcat(x, symbols))
-    return by_all[:, : x.numel()] + by_all[:, x.numel() :] @ slopes  # no symbol is left
+    terms, n = ca.densify(_terms(mpcc)), mpcc.x.numel()
+    by_all = _differentiate(terms, ca.vertcat(mpcc.x, symbols), mpcc.p)
+    return by_all[:, :n] + by_all[:, n:] @ slopes  # no symbol is left
+
+
+def _differentiate(expr: ca.SX, x: ca.SX, p: ca.SX) -> ca.SX:
+    """Return the Jacobian by x; what p alone decides, most of a step, is not looked through."""
+    rest, symbols, known = ca.extract_parametric(expr, p)
+    return ca.substitute(ca.jacobian(rest, x), stack(symbols), stack(known))
 
 
 def _redundant(mpcc: Mpcc) -> list[list[int]]:
@@ -219,7 +227,7 @@ def with_symbols(mpcc: Mpcc) -> tuple[Mpcc, Differentiated]:
     def symbol(expr: ca.SX, slopes: Slopes | None) -> ca.SX:
         symbols = ca.SX.sym("g", expr.numel())
         by_x = (
-            ca.jacobian(expr, mpcc.x)
+            _differentiate(expr, mpcc.x, mpcc.p)
             if slopes is None
             else _by_unknowns(mpcc, expr.numel(), slopes)
         )
