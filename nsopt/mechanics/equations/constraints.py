@@ -79,9 +79,7 @@ def nonholonomic_functions(s: SymbolicMechanism) -> dict[str, Any]:
         "nonholonomic_names": _owners(s.rate_constraints, [x.numel() for x in s.speeds]),
         "nonholonomic_matrix": s.function("nonholonomic_matrix", "t q p", B),
         "nonholonomic_drift": s.function("nonholonomic_drift", "t q p", drift),
-        "nonholonomic_bias": lambda: s.function(
-            "nonholonomic_bias", "t q v p", s.rate(rate)
-        ),
+        "nonholonomic_bias": lambda: s.function("nonholonomic_bias", "t q v p", s.rate(rate)),
     }
 
 
@@ -104,9 +102,7 @@ def contact_functions(s: SymbolicMechanism) -> dict[str, Any]:
         "gap_bias": lambda: s.function("gap_bias", "t q v p", s.rate(rate)),
         "distance": lambda: _column(s, "distance", [gap.distance for gap in gaps]),
         "slope": s.function("slope", "t q p", slope),
-        "slope_rates": lambda: s.function(
-            "slope_rates", "t q v p", s.rate(slopes)
-        ),
+        "slope_rates": lambda: s.function("slope_rates", "t q v p", s.rate(slopes)),
         "contact_points": lambda: _columns(s, "contact_points", [gap.point for gap in gaps]),
         "contact_normals": s.function("contact_normals", "t q p", normal),
         "sliding": lambda: s.function("sliding", "t q v p", sliding(s, _with_frames(s))),
@@ -221,8 +217,9 @@ def _check_bores(s: SymbolicMechanism, names: list[str], bores: list[Bore]) -> N
     off = ~np.isclose(twice, 2 * once, rtol=1e-9, atol=0)
     for name, one, two in zip(np.array(names)[off], once[off], twice[off], strict=True):
         raise ValueError(
-            f"the gap function of the bore {str(name)!r} is {one:g} m at an offset and a clearance, "
-            f"and {two:g} m at twice both: state its other lengths as multiples of the clearance"
+            f"the gap function of the bore {str(name)!r} is {one:g} m at an offset and a "
+            f"clearance, and {two:g} m at twice both: state its other lengths as multiples of the "
+            "clearance"
         )
 
 

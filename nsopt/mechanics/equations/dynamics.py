@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from nsopt.algebra import rank
 from nsopt.mechanics.equations.inertia import check_inertia
+from nsopt.mechanics.equations.later import MadeLater
 from nsopt.mechanics.equations.least_norm import PASSES, least_norm_impulses, self_stresses
 from nsopt.mechanics.model.element import Constraint, Contact, Element, JointFriction
 from nsopt.mechanics.model.mechanism import Mechanism
@@ -26,7 +27,7 @@ CLOSED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Dynamics:
+class Dynamics(MadeLater):
     """A mechanism as functions of (t, q, v, p); p are the parameters, in the order of `parameters`.
 
     Generalized forces and impulses are dual to v. All functions are CasADi SX functions; they may
@@ -73,8 +74,7 @@ class Dynamics:
         `Constraint.alignment` of all ideal joints, one in a right assembly.
     gap, distance, slope : (t, q, p) -> (ng,)
         `Gap.function`, `Gap.distance`, `Gap.slope` of all contacts.
-    contact_terms : (t, q, p) -> gap, gap_matrix, slope, contact_normals
-        What these functions give, in fewer operations than by each of them.
+    contact_terms : (t, q, p) -> gap, gap_matrix, slope, contact_normals, in fewer operations
     slope_rates : (t, q, v, p) -> (ng,) [1/s]
         Of slopes along the motion.
     gap_matrix : (t, q, p) -> W (nv, ng)
@@ -216,7 +216,6 @@ class Dynamics:
     outputs: ca.Function
     output_limits: ca.Function
     masses: ca.Function
-    later: Mapping[str, Callable[[], ca.Function]]  # what makes those that follow
     velocity: ca.Function = field(init=False)
     renormalise: ca.Function = field(init=False)
     nonholonomic_bias: ca.Function = field(init=False)
@@ -232,20 +231,6 @@ class Dynamics:
     sliding: ca.Function = field(init=False)
     reactions: ca.Function = field(init=False)
     poses: ca.Function = field(init=False)
-
-    if not TYPE_CHECKING:  # names are checked as stated above
-
-        def __getattr__(self, name: str) -> ca.Function:
-            """Return a function that a step has no use for, made when it is first asked for."""
-            if name not in (later := vars(self).get("later", {})):
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            made = vars(self)[name] = later[name]()
-            return made
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what goes to another process: functions, as expressions cannot."""
-        made = {x.name: getattr(self, x.name) for x in fields(self)}
-        return {**made, "later": {}}
 
     @property
     def nq(self) -> int:
@@ -347,8 +332,7 @@ class Dynamics:
     def driven(self) -> ca.DM:
         """Which multipliers are efforts of drives that keep joints, (nm,), 0 or 1."""
         driven = {joint.name for joint in self.constraints if joint.drives}
-        names = self.multiplier_names
-        return ca.sparsify(ca.DM([float(name in driven) for name in names]))
+        return ca.sparsify(ca.DM([float(name in driven) for name in self.multiplier_names]))
 
     def multiplier_drift(self, t: Any, q: Any, p: Any) -> Any:
         """Return the rates (nm,) of the rows that mu keeps, at v = 0: as they move with time."""
@@ -358,8 +342,7 @@ class Dynamics:
     def tree_joints(self) -> tuple[int, ...]:
         """The indices of the ideal joints that have coordinates and are no constraints."""
         cut = {joint.name for joint in self.constraints}
-        ideal = [joint.name for joint in self.mechanism.joints]
-        return tuple(k for k, name in enumerate(ideal) if name not in cut)
+        return tuple(k for k, x in enumerate(self.mechanism.joints) if x.name not in cut)
 
     @property
     def contacts(self) -> tuple[Contact, ...]:
@@ -378,13 +361,12 @@ class Dynamics:
         known = [parameter.name for parameter in self.parameters]
         for name, value in numbers.items():
             if name not in known:
-                have = ", ".join(known) if known else "none"
+                have = ", ".join(known) or "none"
                 raise ValueError(f"unknown parameter {name!r}; this mechanism has: {have}")
             Parameter(name, value)  # refuses what is no finite number
         p = np.array([numbers.get(x.name, x.value) for x in self.parameters], dtype=float)
         if numbers:
-            mechanism, _, _ = self.restated(p)
-            q, _ = mechanism.generalized_coordinates.start(refuse=False)
+            q, _ = self.restated(p)[0].generalized_coordinates.start(refuse=False)
             self.check_mass(self._with_internal(q), p)
         return p
 

@@ -31,7 +31,7 @@ class _Recalling(ca.Function):
 
 
 class _Part(_Recalling):
-    """A function whose expressions are among those of another one, which shares their operations."""
+    """A function whose expressions are among those of another one, in fewer operations."""
 
     def __init__(self, function: ca.Function, whole: _Recalling, part: int) -> None:
         super().__init__(function)
@@ -56,10 +56,12 @@ def recall_calls(dynamics: Dynamics) -> Dynamics:
     """
     stated = {x.name: getattr(dynamics, x.name) for x in fields(dynamics) if x.init}
     later = {x.name: partial(_recall, dynamics, x.name) for x in fields(dynamics) if not x.init}
-    functions = {name: _Recalling(f) for name, f in stated.items() if isinstance(f, ca.Function)}
+    functions: dict[str, Any] = {
+        name: _Recalling(f) for name, f in stated.items() if isinstance(f, ca.Function)
+    }
     terms = functions["contact_terms"]
     for k, name in enumerate(("gap", "gap_matrix", "slope", "contact_normals")):
-        functions[name] = _Part(functions[name], terms, k)
+        functions[name] = _Part(stated[name], terms, k)
     return replace(dynamics, **functions, later=later)
 
 

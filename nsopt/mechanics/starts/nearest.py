@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from inspect import isfunction
 
 import casadi as ca
 import numpy as np
@@ -169,7 +170,8 @@ def _find_stiffness(d: Dynamics, mechanism: Mechanism, at: tuple[float, Array, A
 
 def _make_configurations(s: SymbolicMechanism) -> Configurations:
     functions = constraint_functions(s) | contact_functions(s) | pose_functions(s)
-    return Configurations(**{x.name: functions[x.name] for x in fields(Configurations)})
+    wanted = {x.name: functions[x.name] for x in fields(Configurations)}
+    return Configurations(**{name: x() if isfunction(x) else x for name, x in wanted.items()})
 
 
 def _place_bodies_at(d: Dynamics, stated: Mechanism, state: State, p: Array) -> Mechanism:
