@@ -32,7 +32,9 @@ PYTHON = str(VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
 STAMP = VENV / "nsopt-installed"
 DOCS_STAMP = VENV / "nsopt-docs-installed"
 # Nothing may leak into .venv (ROS sets PYTHONPATH), and no install go to the user's folder.
-ENV = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
+# Bytecode is kept, whatever images of containers set: else each process compiles what it imports.
+LEFT_OUT = ("PYTHONPATH", "PYTHONHOME", "PYTHONDONTWRITEBYTECODE")
+ENV = {k: v for k, v in os.environ.items() if k not in LEFT_OUT}
 ENV["PIP_USER"] = "0"
 PROBE = "import sys; print(sys.prefix); print(sys.version_info.minor); print(sys.version)"
 NO_INSTALLER = f"""nsopt: nothing here can install packages into {VENV}:

@@ -52,7 +52,7 @@ def few(written, tmp_path):
     return Checkpoint(tmp_path / "few")
 
 
-DENSER = replace(CASE_A.dynamics, distance=CASE_A.dynamics.gap)
+DENSER = replace(CASE_A.dynamics, slope=CASE_A.dynamics.gap)
 MOVED = Start(*(x + dx for x, dx in zip(CASE_A.dynamics.stated_start(), (0, 1e-3), strict=True)))
 
 
