@@ -74,8 +74,8 @@ def is_loose(s: Any, w: Any, first: int) -> bool:
 
 
 @inline
-def release_redundant(s: Any, w: Any, late: int) -> None:
-    """Take back from the late rows of a direction what redundant ones got; the rows r are used up.
+def release_redundant(s: Any, w: Any, first: int) -> None:
+    """Take back from rows from turn ``first`` on what redundant ones got; the rows r are used up.
 
     With E for ``held``, d = (A + E)^-1 r gives combinations u without effect,
     u^T A = 0, the multipliers u^T r / u^T E u: what is off in them by terms of second order becomes
@@ -84,105 +84,87 @@ def release_redundant(s: Any, w: Any, late: int) -> None:
     for terms of second order.
     """
     plan = s.plan
-    first = plan.first[late]
     for turn in range(first, len(plan.pivot)):
-        i = plan.pivot[turn]
+        i = index(plan.pivot[turn])
         w.r[i] = w.dx[i]
     for weight in (1.0, -2.0):
         for turn in range(first, len(plan.pivot)):
-            i = plan.pivot[turn]
-            w.A[plan.right[i]] = w.held[i] * w.r[i]
-        eliminate_right_side(plan, late, len(plan.width), w.A, w.L)
-        substitute_back(plan, late, len(plan.width), w.A, w.r)
+            i = index(plan.pivot[turn])
+            w.A[index(plan.right[i])] = w.held[i] * w.r[i]
+        eliminate_right_side(plan, first, w.A)
+        substitute_back(plan, first, len(plan.pivot), w.A, w.r)
         for turn in range(first, len(plan.pivot)):
-            i = plan.pivot[turn]
+            i = index(plan.pivot[turn])
             w.dx[i] += weight * w.r[i]
 
 
 @inline
-def eliminate_right_side(plan: Any, begin: int, end: int, A: Any, L: Any) -> None:
-    """Do to another right side in A (k,) what `eliminate` did, which has left the multiples L."""
-    for f in range(begin, end):
-        width, first = plan.width[f], plan.place[f]
-        pivots = plan.first[f + 1] - plan.first[f]
-        right = first + pivots + plan.column_start[f + 1] - plan.column_start[f]
-        for k in range(pivots - 1):  # sums of different rows do not wait for each other
-            value = A[index(right + k * width)]
-            for row in range((k + 1) * width, pivots * width, width):
-                A[index(right + row)] += L[index(first + row + k)] * value
-        row = first + pivots * width
-        for i in range(plan.row_start[f], plan.row_start[f + 1]):
-            place = plan.right[index(plan.row[index(i)])]
-            value = A[index(place)]
-            for k in range(pivots):
-                value += L[index(row + k)] * A[index(right + k * width)]
-            A[index(place)] = value
-            row += width
+def eliminate_right_side(plan: Any, begin: int, A: Any) -> None:
+    """Do from turn ``begin`` on to another right side in A (k,) what `eliminate` did."""
+    for t in range(begin, len(plan.pivot)):
+        value = A[index(plan.right[index(plan.pivot[index(t)])])]
+        for k in range(plan.row_start[index(t)], plan.row_start[index(t + 1)]):
+            A[index(plan.row_right[index(k)])] += A[index(plan.row_place[index(k)])] * value
 
 
 @inline
-def eliminate(plan: Any, begin: int, end: int, A: Any, L: Any) -> None:
+def eliminate(plan: Any, begin: int, end: int, A: Any) -> None:
     """Eliminate the pivots of fronts ``begin`` to ``end`` from the entries A (k,).
 
     The diagonal of each pivot becomes minus its inverse. The multiples of pivots' rows that were
-    added to others are left in L (k,), in the places of what they removed.
+    added to others take the places of what they removed.
     """
     for f in range(begin, end):
-        width, first, last = plan.width[f], plan.place[f], plan.place[f + 1]
-        pivots = plan.first[f + 1] - plan.first[f]
-        for s in range(pivots):
-            eliminate_pivot(A, L, first + s * width, last, width, s)
-        columns = plan.column_start[f + 1] - plan.column_start[f] + 1  # and the right side
+        for t in range(plan.first[f], plan.first[f + 1]):
+            eliminate_pivot(plan, t, A)
+        row, columns, pivots = plan.border[f], plan.columns[f], plan.pivots[f]
         target = plan.target_start[f]
-        for row in range(first + pivots * width, last, width):
-            if is_changed(L, row, pivots):
+        while target < plan.target_start[f + 1]:
+            if is_changed(A, row, pivots):
                 for k in range(columns):
                     A[index(plan.target[index(target + k)])] += A[index(row + pivots + k)]
             target += columns
+            row += plan.width[f]
 
 
 @inline
-def eliminate_pivot(A: Any, L: Any, pivot: int, last: int, width: int, s: int) -> None:
-    """Eliminate pivot s of a front, whose row begins at ``pivot``, from the rows behind it."""
-    inverse = -1.0 / A[index(pivot + s)]
-    A[index(pivot + s)] = inverse
-    for row in range(pivot + width, last, width):  # one does not wait for another
-        multiple = A[index(row + s)]
+def eliminate_pivot(plan: Any, t: int, A: Any) -> None:
+    """Eliminate the pivot of a turn from the rows that have entries in its column."""
+    diagonal, rest = plan.diagonal[index(t)], plan.rest[index(t)]
+    inverse = -1.0 / A[index(diagonal)]
+    A[index(diagonal)] = inverse
+    # One row does not wait for another.
+    for k in range(plan.row_start[index(t)], plan.row_start[index(t + 1)]):
+        place = plan.row_place[index(k)]
+        multiple = A[index(place)]
         if multiple != 0.0:  # contacts that are open take no part
             multiple *= inverse
-            for k in range((s + 1) // LANES * LANES, width, LANES):
-                add_multiple(A, row + k, multiple, pivot + k)  # before s none is read again
-        L[index(row + s)] = multiple
+            A[index(place)] = multiple
+            for j in range(1, rest + 1, LANES):
+                add_multiple(A, place + j, multiple, diagonal + j)
 
 
 @inline
-def is_changed(L: Any, row: int, pivots: int) -> bool:
+def is_changed(A: Any, row: int, pivots: int) -> bool:
     """Tell whether a multiple of any pivot's row was added to one."""
     changed = False
     for s in range(pivots):
-        changed |= L[index(row + s)] != 0.0
+        changed |= A[index(row + s)] != 0.0
     return changed
 
 
 @inline
 def substitute_back(plan: Any, begin: int, end: int, A: Any, x: Any) -> None:
-    """Return in x (n,) the part of the solution that fronts ``begin`` to ``end`` give.
+    """Return in x (n,) the part of the solution that turns ``begin`` to ``end`` give.
 
-    `eliminate` has left the system in A; x holds what later fronts give.
+    `eliminate` has left the system in A; x holds what later turns give.
     """
-    for f in range(end - 1, begin - 1, -1):
-        width, turn = plan.width[f], plan.first[f]
-        pivots = plan.first[f + 1] - turn
-        border, right = plan.column_start[f], plan.column_start[f + 1]
-        for s in range(pivots - 1, -1, -1):
-            row = plan.place[f] + s * width
-            shift = row + pivots - border
-            value = A[index(shift + right)]
-            for k in range(border, right):
-                value -= A[index(shift + k)] * x[index(plan.column[index(k)])]
-            for k in range(pivots - 1, s, -1):  # what was found last comes last
-                value -= A[index(row + k)] * x[index(plan.pivot[index(turn + k)])]
-            x[index(plan.pivot[index(turn + s)])] = -value * A[index(row + s)]
+    for t in range(end - 1, begin - 1, -1):
+        pivot = plan.pivot[index(t)]
+        value = A[index(plan.right[index(pivot)])]
+        for k in range(plan.column_start[index(t)], plan.column_start[index(t + 1)]):
+            value -= A[index(plan.column_place[index(k)])] * x[index(plan.column[index(k)])]
+        x[index(pivot)] = -value * A[index(plan.diagonal[index(t)])]
 
 
 @inline

@@ -1,63 +1,95 @@
 """The order of elimination of a sparse system, and where its entries are kept, by the pattern.
 
 Fewest entries first [Markowitz 1957], unknowns whose pivots may be zero (multipliers) after all
-others, which leave them those of C M^-1 C^T. Unknowns that have the same neighbours are eliminated
-together, in a dense *front* [Duff and Reid 1983, ACM TOMS 9(3)]: its pivots, the *border* rows that
-they change, and the columns these have in common.
+others, which leave them those of C M^-1 C^T. Unknowns are eliminated together in *fronts* [Duff and
+Reid 1983, ACM TOMS 9(3)]: dense matrices of their rows, of the *border* rows that they change, and
+of the columns that these have in common. What a border gets is then added where later fronts have
+it, by index, which takes longer than arithmetic: fronts are joined wherever that saves time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Indices = NDArray[np.int64]
-Border = tuple[frozenset[int], frozenset[int]]
 
 LANES = 4
 """Entries of a row that are computed at once."""
 
+FRONT, PIVOT, ROW, VECTOR, BORDER, ENTRY = 20.0, 10.0, 6.0, 1.5, 5.0, 2.5
+"""Cycles of a processor, about: of a front, a pivot, a row that this changes, `LANES` entries of
+that; of a row of the border, and of each entry that is added by index."""
+
 
 class Front(NamedTuple):
-    """Rows and columns of a dense matrix: those of the pivots, then of its border."""
+    """Rows and columns of a dense matrix: those of the pivots, then of its border.
 
-    pivots: list[int]
-    rows: list[int]
-    columns: list[int]
+    Attributes
+    ----------
+    early, late : list of int
+        Pivots, in order; the late ones once all early ones of all fronts are eliminated.
+    rows, columns : set of int
+        Of the border.
+    """
+
+    early: list[int]
+    late: list[int]
+    rows: set[int]
+    columns: set[int]
+
+    @property
+    def pivots(self) -> list[int]:
+        """All pivots in order."""
+        return [*self.early, *self.late]
+
+    @property
+    def used(self) -> int:
+        """Entries of one row that are used: of its columns and the right side."""
+        return len(self.early) + len(self.late) + len(self.columns) + 1
 
     @property
     def width(self) -> int:
-        """Entries of one row: of its columns and the right side, then some that are not used."""
-        return -(-(len(self.pivots) + len(self.columns) + 1) // LANES) * LANES
+        """Entries of one row: some more, that the last ones of it can be computed with others."""
+        return self.used + LANES - 1
 
-    @property
-    def size(self) -> int:
-        """Number of entries."""
-        return (len(self.pivots) + len(self.rows)) * self.width
+    def join(self, other: Front) -> Front:
+        """Return the front of the pivots of both, those of ``other`` last."""
+        early, late = self.early + other.early, self.late + other.late
+        pivots = {*early, *late}
+        return Front(
+            early, late, (self.rows | other.rows) - pivots, (self.columns | other.columns) - pivots
+        )
 
 
 class Elimination(NamedTuple):
     """The order of elimination of a square system of n unknowns, and where its entries are kept.
 
-    Entries are those of all fronts, one after another, row by row.
+    Entries are those of all fronts, one after another, row by row. A front of early and late pivots
+    counts as two, of which the first has no border.
 
     Attributes
     ----------
-    pivot, diagonal, empty : (n,)
-        By turns: the row that each eliminates, the place of its diagonal entry, and whether this is
-        zero for certain although the row is late, 0 or 1.
+    pivot, diagonal, rest, empty : (n,)
+        By turns: the row that each eliminates, the place of its diagonal entry, how many entries
+        follow that in its row, and whether it is zero for certain although the row is late, 0 or 1.
     right : (n,)
         The place of each row's right side.
-    first, place : (fronts + 1,)
-        The turn at which each front begins, and the place of its first entry.
-    width : (fronts,)
-        Entries in a row of each front, a multiple of `LANES`.
-    row_start, row, column_start, column : (fronts + 1,), (k,), (fronts + 1,), (l,)
-        Rows and columns of each border.
+    row_start, row_place, row_right : (n + 1,), (k,), (k,)
+        By turns: of rows that are changed, the places of their entries in the pivot's column, and
+        of their right sides.
+    column_start, column, column_place : (n + 1,), (l,), (l,)
+        By turns: columns that the pivot's row has entries in beside its own, and their places.
+    first : (fronts + 1,)
+        The turn at which each front begins.
+    pivots, border, columns, width : (fronts,)
+        How many columns come before those of the border; the place of its first row, how many
+        columns it has with the right side, and how far rows are apart.
     target_start, target : (fronts + 1,), (m,)
         Where the entries of each border are added once its pivots are eliminated: by rows, the
         right side of each last.
@@ -65,17 +97,29 @@ class Elimination(NamedTuple):
 
     pivot: Any
     diagonal: Any
+    rest: Any
     empty: Any
     right: Any
-    first: Any
-    place: Any
-    width: Any
     row_start: Any
-    row: Any
+    row_place: Any
+    row_right: Any
     column_start: Any
     column: Any
+    column_place: Any
+    first: Any
+    pivots: Any
+    border: Any
+    columns: Any
+    width: Any
     target_start: Any
     target: Any
+
+
+class Neighbours(NamedTuple):
+    """Rows that a pivot changes, and columns in which it changes them."""
+
+    rows: set[int]
+    columns: set[int]
 
 
 class MatrixPlaces:
@@ -84,18 +128,22 @@ class MatrixPlaces:
     Parameters
     ----------
     fronts : sequence of Front
+    turns : list of int
+        Pivots in the order of elimination.
     """
 
-    def __init__(self, fronts: Sequence[Front]) -> None:
+    def __init__(self, fronts: Sequence[Front], turns: list[int]) -> None:
         self.fronts = fronts
-        self.start = list_starts([range(front.size) for front in fronts])
+        sizes = [(len(x.early) + len(x.late) + len(x.rows)) * x.width for x in fronts]
+        self.start = [0, *accumulate(sizes)]
+        self._turn = _number(turns)
         self._front = {k: f for f, front in enumerate(fronts) for k in front.pivots}
-        self._row = [_number([*front.pivots, *front.rows]) for front in fronts]
-        self._column = [_number([*front.pivots, *front.columns]) for front in fronts]
+        self._row = [_number([*x.pivots, *sorted(x.rows)]) for x in fronts]
+        self._column = [_number([*x.pivots, *sorted(x.columns)]) for x in fronts]
 
     def of(self, i: int, j: int) -> int:
         """Return the place of an entry: in the front of its row or its column, the earlier one."""
-        f = min(self._front[i], self._front[j])
+        f = self._front[i if self._turn[i] < self._turn[j] else j]
         return self._at(f, i, self._column[f][j])
 
     def right(self, i: int) -> int:
@@ -103,8 +151,12 @@ class MatrixPlaces:
         f = self._front[i]
         return self._at(f, i, len(self._column[f]))
 
+    def border(self, f: int) -> int:
+        """Return the place of the first entry of a front's border."""
+        return self.start[f] + len(self.fronts[f].pivots) * self.fronts[f].width
+
     def _at(self, f: int, i: int, column: int) -> int:
-        return int(self.start[f]) + self._row[f][i] * self.fronts[f].width + column
+        return self.start[f] + self._row[f][i] * self.fronts[f].width + column
 
 
 def plan_elimination(
@@ -125,14 +177,17 @@ def plan_elimination(
     for i, row in enumerate(left):
         for j in row:
             columns[j].add(i)
-    early = _choose_fronts(left, columns, set(range(len(left))) - after)
+    of = _choose_order(left, columns, set(range(len(left))) - after)
     empty = {i for i in after if i not in left[i]}
-    places = MatrixPlaces([*early, *_choose_fronts(left, columns, after)])
-    return _place_fronts(places, empty), places, len(early)
+    of |= _choose_order(left, columns, after)
+    fronts = _join_late(*_choose_fronts(of, after), of)
+    return _place_fronts(fronts, of, empty)
 
 
-def _choose_fronts(left: list[set[int]], columns: list[set[int]], group: set[int]) -> list[Front]:
-    """Eliminate the rows of a group from the pattern, and return their fronts, the first one first.
+def _choose_order(
+    left: list[set[int]], columns: list[set[int]], group: set[int]
+) -> dict[int, Neighbours]:
+    """Eliminate the rows of a group from the pattern; return the neighbours of each, in order.
 
     Parameters
     ----------
@@ -146,7 +201,7 @@ def _choose_fronts(left: list[set[int]], columns: list[set[int]], group: set[int
 
     costs = {i: cost(i) for i in group}
     cheapest = sorted(costs.values())  # a heap, of costs that were since changed too
-    fronts: dict[Border, list[int]] = {}
+    found = {}
     while costs:
         least = heappop(cheapest)
         k = least[1]
@@ -164,45 +219,124 @@ def _choose_fronts(left: list[set[int]], columns: list[set[int]], group: set[int
             if i in costs and costs[i] != (new := cost(i)):
                 costs[i] = new
                 heappush(cheapest, new)
-        _join_front(fronts, k, (frozenset(below), frozenset(others)))
-    return [Front(pivots, *map(sorted, border)) for border, pivots in fronts.items()]
+        found[k] = Neighbours(below, others)
+    return found
 
 
-def _join_front(fronts: dict[Border, list[int]], k: int, border: Border) -> None:
-    """Add a pivot to the fronts, by their borders: no front grows by entries that stay zero.
+def _choose_fronts(of: dict[int, Neighbours], after: set[int]) -> tuple[list[Front], list[Front]]:
+    """Return fronts of early and of late pivots, in order.
 
-    It comes behind a front in whose border it was, if nothing else is left of that; and fronts of
-    equal borders do not touch each other. Either goes to the end of the order, for no other front
-    since has had pivots in its border.
+    A pivot joins fronts before it that it is the first to be changed by, and those that change the
+    same pivot first as it does. Either goes to the end of the order, for no other front since has
+    had pivots in its border.
     """
-    rows, columns = border
-    before = fronts.pop((rows | {k}, columns | {k}), [])
-    fronts[border] = [*fronts.pop(border, []), *before, k]
+    turn = _number([*of])
+    found: list[dict[int, list[Front]]] = [{}, {}]  # by the pivot that is changed first
+    for k, (rows, columns) in of.items():
+        by_next = found[k in after]
+        front = Front([], [k], rows, columns) if k in after else Front([k], [], rows, columns)
+        children, siblings = by_next.pop(k, []), by_next.pop(_next_of(front, turn), [])
+        apart = []
+        for other in [*children, *siblings]:
+            joined = other.join(front)
+            if _time(joined, of) < _time(other, of) + _time(front, of):
+                front = joined
+            else:
+                apart.append(other)
+        for x in [*apart, front]:
+            by_next.setdefault(_next_of(x, turn), []).append(x)
+    early, late = (
+        sorted((x for fronts in some.values() for x in fronts), key=lambda x: turn[x.pivots[-1]])
+        for some in found
+    )
+    return early, late
 
 
-def _place_fronts(places: MatrixPlaces, empty: set[int]) -> Elimination:
-    fronts, of = places.fronts, places.of
-    turns = [k for front in fronts for k in front.pivots]
+def _next_of(front: Front, turn: dict[int, int]) -> int:
+    """Return the pivot that is the first to be changed by a front, -1 for none."""
+    return min(front.rows | front.columns, key=turn.__getitem__, default=-1)
+
+
+def _join_late(early: list[Front], late: list[Front], of: dict[int, Neighbours]) -> list[Front]:
+    """Return all fronts, early ones joined with late ones that have all of their borders as pivots.
+
+    What others get of early pivots would come too late.
+    """
+    front_of = {k: f for f, front in enumerate(late) for k in front.late}
+    late, alone = [*late], []
+    for front in early:
+        where = {front_of.get(k, -1) for k in front.rows | front.columns}
+        f = where.pop() if len(where) == 1 else -1
+        if f >= 0:
+            joined = front.join(late[f])
+            if _time(joined, of) < _time(front, of) + _time(late[f], of):
+                late[f] = joined
+                continue
+        alone.append(front)
+    return [*alone, *late]
+
+
+def _time(front: Front, of: dict[int, Neighbours]) -> float:
+    """Return about how long the elimination of a front takes, in cycles of a processor."""
+    used = front.used
+    border = len(front.rows) * (BORDER + ENTRY * (len(front.columns) + 1))
+    return (
+        FRONT
+        + border
+        + sum(
+            PIVOT + len(of[k].rows) * (ROW + VECTOR * -(-(used - s - 1) // LANES))
+            for s, k in enumerate(front.pivots)
+        )
+    )
+
+
+def _place_fronts(
+    fronts: list[Front], of: dict[int, Neighbours], empty: set[int]
+) -> tuple[Elimination, MatrixPlaces, int]:
+    """Return the elimination, its entries, and the first late front."""
+    parts = [(f, x.early, not x.late) for f, x in enumerate(fronts) if x.early]
+    first_late = len(parts)
+    parts += [(f, x.late, True) for f, x in enumerate(fronts) if x.late]
+    turns = [k for _, pivots, _ in parts for k in pivots]
+    places = MatrixPlaces(fronts, turns)
+    turn = _number(turns)
+    rows = [sorted(of[k].rows) for k in turns]
+    # What substitution finds last comes last.
+    columns = [sorted(of[k].columns, key=lambda j: -turn[j]) for k in turns]
     targets = [
-        [place for i in x.rows for place in (*(of(i, j) for j in x.columns), places.right(i))]
-        for x in fronts
+        [
+            place
+            for i in sorted(fronts[f].rows)
+            for place in (*(places.of(i, j) for j in sorted(fronts[f].columns)), places.right(i))
+        ]
+        if ends
+        else []
+        for f, _, ends in parts
     ]
+    front_of = {k: x for x in fronts for k in x.pivots}
     found = Elimination(
         pivot=turns,
-        diagonal=[of(k, k) for k in turns],
+        diagonal=[places.of(k, k) for k in turns],
+        rest=[front_of[k].used - front_of[k].pivots.index(k) - 1 for k in turns],
         empty=[k in empty for k in turns],
         right=[places.right(i) for i in range(len(turns))],
-        first=list_starts([front.pivots for front in fronts]),
-        place=places.start,
-        width=[front.width for front in fronts],
-        row_start=list_starts([front.rows for front in fronts]),
-        row=[i for front in fronts for i in front.rows],
-        column_start=list_starts([front.columns for front in fronts]),
-        column=[j for front in fronts for j in front.columns],
+        row_start=list_starts(rows),
+        row_place=[places.of(i, k) for k, group in zip(turns, rows, strict=True) for i in group],
+        row_right=[places.right(i) for group in rows for i in group],
+        column_start=list_starts(columns),
+        column=[j for group in columns for j in group],
+        column_place=[
+            places.of(k, j) for k, group in zip(turns, columns, strict=True) for j in group
+        ],
+        first=list_starts([pivots for _, pivots, _ in parts]),
+        pivots=[len(fronts[f].pivots) for f, _, _ in parts],
+        border=[places.border(f) for f, _, _ in parts],
+        columns=[len(fronts[f].columns) + 1 for f, _, _ in parts],
+        width=[fronts[f].width for f, _, _ in parts],
         target_start=list_starts(targets),
         target=[place for group in targets for place in group],
     )
-    return Elimination._make(np.array(x, dtype=np.int64) for x in found)
+    return Elimination._make(np.array(x, dtype=np.int64) for x in found), places, first_late
 
 
 def _number(indices: list[int]) -> dict[int, int]:

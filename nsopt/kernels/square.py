@@ -134,11 +134,10 @@ def make_square(
     # map, by which alternative holds, and equations without the unknown that they are matched with.
     late = [i for i, row in enumerate(pattern) if i >= sizes.equations or i not in row]
     plan, places, first_late = plan_elimination(pattern, late)
-    entries = int(plan.place[-1])
     parts = [(i, t) for i, found in enumerate(terms) for t in found]
     of_parts = [[places.of(i, j) for j in in_rows[t]] for i, t in parts]
     return Square(
-        sizes=_array([*sizes, sizes.terms, sizes.rows, entries, first_late]),
+        sizes=_array([*sizes, sizes.terms, sizes.rows, places.start[-1], first_late]),
         match=_array(match),
         event_start=_array([0, *accumulate(events)]),
         term_start=list_starts(columns),
@@ -209,8 +208,8 @@ class Workspace(NamedTuple):
         Weights of the projections at hand, and of all proximal points.
     weight : (parts,)
         Of the parts of rows.
-    A, L : (entries,)
-        The matrix, and the multiples of rows that elimination added to others.
+    A : (entries,)
+        The matrix, then what elimination leaves of it.
     held : (n,)
         What is added to the own entries of late rows.
     loose : (1,)
@@ -230,7 +229,6 @@ class Workspace(NamedTuple):
     slopes: Array
     weight: Array
     A: Array
-    L: Array
     held: Array
     loose: Array
     start: Array
@@ -247,7 +245,7 @@ def workspace_sizes(s: Square, known: int, kept: int) -> list[int]:
     of_projections = dict.fromkeys(("share", "slopes"), projections)
     given = {"known": known, "kept": kept, "y": s.values, "at": terms}
     sizes = of_unknowns | of_projections | given | {"weight": len(s.part_row)}
-    sizes |= {"A": entries, "L": entries, "held": n, "loose": 1}
+    sizes |= {"A": entries, "held": n, "loose": 1}
     return [sizes[name] for name in Workspace._fields]
 
 

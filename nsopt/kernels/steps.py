@@ -51,10 +51,10 @@ def find_direction(p: Any, space: Any, complete: int, x: Any, proximal: float, h
         if half == 1:
             strengthen(s, w, first, max(proximal, w.loose[0] * SHARED))
             hold_redundant(s, w, held)
-        eliminate(s.plan, half * late, fronts if half == 1 else late, w.A, w.L)
+        eliminate(s.plan, half * late, fronts if half == 1 else late, w.A)
     if s.sizes[DISCS] > 0 and is_loose(s, w, first):
         w.loose[0] = 1.0
-    substitute(s, w, late)
+    substitute(s, w, first)
 
 
 @kernel
@@ -63,19 +63,19 @@ def find_direction_again(p: Any, space: Any) -> None:
     s, w = square_of(p), workspace_of(p, space)
     for i in range(len(w.r)):
         w.A[index(s.plan.right[index(i)])] = w.r[index(i)]
-    eliminate_right_side(s.plan, 0, len(s.plan.width), w.A, w.L)
-    substitute(s, w, s.sizes[LATE])
+    eliminate_right_side(s.plan, 0, w.A)
+    substitute(s, w, s.plan.first[s.sizes[LATE]])
 
 
 @inline
-def substitute(s: Any, w: Any, late: int) -> None:
-    """Find the direction from what elimination leaves: of late rows, then of the others."""
-    fronts = len(s.plan.width)
+def substitute(s: Any, w: Any, first: int) -> None:
+    """Find the direction from what elimination leaves: of rows from a turn on, then the others."""
+    turns = len(s.plan.pivot)
     for half in range(2):  # so that the code of `substitute_back` stands here once
-        begin, end = (0, late) if half == 1 else (late, fronts)
+        begin, end = (0, first) if half == 1 else (first, turns)
         substitute_back(s.plan, begin, end, w.A, w.dx)
         if half == 0 and w.loose[0]:
-            release_redundant(s, w, late)
+            release_redundant(s, w, first)
 
 
 @inline
@@ -83,4 +83,4 @@ def go(s: Any, w: Any, x: Any, new: Any, length: float) -> None:
     """Go from x to ``new`` by a length of the direction."""
     copy(x, new)
     for i in range(len(s.match)):
-        new[s.match[i]] -= length * w.dx[i]
+        new[index(s.match[index(i)])] -= length * w.dx[index(i)]

@@ -44,6 +44,11 @@ def square_of(p: Any) -> Any:
             view(p, p[22], p[23]),
             view(p, p[23], p[24]),
             view(p, p[24], p[25]),
+            view(p, p[25], p[26]),
+            view(p, p[26], p[27]),
+            view(p, p[27], p[28]),
+            view(p, p[28], p[29]),
+            view(p, p[29], p[30]),
         ),
     )
 
@@ -52,11 +57,6 @@ def square_of(p: Any) -> Any:
 def workspace_of(p: Any, space: Any) -> Any:
     """Return the arrays of a workspace from the numbers of its program and its own."""
     return Workspace(
-        view(space, p[26], p[27]),
-        view(space, p[27], p[28]),
-        view(space, p[28], p[29]),
-        view(space, p[29], p[30]),
-        view(space, p[30], p[31]),
         view(space, p[31], p[32]),
         view(space, p[32], p[33]),
         view(space, p[33], p[34]),
@@ -70,4 +70,8 @@ def workspace_of(p: Any, space: Any) -> Any:
         view(space, p[41], p[42]),
         view(space, p[42], p[43]),
         view(space, p[43], p[44]),
+        view(space, p[44], p[45]),
+        view(space, p[45], p[46]),
+        view(space, p[46], p[47]),
+        view(space, p[47], p[48]),
     )

@@ -19,18 +19,23 @@ def pattern_of_chain(bodies):
     return rows, range(n, n + 2 * bodies)
 
 
-def test_bodies_and_joints_are_eliminated_as_wholes():
-    plan, places, first_late = plan_elimination(*pattern_of_chain(5))
+def test_bodies_are_eliminated_as_wholes_before_joints():
+    plan, places, first_late = plan_elimination(*pattern_of_chain(12))
     bodies, joints = places.fronts[:first_late], places.fronts[first_late:]
-    assert sorted(sorted(front.pivots) for front in bodies) == [
-        [3 * k, 3 * k + 1, 3 * k + 2] for k in range(5)
+    assert sorted(sorted(front.early) for front in bodies) == [
+        [3 * k, 3 * k + 1, 3 * k + 2] for k in range(12)
     ]
-    # What is left at last is one dense matrix.
-    assert sorted(sorted(front.pivots) for front in joints[:-1]) == [
-        [k, k + 1] for front in joints[:-1] for k in [min(front.pivots)]
-    ]
-    assert sum(len(front.pivots) for front in joints) == 10
+    assert sorted(k for front in joints for k in front.late) == list(range(36, 60))
     assert plan.pivot.tolist() == [k for front in places.fronts for k in front.pivots]
+
+
+def test_a_short_chain_is_one_dense_matrix():
+    """Nothing is then added by index, and joints still come behind all bodies."""
+    plan, places, _ = plan_elimination(*pattern_of_chain(2))
+    assert len(places.fronts) == 1
+    assert len(plan.target) == 0
+    assert sorted(plan.pivot[:6]) == list(range(6))
+    assert sorted(plan.pivot[6:]) == list(range(6, 10))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -42,21 +47,24 @@ def test_an_elimination_by_the_plan_solves(seed):
     r = rng.normal(size=n)
     rows = [set(np.flatnonzero(row).tolist()) for row in matrix]
     plan, places, _ = plan_elimination(rows, late=range(20, n))
-    A = np.zeros(plan.place[-1])
+    A = np.zeros(places.start[-1])
     for i, row in enumerate(rows):
         A[plan.right[i]] = r[i]
         for j in row:
             A[places.of(i, j)] = matrix[i, j]
-    solved = []
-    for f, front in enumerate(places.fronts):
-        m, k = len(front.pivots), len(front.columns) + 1
-        F = A[plan.place[f] : plan.place[f + 1]].reshape(-1, plan.width[f])
-        X = np.linalg.solve(F[:m, :m], F[:m, m : m + k])
-        changes = -F[m:, :m] @ X
-        np.add.at(A, plan.target[plan.target_start[f] : plan.target_start[f + 1]], changes.ravel())
-        solved.append((front, X))
+    for f in range(len(plan.width)):
+        for t in range(plan.first[f], plan.first[f + 1]):
+            ahead = A[plan.diagonal[t] + np.arange(plan.rest[t] + 1)]
+            for place in plan.row_place[plan.row_start[t] : plan.row_start[t + 1]]:
+                A[place + 1 : place + len(ahead)] -= A[place] / ahead[0] * ahead[1:]
+        targets = plan.target[plan.target_start[f] : plan.target_start[f + 1]]
+        for k, some in enumerate(targets.reshape(-1, plan.columns[f])):
+            begin = plan.border[f] + k * plan.width[f] + plan.pivots[f]
+            A[some] += A[begin : begin + plan.columns[f]]
     x = np.zeros(n)
-    for front, X in reversed(solved):
-        x[front.pivots] = X[:, -1] - X[:, :-1] @ x[front.columns]
+    for t in reversed(range(n)):
+        i, its = plan.pivot[t], slice(plan.column_start[t], plan.column_start[t + 1])
+        known = A[plan.column_place[its]] @ x[plan.column[its]]
+        x[i] = (A[plan.right[i]] - known) / A[plan.diagonal[t]]
     assert x == pytest.approx(np.linalg.solve(matrix, r), rel=1e-10)
     assert np.array_equal(plan.diagonal, [places.of(k, k) for k in plan.pivot])
