@@ -36,7 +36,6 @@ def animate(
 
     Parameters
     ----------
-    result : Result
     path : str or Path
         Ending in .gif, or in .mp4 where ffmpeg is installed.
     fps : float [1/s]
@@ -49,10 +48,6 @@ def animate(
     magnify : float, optional
         How many times larger clearances of bores are drawn: a circle about each pin, and in it
         where the bushing is and was.
-
-    Returns
-    -------
-    Path
 
     Raises
     ------

@@ -67,12 +67,7 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
 
 
 def create(path: Path, content: bytes | memoryview | str) -> None:
-    """Write a file where there is none yet, nor a link.
-
-    Raises
-    ------
-    OSError
-    """
+    """Write a file where there is none yet, nor a link."""
     data = content.encode() if isinstance(content, str) else content
     with open(path, "xb") as file:
         file.write(data)

@@ -243,12 +243,7 @@ def _make_quadrature(kinks: Array) -> tuple[Array, Array]:
 
 
 def _check_times(t: Array, dt: float | None, times: ArrayLike | None) -> Array:
-    """Return the times asked for, checked: every dt from the first on with the last, or as given.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Return the times asked for, checked: every dt from the first on and the last, or as given."""
     if (dt is None) == (times is None):
         raise ValueError("sample takes either dt [s] or times=[...] [s]")
     if dt is not None:

@@ -22,7 +22,6 @@ def quantity(result: Result, name: Quantity) -> Array:
 
     Parameters
     ----------
-    result : Result
     name : str or callable
         A variable over time (``total_energy``, ``pin.depth``), a coordinate, velocity or freedom of
         a joint (``crank.angle``), or a part of a variable, ``body_acceleration[slider, x]``,
@@ -62,13 +61,8 @@ def unit(result: Result, name: Quantity) -> str:
 
     Parameters
     ----------
-    result : Result
     name : str or callable
         As for `quantity`.
-
-    Returns
-    -------
-    str
     """
     if callable(name):
         return ""
@@ -87,7 +81,6 @@ def freedom_of(result: Result, joint: str) -> str:
 
     Parameters
     ----------
-    result : Result
     joint : str
         Name of the joint, or of the freedom itself, such as ``crank.angle``.
 

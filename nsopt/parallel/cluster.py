@@ -38,7 +38,6 @@ class Cluster:
 
     Parameters
     ----------
-    client : Client
     options : mapping
         Of ``client.submit``, such as resources that a worker must have.
     timeout : float [s], optional
@@ -198,10 +197,6 @@ def _outcome(future: Any) -> tuple[bool, Any]:
     """Return whether the scheduler knows the call, and its value, None if it ended its worker.
 
     What the call raised is raised.
-
-    Raises
-    ------
-    _LostValueError
     """
     try:
         return True, _fetch(future)

@@ -1,10 +1,15 @@
 """Pictures of results: one call per figure of the paper's section 5, each from results alone.
 
-Every function takes one or several results and returns a `matplotlib.figure.Figure`. A notebook
-shows it where it is the value of a cell. In a script that imports `matplotlib.pyplot`, `plt.show()`
-shows it, and pyplot keeps it until `plt.close(figure)`; without pyplot nothing keeps it. `FIGURES`
-lists them by name, `SWEEP_FIGURES` those of sweeps. `mobility` draws a `Mobility`,
-`cones` ranges of motion.
+Every function takes one or several results, overlaid unless it says otherwise, and returns a
+`matplotlib.figure.Figure`. ``over`` is a joint whose angle is across, in place of the time. A
+ValueError says what is missing: without results, for a result that has no step or nothing for the
+picture, for a joint, component, angle or other name that no result has; a KeyError names an unknown
+quantity.
+
+A notebook shows a figure where it is the value of a cell. In a script that imports
+`matplotlib.pyplot`, `plt.show()` shows it, and pyplot keeps it until `plt.close(figure)`; without
+pyplot nothing keeps it. `FIGURES` lists them by name, `SWEEP_FIGURES` those of sweeps. `mobility`
+draws a `Mobility`, `cones` ranges of motion.
 """
 
 from __future__ import annotations
@@ -96,11 +101,6 @@ def draw(name: str, *results: Result) -> Figure:
     ----------
     name : str
         One of `FIGURES`.
-    *results : Result
-
-    Returns
-    -------
-    Figure
 
     Raises
     ------
@@ -117,13 +117,8 @@ def save(figure: Figure, path: str | Path) -> Path:
 
     Parameters
     ----------
-    figure : Figure
     path : str or Path
         Ending in .png, .pdf or .svg.
-
-    Returns
-    -------
-    Path
 
     Raises
     ------

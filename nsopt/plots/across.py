@@ -20,7 +20,6 @@ def across(
 
     Parameters
     ----------
-    results : sequence of Result
     over : str or None
         A joint, or a freedom on record such as ``crank.angle``; the time where None.
     one_way : bool

@@ -31,20 +31,8 @@ def coordinates(result: Result, *others: Result, over: str | None = None) -> Fig
 
     Parameters
     ----------
-    result : Result
     *others : Result
         Not drawn: the curves of one run are many.
-    over : str, optional
-        A joint whose angle is across, in place of the time.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        For a result that has no step, or for an unknown angle.
     """
     del others
     style.require_steps((result,), "coordinates")

@@ -61,15 +61,9 @@ def draw_curves(title: str, time: Array, panels: Sequence[Curves], text: str = T
 
     Parameters
     ----------
-    title : str
     time : (n,) [s]
-    panels : sequence of Curves
     text : str
         Names what is across, if it is not the time.
-
-    Returns
-    -------
-    Figure
 
     Raises
     ------
@@ -133,16 +127,10 @@ def draw_vectors(
 
     Parameters
     ----------
-    title : str
-    vectors : sequence of Vector
     recorded : sequence of Recorded
         Their times may differ.
     text : str
         Names what is across, if it is not the time.
-
-    Returns
-    -------
-    Figure
 
     Raises
     ------

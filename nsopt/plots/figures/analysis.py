@@ -43,21 +43,9 @@ def phase_portrait(*results: Result, x: str | None = None, y: str | None = None)
 
     Parameters
     ----------
-    *results : Result
     x, y : str, optional
         Names as `nsopt.analysis.quantity` takes them; by default the first velocity of the first
         result that changes, and its coordinate.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        Without results, or for a result that has no step.
-    KeyError
-        For an unknown name.
     """
     style.require_steps(results, "phase_portrait")
     moving = _find_moving(results[0])
@@ -81,22 +69,10 @@ def poincare_map(
 
     Parameters
     ----------
-    *results : Result
     section : PoincareSection, optional
         `Impacts` of any contact by default.
     x, y : str, optional
         As for `phase_portrait`.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        Without results, or for a result that has no step or does not meet the section.
-    KeyError
-        For an unknown name.
     """
     style.require_steps(results, "poincare_map")
     section = section or Impacts()
@@ -121,21 +97,9 @@ def spectra(*results: Result, of: str | None = None) -> Figure:
 
     Parameters
     ----------
-    *results : Result
     of : str, optional
         A name as `nsopt.analysis.quantity` takes it; by default the first velocity of the first
         result that changes.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        Without results, or for a result of fewer than four steps.
-    KeyError
-        For an unknown name.
     """
     style.require_steps(results, "spectra")
     of = of or _find_moving(results[0])[1]
@@ -197,18 +161,8 @@ def orbits(*results: Result, joint: str | None = None) -> Figure:
 
     Parameters
     ----------
-    *results : Result
     joint : str, optional
         Name of a joint with clearance; the first with a bore or a guide by default.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        If no result has such a joint.
     """
     style.require_steps(results, "orbits")
     found: dict[tuple[int, str], list[Orbit]] = {}
@@ -267,20 +221,8 @@ def contact_modes(*results: Result, joint: str | None = None, over: str | None =
 
     Parameters
     ----------
-    *results : Result
     joint : str, optional
         Show only the contacts of this joint; all by default.
-    over : str, optional
-        A joint whose angle is across, in place of the time.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        If a result has no such contact, or no such angle that goes one way.
     """
     style.require_steps(results, "contact_modes")
     chosen = [_choose_contacts(result, joint) for result in results]

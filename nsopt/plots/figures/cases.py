@@ -50,21 +50,9 @@ def joint_coordinates(
 
     Parameters
     ----------
-    *results : Result
     names : sequence of str, optional
         Of coordinates, as ``q_name`` has them; by default all but internal states of friction, and
         angles in place of Euler parameters of bodies that turn about one axis of the world.
-    over : str, optional
-        A joint whose angle is across, in place of the time.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        If no result has a coordinate of a name, or one has no such angle.
     """
 
     def unit(name: str) -> str:
@@ -127,20 +115,8 @@ def joint_forces(
 
     Parameters
     ----------
-    *results : Result
     joints : sequence of str, optional
         By default all.
-    over : str, optional
-        A joint whose angle is across, in place of the time.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        If no result has a joint of a name, or one has no such angle.
     """
     style.require_steps(results, "joint_forces")
     known = [x for result in results for x in list_loaded_joints(result)]

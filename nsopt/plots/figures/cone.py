@@ -25,17 +25,6 @@ def cones(*limits: RangeOfMotion) -> Figure:
     ----------
     *limits : RangeOfMotion
         Overlaid, each in axes of its own frame a.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        Without limits.
-    TypeError
-        If one is no RangeOfMotion.
     """
     if not limits:
         raise ValueError("cones needs at least one RangeOfMotion")
@@ -92,7 +81,6 @@ def draw_edge(polar: Any, solid: Any, longitude: Array, latitude: Array, colour:
     polar, solid : Axes
         As from `views`.
     longitude, latitude : (n,) [rad]
-    colour : str
     """
     polar.plot(longitude, np.degrees(latitude), color=colour, linewidth=1.8)
     tip = direction(longitude, latitude)

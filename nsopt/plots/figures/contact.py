@@ -68,19 +68,6 @@ def contact_paths(*results: Result) -> Figure:
 
     Axes for each joint of each result. Where a joint has plane contacts only, the displacement of
     its contact points over time, as Fig. 17.
-
-    Parameters
-    ----------
-    *results : Result
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        If no result has a contact.
     """
     pairs = _pair_joints(results, "contact_paths")
     columns = min(len(pairs), 3)
@@ -174,21 +161,6 @@ def gaps(*results: Result, over: str | None = None) -> Figure:
     """Draw all gaps over time, each over its clearance.
 
     Axes for each joint of each result; more than six gaps are drawn as shades.
-
-    Parameters
-    ----------
-    *results : Result
-    over : str, optional
-        A joint whose angle is across, in place of the time.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        If no result has a contact, or for an unknown angle.
     """
     style.require_steps(results, "gaps")
     shaded = any(

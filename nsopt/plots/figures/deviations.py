@@ -22,15 +22,6 @@ def deviations(*results: Result) -> Figure:
     ----------
     *results : Result
         The last is the reference, taken between its times by cubics through poses and velocities.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        For less than two results, or if they share no body or no time.
     """
     style.require_steps(results, "deviations")
     if len(results) < 2:

@@ -21,21 +21,6 @@ def energies(*results: Result, over: str | None = None) -> Figure:
 
     Potential and total energy are changes since the start. The balance is the change of the total
     energy minus the work of applied loads.
-
-    Parameters
-    ----------
-    *results : Result
-    over : str, optional
-        A joint whose angle is across, in place of the time.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        Without results, for a result that has no step, or for an unknown angle.
     """
     style.require_steps(results, "energies")
     results, text = across(results, over)

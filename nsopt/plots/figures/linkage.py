@@ -22,12 +22,7 @@ FEW = 4
 
 
 class Sticks:
-    """The joints of a mechanism, by the bodies that they are on.
-
-    Parameters
-    ----------
-    loops : LoopConstraints
-    """
+    """The joints of a mechanism, by the bodies that they are on."""
 
     def __init__(self, loops: LoopConstraints) -> None:
         self._loops, self.size = loops, loops.size

@@ -29,16 +29,7 @@ GROUND = "ground"
 
 
 def mobility(x: Mobility) -> Figure:
-    """Draw the graph with its loops, the joint screws, freedom over order and the motions.
-
-    Parameters
-    ----------
-    x : Mobility
-
-    Returns
-    -------
-    Figure
-    """
+    """Draw the graph with its loops, the joint screws, freedom over order and the motions."""
     found = [b for b in x.branches if b.finding is Finding.CONFIRMED][:SHOWN]
     columns = 3 + len(found)
     figure, axes = style.page("", (), *_choose_grid(columns), _choose_size(columns))

@@ -59,17 +59,6 @@ def contact_forces(
     component : str, optional
         Show only this one: ``x``, ``y``, ``z``; ``size``; ``axial`` along z of frame a of the
         joint, ``radial`` the size of what is across it.
-    over : str, optional
-        A joint whose angle is across, in place of the time.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        If no result has a joint, or that joint, or there is no such component or angle.
     """
     force = _Quantity("Joint forces", "joint", "F", "N", joint_force, LOADS, True, error_of_forces)
     return _draw_quantity(results, force, joint, component, over)
@@ -84,20 +73,8 @@ def velocities(
 
     Parameters
     ----------
-    *results : Result
     component : str, optional
         Show only this one: ``x``, ``y``, ``z`` or ``size``.
-    over : str, optional
-        A joint whose angle is across, in place of the time.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        Without results, for a result that has no step, or for an unknown component or angle.
     """
     velocity = _Quantity(
         *("Velocity of the centres of mass", "body", "v", "m/s", body_velocity),
@@ -249,21 +226,7 @@ def _flatten_round_off(ax: Axes, drawn: Sequence[Array], scale: float) -> None:
 
 
 def positions(*results: Result) -> Figure:
-    """Draw the XY path of each centre of mass and its Z over time, as Figs. 13, 14, 21, 27, 28, 32.
-
-    Parameters
-    ----------
-    *results : Result
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        Without results, or for a result that has no step.
-    """
+    """Draw the XY path of each centre of mass and its Z over time (Figs. 13, 14, 21, 27, 28, 32)."""
     style.require_steps(results, "positions")
     bodies = style.names(results, "body")
     size = (9.0, 0.8 + 3.4 * len(bodies))

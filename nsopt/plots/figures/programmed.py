@@ -27,18 +27,8 @@ def programmed_paths(*results: Result, name: str | None = None) -> Figure:
 
     Parameters
     ----------
-    *results : Result
     name : str, optional
         Of a `Programmed` or `Corridor`; by default the first of each result.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        If a result has none of the name.
     """
     style.require_steps(results, "programmed_paths")
     paths = [_find_path(result, name) for result in results]
@@ -70,20 +60,10 @@ def link_shapes(
 
     Parameters
     ----------
-    *results : Result
     link : str, optional
         The name given to `robots.flexible_link`; by default the first there is.
     times : sequence of float [s], optional
         By default four, evenly over the motion.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        If no result has the link.
     """
     style.require_steps(results, "link_shapes")
     names = [name for result in results for name in _list_links(result)]

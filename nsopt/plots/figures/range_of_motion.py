@@ -41,20 +41,6 @@ def range_of_motion(*results: Result) -> Figure:
 
     Several results are overlaid, of each the first cone. One without a cone, as a joint that turns
     freely, is drawn by the frames of the first that has one.
-
-    Parameters
-    ----------
-    *results : Result
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        Without results, if none of them has a cone, or if one has neither a cone nor the bodies
-        of the first cone.
     """
     style.require_steps(results, "range_of_motion")
     portraits = [_find_portrait(result) for result in results]

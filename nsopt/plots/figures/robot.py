@@ -34,17 +34,6 @@ def joint_torques(
         A column for each.
     joints : sequence of str, optional
         Which ones; all by default.
-    over : str, optional
-        A joint whose angle is across, in place of the time.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        If no result has a joint, or one that is named is in none of them; for an unknown angle.
     """
     style.require_steps(results, "joint_torques")
     known = style.names(results, "joint")
@@ -85,17 +74,6 @@ def base_force(*results: Result, over: str | None = None) -> Figure:
     ----------
     *results : Result
         Overlaid.
-    over : str, optional
-        A joint whose angle is across, in place of the time.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        If a result has no joint to the ground, or for an unknown angle.
     """
     style.require_steps(results, "base_force")
     results, text = across(results, over)
@@ -115,15 +93,6 @@ def tracked_points(*results: Result) -> Figure:
     ----------
     *results : Result
         Overlaid.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        If no result has such a point.
     """
     style.require_steps(results, "tracked_points")
     paths = [read_followed_paths(result) for result in results]

@@ -43,19 +43,6 @@ def step_size(*results: Result) -> Figure:
     """Draw the step size with its bounds and the steps that were retried (Figs. 15, 22, 29).
 
     A row for each result.
-
-    Parameters
-    ----------
-    *results : Result
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        Without results, or for a result that has no step.
     """
     style.require_steps(results, "step_size")
     figure, axes = style.page(
@@ -131,19 +118,6 @@ def residuals(*results: Result) -> Figure:
     """Draw the residuals of a run, as Figs. 9, 16 and 23; the limits of acceptance dashed.
 
     Zeros are drawn at 1e-18.
-
-    Parameters
-    ----------
-    *results : Result
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        Without results, or for a result that has no step.
     """
     style.require_steps(results, "residuals")
     kinds = [kind for kind in _RESIDUALS if any(r[kind.variable].size for r in results)]
@@ -200,19 +174,6 @@ def joint_closure(*results: Result) -> Figure:
 
     For a joint with clearance it is the depth inside the wall. Joints that are closed to round-off
     all the time, as those that relative coordinates close, are only named where others are not.
-
-    Parameters
-    ----------
-    *results : Result
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        If no result has a joint.
     """
     style.require_steps(results, "joint_closure")
     joints = style.names(results, "joint")
@@ -259,21 +220,7 @@ def residual_of(ax: Axes, result: Result, name: str, text: str) -> None:
 
 
 def effort(*results: Result) -> Figure:
-    """Draw bars of the total iterations and the total time in the solver, as Fig. 37.
-
-    Parameters
-    ----------
-    *results : Result
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        Without results, or for a result that has no step.
-    """
+    """Draw bars of the total iterations and the total time in the solver, as Fig. 37."""
     style.require_steps(results, "effort")
     figure, axes = style.page("Effort", (), 1, 2, (9.0, 1.5 + 0.45 * len(results)), sharey=True)
     seconds = [float(np.nansum(r["solve_time"])) for r in results]

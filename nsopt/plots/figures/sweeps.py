@@ -40,15 +40,6 @@ def measures(*sweeps: xr.Dataset, of: str | None = None, over: str | None = None
         each run, the largest of all contacts.
     over : str, optional
         The swept name across; the first by default.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        If it is not one sweep, or has no such measure or name.
     """
     if len(sweeps) != 1:
         raise ValueError(f"measures shows one sweep at a time, got {len(sweeps)}")
@@ -95,17 +86,6 @@ def bifurcation_diagram(*sweeps: xr.Dataset, of: str = "points", over: str | Non
         Name of that measure.
     over : str, optional
         The swept name across; the only one by default.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    KeyError
-        If there is no such measure.
-    ValueError
-        Without sweeps, if several names were swept and none is given, or all runs failed.
     """
     if not sweeps:
         raise ValueError("bifurcation_diagram needs at least one sweep")

@@ -22,15 +22,6 @@ def overview(*results: Result) -> Figure:
     ----------
     *results : Result
         Exactly one.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    ValueError
-        For several results, or one that has no step.
     """
     style.require_steps(results, "overview")
     if len(results) > 1:

@@ -31,15 +31,7 @@ class Playback(NamedTuple):
 
 
 class BrowserScene:
-    """The nodes of a scene in the browser, and how they move.
-
-    Parameters
-    ----------
-    server : viser.ViserServer
-    result : Result
-    scene : Scene
-    playback : Playback
-    """
+    """The nodes of a scene in the browser, and how they move."""
 
     def __init__(
         self, server: viser.ViserServer, result: Result, scene: Scene, playback: Playback

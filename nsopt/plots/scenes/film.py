@@ -33,8 +33,6 @@ class Film:
 
     Parameters
     ----------
-    result : Result
-    view : str, optional
     magnify : float, optional
         Clearances as many times larger: of each bore a circle about the origin of frame a, and the
         way of the origin of frame b within it.

@@ -204,7 +204,6 @@ def view_of(scene: Scene, name: str | None = None) -> View:
 
     Parameters
     ----------
-    scene : Scene
     name : str, optional
         One of `VIEWS`.
 
