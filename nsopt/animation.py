@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,15 +93,8 @@ def _write_gif(film: Film, times: Array, fps: float, speed: float, path: Path) -
         _make_image(pixels).quantize(palette=palette, dither=Image.Dither.NONE)
         for pixels in film.frames(times, speed)
     ]
-    pictures[0].save(
-        path,
-        format="GIF",
-        save_all=True,
-        append_images=pictures[1:],
-        duration=round(1000 / fps),
-        loop=0,
-        optimize=False,
-    )
+    how: dict[str, Any] = {"format": "GIF", "duration": round(1000 / fps), "loop": 0}
+    pictures[0].save(path, save_all=True, append_images=pictures[1:], optimize=False, **how)
 
 
 def _make_palette(pixels: Pixels) -> Image.Image:

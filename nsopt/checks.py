@@ -11,10 +11,8 @@ from nsopt.parameter import number, parameters_in
 def numbers(what: str, value: Any) -> NDArray[np.float64]:
     """Return ``value`` as a float array of any shape; Parameters count by their value.
 
-    Raises
-    ------
-    ValueError
-        Named ``what``, for True or False, text among the numbers, or rows of different length.
+    A ValueError is named ``what``, for True or False, text among the numbers, or rows of different
+    length.
     """
     if isinstance(value, bool | np.bool_):  # to Python True is the number 1
         raise ValueError(f"{what} must be numbers, got {value!r}")
@@ -27,10 +25,7 @@ def numbers(what: str, value: Any) -> NDArray[np.float64]:
 def finite(what: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Return ``value`` as a float array of ``shape``; Parameters count by their value.
 
-    Raises
-    ------
-    ValueError
-        Named ``what``, if the shape differs or an entry is no finite number.
+    A ValueError is named ``what``, if the shape differs or an entry is no finite number.
     """
     array = numbers(what, value)
     if array.shape != shape:

@@ -33,21 +33,14 @@ class ClaimedError(OSError):
 def claim_file(path: Path, remedy: str) -> Iterator[None]:
     """Hold a file that is to be written against all others who would hold it, on any machine.
 
-    Beside it is ``NAME.lock`` meanwhile, which says who holds it. What holds it is a lock of the
-    operating system, which ends with its process: a lock file that is left over holds nothing.
-    Where there are no such locks, nothing is held.
-
-    Parameters
-    ----------
-    path : Path
-        In a folder that exists.
-    remedy : str
-        What to do where another holds it, for the message.
+    Beside it, in a folder that exists, is ``NAME.lock`` meanwhile, which says who holds it. What
+    holds it is a lock of the operating system, which ends with its process: a lock file that is
+    left over holds nothing. Where there are no such locks, nothing is held.
 
     Raises
     ------
     ClaimedError
-        At once, where another holds it.
+        At once, where another holds it; ``remedy`` is what to do then.
     OSError
         If something else has the name of the lock file: a link, a folder, a file of others.
     """

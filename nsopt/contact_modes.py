@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.blocks import blocks
+from nsopt.blocks import Array, blocks
 
 if TYPE_CHECKING:
     import xarray as xr
-
-Array = NDArray[np.float64]
 
 FREE, LASTING, IMPACT = 0, 1, 2
 """Modes of a contact in a step, the values of ``contact_mode`` [flags]."""
@@ -95,16 +93,14 @@ def find_open(data: xr.Dataset) -> NDArray[np.bool_]:
     if "gap" not in data:
         return np.zeros((data.sizes["time"], data.sizes["contact"]), dtype=bool)
     gap = data["gap"].values
-    is_open: NDArray[np.bool_] = gap > _find_least_openings(data)
-    return is_open
+    return np.asarray(gap > _find_least_openings(data))
 
 
 def _find_least_openings(data: xr.Dataset) -> Array:
     """Return the gaps from which contacts are open, (contact,) [m]."""
     widest = np.max([x.max(axis=0) for _, x in blocks(data["gap"])], axis=0)
     scales = np.nan_to_num(np.atleast_1d(data.attrs.get("gap_scales", 0.0)))
-    least: Array = np.maximum(OPEN * widest, SHUT * scales)
-    return least
+    return np.asarray(np.maximum(OPEN * widest, SHUT * scales))
 
 
 def statistics_of_modes(data: xr.Dataset) -> Mapping[str, ModeStatistics]:

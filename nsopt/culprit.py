@@ -14,12 +14,8 @@ def naming(*kinds: type) -> Iterator[None]:
     """Raise what CasADi refuses as a ValueError that names the object whose code states it.
 
     Such as Python's ``if`` on an expression. Any other error of its code gets a note with its name.
-    Errors in which no such object takes part are raised as they are.
-
-    Parameters
-    ----------
-    *kinds : type
-        Base classes of the objects that are named: elements, costs or conditions.
+    ``kinds`` are base classes of the objects that are named, elements, costs or conditions; errors
+    in which none takes part are raised as they are.
     """
     try:
         yield

@@ -35,14 +35,8 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
     """Yield a new path beside ``path``; what is written there becomes ``path`` when all went well.
 
     After an error ``path`` is as it was, and what was written is deleted. Nobody can know the new
-    name before the file is there, so there is no link under it; `create` makes sure of that.
-
-    Parameters
-    ----------
-    path : Path
-        In a folder that exists.
-    durable : bool
-        Whether the file must be on the disk before it gets its name, to survive a power failure.
+    name before the file is there, so there is no link under it; `create` makes sure of that. If
+    ``durable`` the file is on the disk before it gets its name, to survive a power failure.
 
     Raises
     ------
@@ -74,13 +68,7 @@ def create(path: Path, content: bytes | memoryview | str) -> None:
 
 
 def check_no_link(path: Path) -> None:
-    """Refuse to write where a link is: which file is meant, it or its target, is not certain.
-
-    Raises
-    ------
-    OSError
-        Naming what it leads to.
-    """
+    """Refuse to write where a link is: which file is meant, it or its target, is not certain."""
     if path.is_symlink():
         reason = f"it is a link to {os.readlink(path)!r}: name that itself, or delete the link"
         raise OSError(errno.ELOOP, reason)
@@ -103,13 +91,7 @@ def tell_exposure(folder: Path) -> str:
 
 
 def check_writable(path: str | Path) -> Path:
-    """Return ``path``, if a file can be written there; its folder is made.
-
-    Raises
-    ------
-    OSError
-        Naming the path and the reason.
-    """
+    """Return ``path``, if a file can be written there, and make its folder; else say why."""
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"cannot write {str(path)!r}: it is a folder; name a file in it")

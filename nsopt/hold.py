@@ -84,8 +84,7 @@ class FirstOrderHold(Hold):
         products[0, 1:] = h / 6
         products[1, :-1] += h / 3
         products[1, 1:] += h / 3
-        found: Array = scipy.linalg.solveh_banded(products, right)
-        return found
+        return np.asarray(scipy.linalg.solveh_banded(products, right))
 
 
 def _find_intervals(t: Array, at: Array) -> NDArray[np.intp]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.algebra import rotate
-from nsopt.contact_modes import count_rigid
+from nsopt.contact_modes import contacts_of_joints, count_rigid
 from nsopt.result import Result
 
 if TYPE_CHECKING:
@@ -72,18 +72,13 @@ def joint_loads(result: Result, joints: Sequence[str] | None = None) -> xr.Datas
 def find_impacts(result: Result) -> NDArray[np.bool_]:
     """Return whether the step that ends at each time has an impact of rigid contacts, (time,).
 
-    Impacts of compliant contacts are left out: they last, with forces that are known.
-
-    Raises
-    ------
-    KeyError
-        If there are contacts, whose impulses were not recorded.
+    Impacts of compliant contacts are left out: they last, with forces that are known. A KeyError
+    tells where impulses of contacts were not recorded.
     """
     if not result.data.sizes["contact"]:
         return np.zeros(result.data.sizes["time"], dtype=bool)
     rigid = count_rigid(result.data)
-    found: NDArray[np.bool_] = np.any(result["impact_impulse"].values[:, :rigid] > 0, axis=1)
-    return found
+    return np.asarray(np.any(result["impact_impulse"].values[:, :rigid] > 0, axis=1))
 
 
 def rms_loads(results: Mapping[str, Result], joints: Sequence[str] | None = None) -> pd.DataFrame:
@@ -133,11 +128,20 @@ def rms_loads(results: Mapping[str, Result], joints: Sequence[str] | None = None
 
 def list_loaded_joints(result: Result) -> list[str]:
     """Return the joints, contacts and forces that press surfaces, whose frames are on record."""
-    placed = {frame["element"] for frame in _frames(result)}
+    placed = {frame["element"] for frame in read_frames(result)}
     return [str(name) for name in result["joint"].values if name in placed]
 
 
-def _frames(result: Result) -> list[dict[str, Any]]:
+def bores_of_joints(result: Result) -> dict[str, list[int]]:
+    """Return the contacts in bores, of each joint that has any."""
+    known = np.isfinite(result["contact_offset"].values).all(axis=(0, 2))
+    of_all = contacts_of_joints(result.data)
+    inner = {joint: [k for k in ks if known[k]] for joint, ks in of_all.items()}
+    return {joint: ks for joint, ks in inner.items() if ks}
+
+
+def read_frames(result: Result) -> list[dict[str, Any]]:
+    """Return the frames of joints, contacts and forces that press surfaces, as they are stored."""
     names = ("frames", "pressed_frames")
     return [frame for name in names for frame in json.loads(result.data.attrs[name])]
 
@@ -154,7 +158,7 @@ def _find_rms(t: Array, values: Array) -> float:
 def _find_axes(result: Result) -> dict[str, Array]:
     """Return z of frame a of each joint over time, (time, 3) in world axes."""
     axes: dict[str, Array] = {}
-    for frame in _frames(result):
+    for frame in read_frames(result):
         if frame["element"] in axes:  # this is frame b
             continue
         z, n = np.asarray(frame["z"]), result.data.sizes["time"]

@@ -34,10 +34,8 @@ def joint_trajectory(motion: xr.Dataset) -> dict[str, Any]:
     MultiDOFJointTrajectory, as in a moveit_msgs/RobotTrajectory.
     """
     turning = _list_turning(motion)
-    columns = {  # of all others
-        kind: [k for k, x in enumerate(_list_owners(motion, kind)) if x not in turning]
-        for kind in "qv"
-    }
+    owners = {x: [n.rpartition(".")[0] for n in motion[f"{x}_name"].values.tolist()] for x in "qv"}
+    columns = {x: [k for k, own in enumerate(owners[x]) if own not in turning] for x in "qv"}
     values = [motion[x].values[:, columns["q" if x == "q" else "v"]].tolist() for x in KINDS]
     fields = ("positions", "velocities", "accelerations", "effort")
     points = [
@@ -53,10 +51,8 @@ def joint_trajectory(motion: xr.Dataset) -> dict[str, Any]:
 
 def _write_multi_dof(motion: xr.Dataset, turning: Sequence[str]) -> dict[str, Any]:
     """Return poses and velocities of what turns freely, in world axes for bodies."""
-    n = len(motion["time"])
     points: list[dict[str, Any]] = [
-        {"transforms": [], "velocities": [], "time_from_start": time}
-        for time in _write_times(motion)
+        {"transforms": [], "velocities": [], "time_from_start": x} for x in _write_times(motion)
     ]
     for name in turning:
         place, euler = (_take_columns(motion, "q", name, x) for x in ("xyz", EULER))
@@ -65,16 +61,13 @@ def _write_multi_dof(motion: xr.Dataset, turning: Sequence[str]) -> dict[str, An
         e_w = np.cross(e, w)
         w = w + 2 * (e0 * e_w + np.cross(e, e_w))  # turned from the axes of the body
         rotation = np.hstack([e, e0])  # ROS has the scalar last
-        for k in range(n):
-            points[k]["transforms"].append(_write_transform(place[k], rotation[k]))
+        for k in range(len(points)):
+            turn = dict(zip("xyzw", rotation[k].tolist(), strict=True))
+            pose = {"translation": _write_vector(place[k]), "rotation": turn}
+            points[k]["transforms"].append(pose)
             twist = {"linear": _write_vector(speed[k]), "angular": _write_vector(w[k])}
             points[k]["velocities"].append(twist)
     return {"joint_names": list(turning), "points": points}
-
-
-def _write_transform(place: Array, rotation: Array) -> dict[str, Any]:
-    turn = dict(zip("xyzw", rotation.tolist(), strict=True))
-    return {"translation": _write_vector(place), "rotation": turn}
 
 
 def _write_vector(x: Array) -> dict[str, float]:
@@ -98,23 +91,16 @@ def _list_turning(motion: xr.Dataset) -> list[str]:
     return [x.rpartition(".")[0] for x in names if x.endswith(".e0")]
 
 
-def _list_owners(motion: xr.Dataset, kind: str) -> list[str]:
-    """Return the body or joint of each coordinate (``kind`` q) or velocity (v)."""
-    return [x.rpartition(".")[0] for x in motion[f"{kind}_name"].values.tolist()]
-
-
 def _write_times(motion: xr.Dataset) -> list[dict[str, int]]:
     t = motion["time"].values
-    return [_write_duration(float(x - t[0])) for x in t]
+    nanoseconds = [round(float(x - t[0]) * 1e9) for x in t]
+    return [{"sec": x // 10**9, "nanosec": x % 10**9} for x in nanoseconds]
 
 
 def c_table(motion: xr.Dataset, name: str) -> str:
     """Return a sampled motion as a header in C: sizes, names of joints, arrays of doubles.
 
-    Raises
-    ------
-    ValueError
-        If the name is none of C.
+    The name must be one of C, else it is a ValueError.
     """
     if not re.fullmatch(r"[A-Za-z_]\w*", name):
         raise ValueError(f"name of a C table must be an identifier such as lift, got {name!r}")
@@ -159,11 +145,6 @@ def _list_names(motion: xr.Dataset) -> list[str]:
     if len(set(short)) != len(short):
         return names
     return [name if x in turning else x for name, x in zip(names, owners, strict=True)]
-
-
-def _write_duration(seconds: float) -> dict[str, int]:
-    nanoseconds = round(seconds * 1e9)
-    return {"sec": nanoseconds // 10**9, "nanosec": nanoseconds % 10**9}
 
 
 def _make_comment(text: str) -> str:

@@ -18,6 +18,24 @@ _symbol_of: ContextVar[Callable[["Parameter"], ca.SX]] = ContextVar("symbol_of")
 """The symbol of a Parameter, while a function of time is evaluated."""
 
 
+Operator = Callable[["Parameter", Any], ca.SX]
+
+
+def _make_operators(operation: Callable[[Any, Any], Any]) -> tuple[Operator, Operator]:
+    """Return the methods of an operation of Parameters, and of its reflection."""
+
+    def symbol(x: Any) -> Any:
+        return x.__SX__() if isinstance(x, Parameter) else x
+
+    def apply(self: "Parameter", other: Any) -> Any:
+        return operation(symbol(self), symbol(other))
+
+    def reflect(self: "Parameter", other: Any) -> Any:
+        return operation(symbol(other), symbol(self))
+
+    return apply, reflect
+
+
 @dataclass(frozen=True)
 class Parameter:
     """A number with a name, left symbolic in the step equations.
@@ -58,40 +76,11 @@ class Parameter:
     def __neg__(self) -> ca.SX:
         return -self.__SX__()
 
-    def __add__(self, other: Any) -> ca.SX:
-        return self._apply(operator.add, self, other)
-
-    def __radd__(self, other: Any) -> ca.SX:
-        return self._apply(operator.add, other, self)
-
-    def __sub__(self, other: Any) -> ca.SX:
-        return self._apply(operator.sub, self, other)
-
-    def __rsub__(self, other: Any) -> ca.SX:
-        return self._apply(operator.sub, other, self)
-
-    def __mul__(self, other: Any) -> ca.SX:
-        return self._apply(operator.mul, self, other)
-
-    def __rmul__(self, other: Any) -> ca.SX:
-        return self._apply(operator.mul, other, self)
-
-    def __truediv__(self, other: Any) -> ca.SX:
-        return self._apply(operator.truediv, self, other)
-
-    def __rtruediv__(self, other: Any) -> ca.SX:
-        return self._apply(operator.truediv, other, self)
-
-    def __pow__(self, other: Any) -> ca.SX:
-        return self._apply(operator.pow, self, other)
-
-    def __rpow__(self, other: Any) -> ca.SX:
-        return self._apply(operator.pow, other, self)
-
-    @staticmethod
-    def _apply(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> ca.SX:
-        result: ca.SX = operation(*(x.__SX__() if isinstance(x, Parameter) else x for x in (a, b)))
-        return result
+    __add__, __radd__ = _make_operators(operator.add)
+    __sub__, __rsub__ = _make_operators(operator.sub)
+    __mul__, __rmul__ = _make_operators(operator.mul)
+    __truediv__, __rtruediv__ = _make_operators(operator.truediv)
+    __pow__, __rpow__ = _make_operators(operator.pow)
 
 
 Scalar = float | Parameter
@@ -102,14 +91,9 @@ Numbers = Sequence[Any] | NDArray[Any]
 def at_time(
     function: Callable[[ca.SX], Any], t: ca.SX, symbol_of: Callable[[Parameter], ca.SX]
 ) -> Any:
-    """Return ``function(t)``; inside it NumPy functions such as ``np.sin`` work on the symbol t.
+    """Return ``function(t)``; inside it NumPy's functions, as ``np.sin``, work on the symbol t [s].
 
-    Parameters
-    ----------
-    function : callable
-    t : SX scalar [s]
-    symbol_of : callable
-        From each Parameter in it to the expression that it stands for.
+    ``symbol_of`` returns the expression that a Parameter in it stands for.
     """
     mode, before = ca.GlobalOptions.getNumpyMode(), _symbol_of.set(symbol_of)
     ca.GlobalOptions.setNumpyMode(-1)  # expressions from NumPy's functions, without a warning
@@ -123,10 +107,7 @@ def at_time(
 def number(value: Any) -> Any:
     """Return ``value`` with every Parameter replaced by its number: a float or a float array.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If there is text among the numbers, or rows differ in length.
+    Text among the numbers is a TypeError, rows of several lengths are a ValueError.
     """
     if isinstance(value, str):
         raise TypeError(f"{value!r} is text, not a number")
@@ -145,10 +126,7 @@ def constant(value: Any) -> ca.SX:
 def parameters_in(value: Any) -> dict[str, Parameter]:
     """Return the Parameters in nested sequences and dataclasses, by name.
 
-    Raises
-    ------
-    ValueError
-        If one name is used with two values.
+    One name with two values is a ValueError.
     """
     parameters: dict[str, Parameter] = {}
     for parameter in objects_in(value, Parameter):

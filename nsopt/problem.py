@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nsopt.mechanics import Dynamics, Mechanism, Start
 from nsopt.schemes import Scheme
@@ -115,10 +115,7 @@ class Variants:
     @property
     def choices(self) -> dict[str, float]:
         """The choices and their defaults."""
-        found: dict[str, Any] = {
-            name: x.default for name, x in inspect.signature(self.build).parameters.items()
-        }
-        return found
+        return {name: x.default for name, x in inspect.signature(self.build).parameters.items()}
 
     def at(self, values: Mapping[str, float]) -> Problem:
         """Return the problem of choices by name; other names are ignored."""
@@ -162,10 +159,7 @@ def command_of(file: Path) -> str:
 def find_problem(name: str) -> Path:
     """Return the file of a named problem, or of a path to a user's own.
 
-    Raises
-    ------
-    ValueError
-        If there is neither; the message lists the names.
+    If there is neither, a ValueError lists the names.
     """
     if name in problem_files():
         return problem_files()[name]
@@ -203,9 +197,8 @@ def load_stated(name: str) -> Problem | Variants:
     file = find_problem(name)
     module = _import_file(file)
     problem = getattr(module, "problem", None)
-    if problem is None and isinstance(
-        getattr(module, "optimization", None), _load_optimization_class()
-    ):
+    other = getattr(module, "optimization", None)
+    if problem is None and isinstance(other, _load_optimization_class()):
         raise ValueError(f"{file.name} defines an optimization: nsopt optimize {name}")
     if problem is None and isinstance(getattr(module, "mechanism", None), Mechanism):
         raise ValueError(f"{file.name} defines a mechanism alone: nsopt mobility {name}")
@@ -220,10 +213,7 @@ def load_stated(name: str) -> Problem | Variants:
 def load_optimization(name: str) -> Optimization:
     """Return the optimization of a name in ``problems/`` or of a Python file.
 
-    Raises
-    ------
-    ValueError
-        If there is no such file, or it defines no ``optimization``.
+    Errors as for `load_problem`.
     """
     file = find_problem(name)
     module = _import_file(file)
@@ -238,12 +228,9 @@ def load_optimization(name: str) -> Optimization:
 
 
 def load_mechanism(name: str) -> Mechanism:
-    """Return the mechanism of a problem, of an optimization, or of a file that defines one alone.
+    """Return the mechanism of a problem or optimization, or of a file that defines one alone.
 
-    Raises
-    ------
-    ValueError
-        If there is no such file, or it defines none of these.
+    Errors as for `load_problem`.
     """
     file = find_problem(name)
     module = _import_file(file)

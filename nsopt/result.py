@@ -40,9 +40,9 @@ class Result:
     """
 
     def __init__(self, data: xr.Dataset):
-        named = [x for x in ("q_name", "v_name") if x in data.coords and x not in data.xindexes]
-        for name in named:
-            data = data.set_xindex(name)
+        for name in ("q_name", "v_name"):
+            if name in data.coords and name not in data.xindexes:
+                data = data.set_xindex(name)
         self.data = data
 
     def __getitem__(self, name: str) -> xr.DataArray:
@@ -171,13 +171,7 @@ class Result:
         return dict(json.loads(self._read_of_optimum("guess_cost")))
 
     def save(self, path: str | Path) -> Path:
-        """Write netCDF; the file appears whole or not at all.
-
-        Raises
-        ------
-        OSError
-            Naming the path, if it cannot be written.
-        """
+        """Write netCDF; the file appears whole or not at all, or an OSError names the path."""
         path = check_writable(path)
         with replacing(path, durable=True) as new:
             create(new, make_netcdf(encode_texts(self.data)))
@@ -244,11 +238,7 @@ class Result:
         return pd.DataFrame(columns, index=pd.Index(self.data["time"].values, name="time"))
 
     def sample(
-        self,
-        dt: float | None = None,
-        *,
-        times: ArrayLike | None = None,
-        hold: Hold | None = None,
+        self, dt: float | None = None, *, times: ArrayLike | None = None, hold: Hold | None = None
     ) -> xr.Dataset:
         """Return an optimal motion between its nodes, by the polynomials of its steps.
 
@@ -283,21 +273,13 @@ class Result:
     def to_csv(self, path: str | Path, *, rate: float, hold: Hold | None = None) -> Path:
         """Write an optimal motion as comma-separated values: time, q, v, a, tau by joint.
 
+        The file appears whole or not at all, or an OSError names the path. Give ``hold`` where tau
+        is to be played back.
+
         Parameters
         ----------
-        path : path
-            The file appears whole or not at all.
         rate : float [Hz]
-            Of rows, as for `sample` with dt = 1 / rate.
-        hold : Hold, optional
-            As for `sample`: give it where tau is to be played back.
-
-        Raises
-        ------
-        OSError
-            Naming the path, if it cannot be written.
-        ValueError
-            As for `sample`.
+            Of rows, all else as for `sample` with dt = 1 / rate.
         """
         return write_table(path, self._at_rate(rate, hold))
 
@@ -306,7 +288,7 @@ class Result:
     ) -> Path:
         """Write an optimal motion as a header in C, arrays ``name_time``, ``name_q`` and so on.
 
-        Parameters, errors as for `to_csv`; ValueError too if ``name`` is no identifier.
+        As `to_csv`; ValueError too if ``name`` is no identifier.
         """
         return _write(path, motion_files.c_table(self._at_rate(rate, hold), name))
 
@@ -321,14 +303,7 @@ class Result:
         Parameters
         ----------
         rate : float [Hz]
-            Of points, as for `sample` with dt = 1 / rate.
-        hold : Hold, optional
-            As for `sample`.
-
-        Raises
-        ------
-        ValueError
-            As for `sample`.
+            Of points, all else as for `sample` with dt = 1 / rate.
         """
         return motion_files.joint_trajectory(self._at_rate(rate, hold))
 
@@ -352,10 +327,7 @@ class Result:
     def summary(self, full: bool = False) -> str:
         """Return the main figures of the motion: at most 14 lines, of an optimum 20.
 
-        Parameters
-        ----------
-        full : bool
-            Whether to return all there is to tell, as ``nsopt info`` does.
+        With ``full`` all there is to tell, as ``nsopt info`` does.
         """
         return summary(self.data, full)
 
@@ -363,10 +335,8 @@ class Result:
 def check_saved(path: Path, data: xr.Dataset) -> str:
     """Return the hash that a file carries, empty if it has none; ``data`` are what was read of it.
 
-    Raises
-    ------
-    ValueError
-        If they are not those that were saved, by that hash, or none that a run records.
+    A ValueError tells of data that are not those that were saved, by that hash, or none that a run
+    records.
     """
     saved = check_hash(path)
     _check_file(path, check_values, data)

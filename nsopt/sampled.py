@@ -34,29 +34,15 @@ _OTHERS = np.array([[k for k in range(len(PARTS)) if k != j] for j in range(len(
 
 
 def lagrange(s: Array) -> Array:
-    """Return the Lagrange polynomials of the parts of a step, (n, parts).
-
-    Parameters
-    ----------
-    s : (n,)
-        Shares of the step that have passed.
-    """
+    """Return the Lagrange polynomials of the parts at shares s (n,) of a step, (n, parts)."""
     factors = (s[:, None, None] - PARTS[_OTHERS]) / (PARTS[:, None] - PARTS[_OTHERS])
     polynomials: Array = np.prod(factors, axis=2)
     return polynomials
 
 
 def interpolate_parts(values: Array, s: Array) -> Array:
-    """Return the polynomials through values at the parts of steps, (n, k).
-
-    Parameters
-    ----------
-    values : (n, parts, k)
-    s : (n,)
-        Shares of the steps that have passed.
-    """
-    found: Array = np.einsum("np,npk->nk", lagrange(s), values)
-    return found
+    """Return polynomials through values (n, parts, k) of steps at shares s (n,), (n, k)."""
+    return np.asarray(np.einsum("np,npk->nk", lagrange(s), values))
 
 
 def quadratic(values: Sequence[Array] | Array, s: float | Array) -> Array:
@@ -86,18 +72,9 @@ def integrate_accelerations(
 ) -> tuple[Array, Array]:
     """Return coordinates and velocities within steps, integrals of parabolas of accelerations.
 
-    Rotations are by the first two terms of Magnus' series, of fourth order, as in `Collocation`.
-
-    Parameters
-    ----------
-    q, v : (n, nq), (n, nv)
-        At the starts of the steps.
-    a : (n, 3, nv)
-        Accelerations at start, middle and end.
-    h, s : (n,)
-        Length of the step [s], and the share of it that has passed.
-    turns : sequence of TurnEntries
-        The rotations among the coordinates.
+    Steps of lengths h (n,) [s], of which shares s (n,) have passed, start at q (n, nq) and v
+    (n, nv) and have accelerations a (n, 3, nv) at start, middle and end. Rotations, ``turns``, are
+    by the first two terms of Magnus' series, of fourth order, as in `Collocation`.
     """
     first, x, dt = a[:, 0], s[:, None], h[:, None]
     # The parabola is first + slope x + bend x^2.
@@ -177,13 +154,10 @@ def _evaluate(data: xr.Dataset, at: Array) -> xr.Dataset:
     k = np.clip(np.searchsorted(t, at, side="right") - 1, 0, len(t) - 2)
     h = np.diff(t)[k]
     s = (at - t[k]) / h
-    a, drive, inputs = (
-        data[name].values[1:][k] for name in ("step_acceleration", "step_drive", "step_input")
-    )
+    parts = ("step_acceleration", "step_drive", "step_input")
+    a, drive, inputs = (data[name].values[1:][k] for name in parts)
     a = a[:, THREE]
-    turns = find_turns(
-        [str(x) for x in data["q_name"].values], [str(x) for x in data["v_name"].values]
-    )
+    turns = find_turns(*([str(x) for x in data[name].values] for name in ("q_name", "v_name")))
     q, v = integrate_accelerations(data["q"].values[k], data["v"].values[k], a, h, s, turns)
     accelerations = quadratic(a.transpose(1, 0, 2), s[:, None])
     friction: Array | float = 0.0

@@ -16,6 +16,7 @@ ENCODED = "texts"
 """Attribute of a variable of texts: the name of the table that its numbers are rows of."""
 
 TIME, CONTACT, JOINT = ("time",), ("time", "contact"), ("time", "joint")
+CONTACT_AXIS, JOINT_AXIS, BODY_AXIS = (*CONTACT, "axis"), (*JOINT, "axis"), ("time", "body", "axis")
 """Dimensions of variables."""
 
 VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
@@ -32,40 +33,40 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "impact_impulse": (CONTACT, "N s", "the part of it that acted at once, in impacts"),
     "contact_mode": (CONTACT, "1", "over the step: 0 open, 1 lasting contact, 2 impact"),
     "lasting_force": (
-        (*CONTACT, "axis"),
+        CONTACT_AXIS,
         "N",
         "contact force on the body of frame b at the time, impacts left out",
     ),
     "contact_force": (
-        (*CONTACT, "axis"),
+        CONTACT_AXIS,
         "N",
         "contact force on the body of frame b with friction, mean over the step that ends here",
     ),
-    "contact_point": ((*CONTACT, "axis"), "m", "where the surfaces touch or would touch"),
+    "contact_point": (CONTACT_AXIS, "m", "where the surfaces touch or would touch"),
     "contact_offset": (
-        (*CONTACT, "axis"),
+        CONTACT_AXIS,
         "m",
         "offset from the axis of a bore, in its axes; NaN for other contacts",
     ),
     "contact_slip": (
-        (*CONTACT, "axis"),
+        CONTACT_AXIS,
         "m/s",
         "velocity of the material of the body of frame b on that of frame a, along the surface",
     ),
     "joint_reaction": (
-        (*JOINT, "axis"),
+        JOINT_AXIS,
         "N",
         "force of the joint on the body of frame b, at the time; of contacts over the step",
     ),
-    "joint_reaction_torque": ((*JOINT, "axis"), "N m", "its torque about the origin of frame b"),
+    "joint_reaction_torque": (JOINT_AXIS, "N m", "its torque about the origin of frame b"),
     "joint_resistance": (
-        (*JOINT, "axis"),
+        JOINT_AXIS,
         "N m",
         "torque by which a joint resists, on the body of frame b, about its origin",
     ),
-    "joint_resistance_force": ((*JOINT, "axis"), "N", "force by which a joint resists"),
-    "body_acceleration": (("time", "body", "axis"), "m/s^2", "of the centres of mass"),
-    "body_angular_acceleration": (("time", "body", "axis"), "rad/s^2", "in world axes"),
+    "joint_resistance_force": (JOINT_AXIS, "N", "force by which a joint resists"),
+    "body_acceleration": (BODY_AXIS, "m/s^2", "of the centres of mass"),
+    "body_angular_acceleration": (BODY_AXIS, "rad/s^2", "in world axes"),
     "joint_coordinate": (("time", "freedom"), "rad, m", "angles and lengths of ideal joints"),
     "joint_rate": (("time", "freedom"), "rad/s, m/s", "their rates"),
     "kinetic_energy": (TIME, "J", "kinetic energy"),
@@ -85,10 +86,10 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "solve_time": (TIME, "s", "time in the solver"),
     "step_reason": (TIME, "", "reason of the step size, and the attempt that solved the step"),
     "tried": (TIME, "", "attempts that failed before, and why"),
-    "body_position": (("time", "body", "axis"), "m", "centres of mass"),
+    "body_position": (BODY_AXIS, "m", "centres of mass"),
     "body_quaternion": (("time", "body", "quaternion"), "1", "Euler parameters, body to world"),
-    "body_velocity": (("time", "body", "axis"), "m/s", "velocities of the centres of mass"),
-    "body_angular_velocity": (("time", "body", "axis"), "rad/s", "in world axes"),
+    "body_velocity": (BODY_AXIS, "m/s", "velocities of the centres of mass"),
+    "body_angular_velocity": (BODY_AXIS, "rad/s", "in world axes"),
 }
 """Dimensions, unit and meaning of the variables of a result."""
 
@@ -102,12 +103,12 @@ ERRORS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "motion": (TIME, "m", "place of the body that is farthest off, or of its radius of gyration"),
     "q": (("time", "q"), "m, 1", "coordinates"),
     "v": (("time", "v"), "m/s, rad/s", "velocities"),
-    "body_position": (("time", "body", "axis"), "m", "centres of mass"),
-    "body_velocity": (("time", "body", "axis"), "m/s", "velocities of the centres of mass"),
+    "body_position": (BODY_AXIS, "m", "centres of mass"),
+    "body_velocity": (BODY_AXIS, "m/s", "velocities of the centres of mass"),
     "joint_coordinate": (("time", "freedom"), "rad, m", "angles and lengths of ideal joints"),
     "gap": (CONTACT, "m", "distance of the surfaces"),
-    "joint_reaction": ((*JOINT, "axis"), "N", "force of an ideal joint, but for impacts"),
-    "joint_reaction_torque": ((*JOINT, "axis"), "N m", "its torque"),
+    "joint_reaction": (JOINT_AXIS, "N", "force of an ideal joint, but for impacts"),
+    "joint_reaction_torque": (JOINT_AXIS, "N m", "its torque"),
     "kinetic_energy": (TIME, "J", "kinetic energy"),
     "potential_energy": (TIME, "J", "potential energy"),
     "total_energy": (TIME, "J", "total energy, impacts some steps earlier or later left out"),
@@ -160,49 +161,14 @@ NUMBERS = ("gap_scales", "clearances", "gravity")
 """Attributes that are several numbers."""
 
 ATTRIBUTES: dict[str, type] = {
-    **dict.fromkeys(
-        (
-            "title",
-            "scheme",
-            "scheme_name",
-            "solver",
-            "solver_name",
-            "stop_reason",
-            "nsopt_version",
-            "casadi_version",
-            "model_hash",
-            *JSON,
-        ),
-        str,
-    ),
-    **dict.fromkeys(
-        (
-            "completed",
-            "steps",
-            "store_every",
-            "output_times",
-            "steps_below_h_min",
-            "steps_by_other_schemes",
-            "steps_by_other_laws",
-            "steps_unfollowed",
-            "ideal_joints",
-            "pressed",
-            "redundant_joint_rows",
-            "redundant_contacts",
-        ),
-        Integral,
-    ),
-    **dict.fromkeys(
-        (
-            "h_min",
-            "h_max",
-            "compile_time",
-            "time_by_other_schemes",
-            "unplaced_energy",
-            *NUMBERS,
-        ),
-        Real,
-    ),
+    **dict.fromkeys(("title", "scheme", "scheme_name", "solver", "solver_name"), str),
+    **dict.fromkeys(("stop_reason", "nsopt_version", "casadi_version", "model_hash", *JSON), str),
+    **dict.fromkeys(("completed", "steps", "store_every", "output_times"), Integral),
+    **dict.fromkeys(("steps_below_h_min", "steps_by_other_schemes"), Integral),
+    **dict.fromkeys(("steps_by_other_laws", "steps_unfollowed", "ideal_joints"), Integral),
+    **dict.fromkeys(("pressed", "redundant_joint_rows", "redundant_contacts"), Integral),
+    **dict.fromkeys(("h_min", "h_max", "compile_time", "time_by_other_schemes"), Real),
+    **dict.fromkeys(("unplaced_energy", *NUMBERS), Real),
 }
 """Attributes of every result, and their types."""
 
@@ -238,10 +204,7 @@ ALWAYS = frozenset(name for name, (dims, _, _) in VARIABLES.items() if dims == T
 def check_wanted(variables: Collection[str] | None) -> frozenset[str]:
     """Return the variables to be recorded: those wanted, all by default, and `ALWAYS`.
 
-    Raises
-    ------
-    ValueError
-        For a name that is no variable, with those there are.
+    A name that is no variable is a ValueError, with those there are.
     """
     if variables is None:
         return frozenset(VARIABLES)
@@ -252,10 +215,10 @@ def check_wanted(variables: Collection[str] | None) -> frozenset[str]:
     return ALWAYS.union(names)
 
 
-def list_left_out(attrs: Mapping[Any, Any]) -> list[str]:
-    """Return the variables that a result was made without."""
+def read_names(attrs: Mapping[Any, Any], attribute: str) -> list[str]:
+    """Return the names in an attribute; none where results of earlier versions have none."""
     try:
-        return list(json.loads(attrs.get("left_out", "[]")))
+        return [str(name) for name in json.loads(attrs.get(attribute, "[]"))]
     except (TypeError, ValueError, RecursionError):
         return []
 

@@ -25,7 +25,7 @@ from nsopt.stored import (
     TEXTS,
     TIME,
     VARIABLES,
-    list_left_out,
+    read_names,
 )
 from nsopt.stored_hash import GROUP
 from nsopt.stored_relations import EXACT, find_breaches, find_contradictions, yield_parts
@@ -85,12 +85,8 @@ _KINDS: dict[type, str] = {str: "text", Integral: "a whole number", Real: "a num
 def check_readable(path: Path) -> None:
     """Refuse a file of a result that lacks a variable, or has something else under its name.
 
-    Whether it is one is not asked: other files, and what is no HDF5, pass.
-
-    Raises
-    ------
-    ValueError
-        Naming all that is wrong.
+    A ValueError names all that is wrong. Whether it is a result is not asked: other files, and what
+    is no HDF5, pass.
     """
     import h5py
 
@@ -120,9 +116,8 @@ def _faults_of_file(file: h5py.File) -> Iterator[str]:
         if getattr(x, "shape", None) == ():
             yield f"{_name_variable(name)} has no dimension"
     for name in ("time", *LABELS, *VARIABLES):
-        if not {name, f"{_OWN_DIMENSION}{name}"} & {*file} and name not in list_left_out(
-            file.attrs
-        ):
+        is_there = {name, f"{_OWN_DIMENSION}{name}"} & {*file}
+        if not is_there and name not in read_names(file.attrs, "left_out"):
             yield f"{_name_variable(name)} is missing"
     for name in LABELS:
         x = file.get(name, file.get(f"{_OWN_DIMENSION}{name}"))
@@ -145,18 +140,9 @@ def _name_variable(name: str) -> str:
 def check_values(data: xr.Dataset) -> None:
     """Refuse a motion with numbers that no run records; warn of those that contradict each other.
 
-    A file with the hash that it should have was hardly altered: that a rule of ours is too strict
-    is as likely, and must not keep a user from what was computed.
-
-    Raises
-    ------
-    ValueError
-        Naming all that is wrong.
-
-    Warns
-    -----
-    UserWarning
-        Naming the variables.
+    A ValueError, or a UserWarning, names all that is wrong. A file with the hash that it should
+    have was hardly altered: that a rule of ours is too strict is as likely, and must not keep a
+    user from what was computed.
     """
     _refuse([*_faults_of_values(data)])
     if found := [*find_contradictions(data), *_find_errors_at_start(data)]:
@@ -201,10 +187,7 @@ def _faults_of_values(data: xr.Dataset) -> Iterator[str]:
 def check_complete(data: xr.Dataset) -> None:
     """Refuse a dataset that lacks something every result has, or has it of another kind.
 
-    Raises
-    ------
-    ValueError
-        Naming all that is wrong.
+    A ValueError names all that is wrong.
     """
     faults = [*_faults_of_variables(data), *_faults_of_attributes(data.attrs)]
     _refuse(faults or [*_faults_of_labels(data), *_faults_of_tables(data)])
@@ -219,7 +202,7 @@ def _refuse(faults: Sequence[str]) -> None:
 
 def _faults_of_variables(data: xr.Dataset) -> Iterator[str]:
     for name in ("time", *LABELS, *VARIABLES):
-        if name not in data.variables and name not in list_left_out(data.attrs):
+        if name not in data.variables and name not in read_names(data.attrs, "left_out"):
             yield f"variable {name!r} is missing"
     for name, (dims, _, _) in {"time": (TIME, "s", ""), **VARIABLES}.items():
         if name not in data.variables:

@@ -63,10 +63,7 @@ def add_hash(content: Any) -> None:
 def check_hash(path: Path) -> str:
     """Return the hash that a file carries, empty if it has none.
 
-    Raises
-    ------
-    ValueError
-        If its data have another one, with the variables and attributes that changed.
+    If its data have another one, a ValueError names the variables and attributes that changed.
     """
     import h5py
 

@@ -22,6 +22,8 @@ EXACT = 1e-9
 FAR = 20.0
 """Way of a body in a step, over that at the largest speed of the run, which none comes near to."""
 
+Array = NDArray[Any]
+
 Column = tuple[str, int, str, tuple[int, ...]]
 """A variable and its column, then the variable and its column that are the same numbers."""
 
@@ -76,10 +78,10 @@ def _find_unlike(data: xr.Dataset, simulated: bool) -> Iterator[tuple[str, str]]
                 return
 
 
-def _turn(p: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:
+def _turn(p: Array, x: Array) -> Array:
     """Return vectors (n, 3) of body axes in world axes, by Euler parameters (n, 4)."""
     e, s = np.split(p / np.linalg.norm(p, axis=1, keepdims=True), [1], axis=1)
-    turned: NDArray[Any] = x + 2 * np.cross(s, np.cross(s, x) + e * x)
+    turned: Array = x + 2 * np.cross(s, np.cross(s, x) + e * x)
     return turned
 
 
@@ -116,70 +118,62 @@ def _find_same_columns(data: xr.Dataset) -> Iterator[Column]:
             yield "v", k, "joint_rate", (k,)
 
 
-def _are_same(x: NDArray[Any], y: NDArray[Any]) -> bool:
+def _are_same(x: Array, y: Array) -> bool:
     """Return whether numbers are the same but for rounding, where both are known."""
     return bool(np.all((abs(x - y) <= EXACT * np.nanmax(abs(x), initial=0)) | (x != x) | (y != y)))
 
 
-def yield_parts(data: xr.Dataset, name: str) -> Iterator[NDArray[Any]]:
+def yield_parts(data: xr.Dataset, name: str) -> Iterator[Array]:
     """Yield a variable in parts, for results larger than memory."""
     x = data.variables[name]
     for begin in range(0, x.shape[0], ROWS):
         yield x[begin : begin + ROWS].values
 
 
-def _yield_rigid_parts(data: xr.Dataset, name: str) -> Iterator[NDArray[Any]]:
+def _yield_rigid_parts(data: xr.Dataset, name: str) -> Iterator[Array]:
     """Yield a variable in parts without compliant contacts, whose forces are not over steps."""
     rigid = count_rigid(data)
     of_contacts = data.variables[name].dims[1:2] == ("contact",)
     yield from (x[:, :rigid] if of_contacts else x for x in yield_parts(data, name))
 
 
-def _is_sum(total: NDArray[Any], *terms: NDArray[Any]) -> bool:
+def _is_sum(total: Array, *terms: Array) -> bool:
     size = np.max(np.abs(terms), initial=0)
     return bool(np.all(abs(total - sum(terms)) <= EXACT * size))
 
 
-def _agrees_with_work(lost: NDArray[Any], energy: NDArray[Any], work: NDArray[Any]) -> bool:
+def _agrees_with_work(lost: Array, energy: Array, work: Array) -> bool:
     changes = [x - x[0] for x in (lost, energy, work)]
     size = np.max(np.abs([energy, work]), initial=0)
     return bool(np.all(abs(changes[0] + changes[1] - changes[2]) <= EXACT * size))
 
 
-def _is_depth(violation: NDArray[Any], gap: NDArray[Any]) -> bool:
+def _is_depth(violation: Array, gap: Array) -> bool:
     # Forces that press surfaces together have a depth, which is no violation.
     off = abs(violation - np.maximum(-gap, 0)) > EXACT * np.max(abs(gap), initial=0)
     return not np.any(off & (violation != 0))
 
 
-def _is_part(part: NDArray[Any], whole: NDArray[Any]) -> bool:
+def _is_part(part: Array, whole: Array) -> bool:
     return not np.any(part > whole * (1 + EXACT))
 
 
-def _is_impact(mode: NDArray[Any], impact: NDArray[Any]) -> bool:
+def _is_impact(mode: Array, impact: Array) -> bool:
     return not np.any(((mode == IMPACT) != (impact > 0)) & ~np.isnan(impact))
 
 
-def _makes_impulse(force: NDArray[Any], impulse: NDArray[Any], h: NDArray[Any]) -> bool:
+def _makes_impulse(force: Array, impulse: Array, h: Array) -> bool:
     # Friction makes the force larger than the impulse, which is normal.
     whole = np.linalg.norm(force, axis=-1) * h[:, None]
     return not np.any(whole < impulse - EXACT * np.nanmax(impulse, initial=0))
 
 
-def _is_power(
-    residual: NDArray[Any], impulse: NDArray[Any], gap: NDArray[Any], h: NDArray[Any]
-) -> bool:
+def _is_power(residual: Array, impulse: Array, gap: Array, h: Array) -> bool:
     right = impulse * abs(gap) / h[:, None]
     return not np.any(abs(residual - right) > EXACT * np.nanmax(right, initial=0))
 
 
-def _is_reachable(
-    place: NDArray[Any],
-    velocity: NDArray[Any],
-    time: NDArray[Any],
-    gap: NDArray[Any],
-    impulse: NDArray[Any],
-) -> bool:
+def _is_reachable(place: Array, velocity: Array, time: Array, gap: Array, impulse: Array) -> bool:
     # Solvers close gaps and joints to 1e-10 m, so that places are rounded as those of a metre.
     fastest, size = abs(velocity).max(initial=0), abs(place).max(initial=1)
     moved = abs(np.diff(place, axis=0)).max(axis=(1, 2), initial=0)
@@ -189,12 +183,15 @@ def _is_reachable(
     return bool(np.all(right | strikes))
 
 
-def _is_unit(quaternion: NDArray[Any], error: NDArray[Any]) -> bool:
+def _is_unit(quaternion: Array, error: Array) -> bool:
     off = abs(np.linalg.norm(quaternion, axis=-1) - 1)
     return bool(np.all(off <= error[:, None] + EXACT))
 
 
-RELATIONS: tuple[tuple[tuple[str, ...], Callable[..., bool], str], ...] = (
+Relation = tuple[tuple[str, ...], Callable[..., bool], str]
+"""Names of variables, a check of their values, and its words."""
+
+RELATIONS: tuple[Relation, ...] = (
     (
         ("total_energy", "kinetic_energy", "potential_energy"),
         _is_sum,
@@ -208,9 +205,9 @@ RELATIONS: tuple[tuple[tuple[str, ...], Callable[..., bool], str], ...] = (
     (("gap_violation", "gap"), _is_depth, "the depth by which 'gap' is negative"),
     (("body_quaternion", "euler_norm_error"), _is_unit, "of norm one within 'euler_norm_error'"),
 )
-"""Definitions of variables over time: names, a check of their values, and its words."""
+"""Definitions of variables over time."""
 
-SUCCESSIVE: tuple[tuple[tuple[str, ...], Callable[..., bool], str], ...] = (
+SUCCESSIVE: tuple[Relation, ...] = (
     (
         ("body_position", "body_velocity", "time", "gap", "impulse"),
         _is_reachable,
@@ -219,7 +216,7 @@ SUCCESSIVE: tuple[tuple[tuple[str, ...], Callable[..., bool], str], ...] = (
 )
 """Relations of successive steps, where none is left out: meanwhile a body may start and stop."""
 
-OF_STEPS: tuple[tuple[tuple[str, ...], Callable[..., bool], str], ...] = (
+OF_STEPS: tuple[Relation, ...] = (
     (("impact_impulse", "impulse"), _is_part, "a part of 'impulse'"),
     (("contact_mode", "impact_impulse"), _is_impact, "2 where there is an 'impact_impulse'"),
     (("contact_force", "impulse", "h"), _makes_impulse, "what makes 'impulse' over 'h'"),

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nsopt.analysis.guides import Corner, find_corners, list_guided_joints
+from nsopt.algebra import rotate
+from nsopt.analysis.quantities import Array
 from nsopt.contact_modes import contacts_of_joints
+from nsopt.elements import PlanarPrismaticClearance, PrismaticClearance
+from nsopt.loads import bores_of_joints, read_frames
 from nsopt.result import Result
-
-Array = NDArray[np.float64]
 
 FLAT = 1e-9
 """Extent of an orbit along an axis, over the clearance, that counts as none."""
+
+PRISM, RECTANGLE = PrismaticClearance.__name__, PlanarPrismaticClearance.__name__
+"""Kinds of guides, as results name them: for a slider in space, and in the plane."""
+
+ENDS = ("front", "back")
+"""Ends of a prism, in the order of its contacts."""
 
 
 class Orbit(NamedTuple):
@@ -77,20 +83,15 @@ def orbit(result: Result, joint: str | None = None) -> list[Orbit]:
     bores = bores_of_joints(result)
     if joint in bores:
         return [_make_bore_orbit(result, k) for k in bores[joint]]
-    return [_make_corner_orbit(result, corner) for corner in find_corners(result, joint)]
+    return _make_guide_orbits(result, joint)
 
 
 def journals(result: Result) -> list[str]:
     """Return the joints that have an `orbit`: those with bores, and sliders in guides."""
-    return [*bores_of_joints(result), *list_guided_joints(result)]
-
-
-def bores_of_joints(result: Result) -> dict[str, list[int]]:
-    """Return the contacts in bores, of each joint that has any."""
-    known = np.isfinite(result["contact_offset"].values).all(axis=(0, 2))
+    kinds = {frame["element"]: frame["kind"] for frame in read_frames(result)}
     of_all = contacts_of_joints(result.data)
-    inner = {joint: [k for k in ks if known[k]] for joint, ks in of_all.items()}
-    return {joint: ks for joint, ks in inner.items() if ks}
+    guided = [joint for joint in of_all if kinds.get(joint) in (PRISM, RECTANGLE)]
+    return [*bores_of_joints(result), *guided]
 
 
 def _make_bore_orbit(result: Result, k: int) -> Orbit:
@@ -116,20 +117,94 @@ def _make_bore_orbit(result: Result, k: int) -> Orbit:
     )
 
 
-def _make_corner_orbit(result: Result, corner: Corner) -> Orbit:
-    c = _read_clearance(result, corner.contact)
-    return Orbit(
-        corner.name,
-        corner.part,
-        corner.axes,
-        corner.offset / c,
-        corner.share / c,
-        np.arctan2(corner.offset[:, 1], corner.offset[:, 0]),
-        corner.mode,
-        np.vstack([corner.walls, corner.walls[:1]]),
-        c,
-    )
+def _make_guide_orbits(result: Result, joint: str) -> list[Orbit]:
+    """Return the orbits of a slider in its guide.
+
+    Of a prism each corner of each end, in the xy plane of frame a. Of a rectangle in the plane one
+    for both ends: its two axes are how far the middle of either end is across the guide.
+    """
+    contacts = contacts_of_joints(result.data)[joint]
+    a, b = (x for x in read_frames(result) if x["element"] == joint)
+    is_prism = a["kind"] == PRISM
+    # A corner of a prism has two contacts, one for each wall that meets there; both at its point.
+    shown = contacts[::2] if is_prism else contacts
+    points = result["contact_point"].values[:, shown]
+    centred = _express_in(result, b, points[:1])[0]  # corners do not move in the slider
+    offsets = (_express_in(result, a, points) - centred)[:, :, :2]
+    modes, c = result["contact_mode"].values[:, contacts], _read_clearance(result, contacts[0])
+    if not is_prism:
+        return [_make_end_orbit(joint, offsets[:, :, 1], modes, c)]
+    modes = np.fmax(modes[:, ::2], modes[:, 1::2])
+    return _make_corner_orbits(joint, offsets, modes, centred[:, :2], c)
+
+
+def _make_corner_orbits(
+    joint: str, offsets: Array, modes: Array, centred: Array, c: float
+) -> list[Orbit]:
+    """Return the orbits of the corners of a prism, front end first.
+
+    ``offsets`` (time, corners, 2) [m], ``modes`` (time, corners), ``centred`` (corners, 2) [m]
+    where corners are in the axes of the slider.
+    """
+    count = len(centred) // 2
+    polygon = centred[:count]
+    edges = np.roll(polygon, -1, axis=0) - polygon
+    outward = np.column_stack([edges[:, 1], -edges[:, 0]])
+    outward /= np.linalg.norm(outward, axis=1)[:, None]
+    # At a corner the walls of two edges meet: offsets x with outward @ x <= clearance.
+    normals = [np.stack([outward[k - 1], outward[k]]) for k in range(count)]
+    walls = np.array([np.linalg.solve(both, np.ones(2)) for both in normals])
+    found = []
+    for i in range(2 * count):
+        part, k = f"{joint}, {ENDS[i // count]} end", i % count
+        share = np.max(offsets[:, i] @ normals[k].T, axis=1)
+        names = f"{part}, corner {k}", part, ("x", "y")
+        found.append(_make_orbit(*names, offsets[:, i], share, modes[:, i], walls, c))
+    return found
+
+
+def _make_end_orbit(joint: str, across: Array, modes: Array, c: float) -> Orbit:
+    """Return the orbit of both ends of a rectangle, of each the mean of its two corners.
+
+    ``across`` and ``modes``: of the upper corners at -x and +x, then of the lower ones.
+    """
+    offset = (across[:, :2] + across[:, 2:]) / 2
+    walls = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
+    axes = ("y of the end at \u2212x", "y of the end at +x")
+    share = np.max(across * [1, 1, -1, -1], axis=1)  # upper corners meet the upper guide alone
+    mode = np.fmax.reduce(modes, axis=1)
+    return _make_orbit(joint, joint, axes, offset, share, mode, walls, c)
+
+
+def _make_orbit(
+    name: str,
+    part: str,
+    axes: tuple[str, str],
+    offset: Array,
+    share: Array,
+    mode: Array,
+    walls: Array,
+    c: float,
+) -> Orbit:
+    """Return an orbit in a guide, of an offset and the share of the clearance it takes [m]."""
+    angle = np.arctan2(offset[:, 1], offset[:, 0])
+    closed = np.vstack([walls, walls[:1]])
+    return Orbit(name, part, axes, offset / c, share / c, angle, mode, closed, c)
 
 
 def _read_clearance(result: Result, k: int) -> float:
     return float(np.atleast_1d(result.data.attrs["clearances"])[k])
+
+
+def _express_in(result: Result, frame: dict[str, Any], points: Array) -> Array:
+    """Return world points (time, n, 3) in the axes of a frame, from its origin."""
+    x, z, origin = (np.asarray(frame[name]) for name in ("x", "z", "origin"))
+    axes = np.column_stack([x, np.cross(z, x), z])
+    if frame["body"] < 0:
+        return np.asarray((points - origin) @ axes)
+    n = len(points)
+    r = result["body_position"].values[:n, frame["body"]]
+    e = result["body_quaternion"].values[:n, frame["body"]]
+    place = r + rotate(e, origin)
+    turned = np.stack([rotate(e, axis) for axis in axes.T], axis=-1)  # (time, 3, axis)
+    return np.asarray(np.einsum("tni,tij->tnj", points - place[:, None], turned))

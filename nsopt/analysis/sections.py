@@ -8,13 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from nsopt.analysis.quantities import Quantity, quantity
+from nsopt.analysis.quantities import Array, Quantity, quantity
 from nsopt.contact_modes import IMPACT
 from nsopt.result import Result
-
-Array = NDArray[np.float64]
 
 
 class PoincareSection(ABC):
@@ -97,8 +94,7 @@ class Crossing(PoincareSection):
             above = x >= 0
             k = np.flatnonzero(above[1:] & ~above[:-1])
             share = -x[k] / (x[k + 1] - x[k])
-            times: Array = t[k] + share * np.diff(t)[k]
-            return times
+            return np.asarray(t[k] + share * np.diff(t)[k])
         number = np.floor(x / self.every)  # of the last level below
         found = [np.zeros(0)]
         for i in np.flatnonzero(np.diff(number) > 0).tolist():
@@ -128,8 +124,7 @@ class Impacts(PoincareSection):
             have = ", ".join(map(str, names)) or "none"
             raise ValueError(f"no contact {self.contact!r}; there are {have}")
         chosen = slice(None) if self.contact is None else [names.index(self.contact)]
-        times: Array = result["time"].values[np.any(mode[:, chosen] == IMPACT, axis=1)]
-        return times
+        return np.asarray(result["time"].values[np.any(mode[:, chosen] == IMPACT, axis=1)])
 
 
 def poincare(

@@ -5,13 +5,10 @@ from __future__ import annotations
 import numpy as np
 import scipy
 import xarray as xr
-from numpy.typing import NDArray
 
 from nsopt.analysis.quantities import Quantity, quantity, unit
 from nsopt.analysis.sections import at_times
 from nsopt.result import Result
-
-Array = NDArray[np.float64]
 
 
 def spectrum(
@@ -56,24 +53,19 @@ def spectrum(
         raise ValueError(f"a spectrum needs four samples or more, got {count} from {first:g} s on")
     times, step = np.linspace(first, t[-1], count, endpoint=False, retstep=True)
     values = quantity(result, of)
-    _check_values(values[1:][t[1:] > first], of)
+    name = of if isinstance(of, str) else "quantity"
+    used = values[1:][t[1:] > first]
+    if unknown := int(np.sum(np.isnan(used))):
+        raise ValueError(
+            f"{repr(of) if isinstance(of, str) else 'the quantity'} is unknown at {unknown} of "
+            f"{len(used)} times, as between two impacts or where steps were left out: take another "
+            "quantity, or a function of the result that fills them"
+        )
     x = at_times(result, np.nan_to_num(values), times)
     weights = scipy.signal.get_window(window, count)
     amplitude = 2 * np.abs(scipy.fft.rfft((x - x.mean()) * weights)) / weights.sum()
     amplitude[0] /= 2  # the mean has no negative frequency beside it
-    name = of if isinstance(of, str) else "quantity"
     frequency = scipy.fft.rfftfreq(count, step)
     data = xr.DataArray(amplitude, {"frequency": frequency}, ("frequency",), name=name)
     data["frequency"].attrs = {"units": "Hz"}
     return data.assign_attrs(units=unit(result, of), long_name=f"amplitude of {name}")
-
-
-def _check_values(values: Array, of: Quantity) -> None:
-    """Raise ValueError if one of the values (n,) is unknown."""
-    if unknown := int(np.sum(np.isnan(values))):
-        name = repr(of) if isinstance(of, str) else "the quantity"
-        raise ValueError(
-            f"{name} is unknown at {unknown} of {len(values)} times, as between two impacts or "
-            "where steps were left out: take another quantity, or a function of the result that "
-            "fills them"
-        )

@@ -6,14 +6,12 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nsopt.analysis.orbit import bores_of_joints
+from nsopt.analysis.quantities import Array
 from nsopt.checks import positive
 from nsopt.contact_modes import contacts_of_joints, count_rigid
+from nsopt.loads import bores_of_joints
 from nsopt.result import Result
-
-Array = NDArray[np.float64]
 
 PARTS = 72
 """Number of parts of the circumference, of each of which depth is told."""

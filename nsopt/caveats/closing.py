@@ -8,21 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.blocks import Array
 from nsopt.caveats.impacts import find_late_impacts
 from nsopt.caveats.motion import LEAST, OFF, measure_way
-from nsopt.caveats.sizes import (
-    TINY,
-    has_all_steps,
-    is_optimum,
-    suggest_shorter,
-)
+from nsopt.caveats.sizes import TINY, has_steps_with, suggest_shorter
 from nsopt.caveats.steps import EXACT
 from nsopt.contact_modes import FREE, count_rigid, find_changes, find_open
 
 if TYPE_CHECKING:
     import xarray as xr
-
-Array = NDArray[np.float64]
 
 NEEDED = {"body_position", "body_velocity", "contact_mode"}
 """Variables without which nothing is told."""
@@ -37,7 +31,7 @@ which there is a caveat: on runs with references most motions are wrong above it
 
 def _tell_closing_in_steps(data: xr.Dataset) -> Iterator[str]:
     """Tell of bodies that would not go straight to the end of a step in which a contact closes."""
-    if is_optimum(data) or not has_all_steps(data) or not {*data.data_vars} >= NEEDED:
+    if not has_steps_with(data, *NEEDED):
         return
     closes = _find_closings(data)
     steps = np.flatnonzero(closes.any(axis=1))
@@ -62,8 +56,7 @@ def _find_closings(data: xr.Dataset) -> NDArray[np.bool_]:
     closed = np.nan_to_num(data["contact_mode"].values[:, :rigid]) != FREE
     is_open = find_open(data)[:, :rigid]
     before = ~closed[:-1] | (is_open[:-1] & ~is_open[1:])
-    closes: NDArray[np.bool_] = closed[1:] & before
-    return closes
+    return np.asarray(closed[1:] & before)
 
 
 def _estimate_most(data: xr.Dataset, steps: NDArray[np.int_]) -> Array:
@@ -72,8 +65,7 @@ def _estimate_most(data: xr.Dataset, steps: NDArray[np.int_]) -> Array:
     h = data["h"].values[steps + 1, None, None]
     mean = (x[steps + 1] - x[steps]) / h
     changes = np.abs(v[steps] - mean) + np.abs(v[steps + 1] - mean)
-    most: Array = (h * changes).max(axis=(1, 2))
-    return most
+    return np.asarray((h * changes).max(axis=(1, 2)))
 
 
 class _Motion(NamedTuple):
@@ -89,8 +81,7 @@ class _Motion(NamedTuple):
 
     def mean(self, k: int) -> Array:
         """Return the mean velocities (body, 3) in the step after time k."""
-        mean: Array = (self.x[k + 1] - self.x[k]) / self.h[k + 1]
-        return mean
+        return np.asarray((self.x[k + 1] - self.x[k]) / self.h[k + 1])
 
 
 def _measure_at_meetings(
@@ -103,7 +94,9 @@ def _measure_at_meetings(
     """
     motion, met_at, changes = _Motion.of(data), _find_meetings(data), find_changes(data)
     is_open = find_open(data)[:, : closes.shape[1]]
-    slides = _find_slides(data, closes, is_open)
+    then_open = np.append(is_open[2:], is_open[-1:], axis=0)
+    # Bodies slide on after steps in which contacts close and stay closed, but on ideal joints.
+    slides = ~np.any(closes & then_open, axis=1) & (not data.attrs["ideal_joints"])
     touches = "gap" in data and closes[0].any() and not is_open[0][closes[0]].all()
     off = np.zeros(len(steps))
     for i, k in enumerate(steps.tolist()):
@@ -130,18 +123,6 @@ def _find_meetings(data: xr.Dataset) -> dict[int, float]:
         for k, met_at in zip(late.step.tolist(), late.met.tolist(), strict=True):
             found[k - 1] = min(met_at, found.get(k - 1, np.inf))
     return found
-
-
-def _find_slides(
-    data: xr.Dataset, closes: NDArray[np.bool_], is_open: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
-    """Return the steps after which contacts stay closed that close in them, (time - 1,).
-
-    Bodies then slide on for the rest of the step; none where ideal joints hold them.
-    """
-    then_open = np.append(is_open[2:], is_open[-1:], axis=0)
-    slides: NDArray[np.bool_] = ~np.any(closes & then_open, axis=1)
-    return slides & (not data.attrs["ideal_joints"])
 
 
 def _measure_after_start(data: xr.Dataset, motion: _Motion) -> float:
@@ -190,21 +171,17 @@ def _find_accelerations_at_first(data: xr.Dataset) -> Array:
     if kinetic[0] <= 0 or then <= 0 or not speed or not np.any(way):
         return np.zeros_like(way)
     met_at = 2 * float(np.linalg.norm(way)) / (speed * (1 + np.sqrt(then / kinetic[0])))
-    acceleration: Array = 2 * (way / met_at - v[0]) / met_at
-    return acceleration
+    return np.asarray(2 * (way / met_at - v[0]) / met_at)
 
 
 def _tell_swings(data: xr.Dataset) -> Iterator[str]:
     """Tell of bodies that swing far in a step beside contacts, which amplify errors."""
-    needed = NEEDED | {"body_angular_velocity"}
-    if is_optimum(data) or not has_all_steps(data) or not needed <= {*data.data_vars}:
+    if not has_steps_with(data, *NEEDED, "body_angular_velocity"):
         return
-    rigid = count_rigid(data)
-    if not rigid or data.attrs["scheme_name"] in EXACT:
+    if data.attrs["scheme_name"] in EXACT or not data.attrs["ideal_joints"]:
         return
-    if not np.any(np.nan_to_num(data["contact_mode"].values[:, :rigid]) != FREE):
-        return
-    if data.attrs.get("degrees_of_freedom", 0) < 2 or not data.attrs["ideal_joints"]:
+    modes = data["contact_mode"].values[:, : count_rigid(data)]
+    if data.attrs.get("degrees_of_freedom", 0) < 2 or not np.any(np.nan_to_num(modes) != FREE):
         return
     mean = np.sqrt(np.mean(_measure_swings(data) ** 2, axis=0))
     if (worst := float(mean.max())) > SWINGS:
@@ -227,8 +204,7 @@ def _measure_swings(data: xr.Dataset) -> Array:
     v = data["body_velocity"].values
     across = np.linalg.norm(np.cross(v[1:], v[:-1]), axis=-1)
     bent = np.arctan2(across, np.maximum(np.sum(v[1:] * v[:-1], axis=-1), TINY))
-    swings: Array = np.minimum(turn, bent)
-    return swings
+    return np.asarray(np.minimum(turn, bent))
 
 
 RULES = (_tell_closing_in_steps, _tell_swings)

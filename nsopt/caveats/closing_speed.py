@@ -6,15 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nsopt.caveats.sizes import has_all_steps, is_optimum
+from nsopt.caveats.sizes import has_steps_with
 from nsopt.contact_modes import FREE, OPEN, SHUT, contacts_of_joints, count_rigid, spans
 
 if TYPE_CHECKING:
     import xarray as xr
-
-Array = NDArray[np.float64]
 
 TOLERATED = 0.03
 """Error of the speed at which a contact closes, over the largest such speed in its joint, up to
@@ -69,10 +66,8 @@ def find_unresolved_closing(data: xr.Dataset) -> UnresolvedClosing | None:
     joint: chatter after impacts that are resolved does not count, however short its flights.
     Optima, runs of which not all steps are stored, and compliant contacts are left out.
     """
-    needed = {"gap", "contact_mode", "h"}
     rigid = count_rigid(data)
-    recorded = has_all_steps(data) and needed <= {*data.variables}
-    if is_optimum(data) or not rigid or not recorded:
+    if not rigid or not has_steps_with(data, "gap", "contact_mode", "h"):
         return None
     joints = [[k for k in ks if k < rigid] for ks in contacts_of_joints(data).values()]
     closings = [[x for k in ks for x in _find_closings(data, k)] for ks in joints]
@@ -94,17 +89,14 @@ def tell_unresolved_closing(data: xr.Dataset, found: UnresolvedClosing) -> str:
     where, steps = data["contact"].values[found.end.contact], found.end.steps
     flight = "one step" if steps == 1 else f"{steps} steps"
     known = f"may be off by {100 * found.error:.0f} %" if found.error < 1 else "are not known"
+    # Cut to its first digit, as rounded up it might not do; by round-off the quotient may be just
+    # below a whole number.
+    digit = 10.0 ** np.floor(np.log10(found.h))
+    h = np.floor(found.h / digit * (1 + 1e-9)) * digit
     return (
         f"contact {str(where)!r} closes after a flight of {flight}: its speed, and with it "
-        f"impulses and the forces after that, {known}; h of {_truncate(found.h):.1g} s or less"
+        f"impulses and the forces after that, {known}; h of {h:.1g} s or less"
     )
-
-
-def _truncate(h: float) -> float:
-    """Return a number cut to its first digit: rounded up, the h that is told might not do."""
-    digit: float = 10.0 ** np.floor(np.log10(h))
-    # By round-off the quotient may be just below a whole number.
-    return float(np.floor(h / digit * (1 + 1e-9)) * digit)
 
 
 def _find_closings(data: xr.Dataset, j: int) -> Iterator[FlightEnd]:
@@ -171,7 +163,6 @@ def _ends_at_impact(data: xr.Dataset, h: float) -> bool:
 
 
 def _tell_unresolved_closings(data: xr.Dataset) -> Iterator[str]:
-    """Tell of the closing whose speed has the largest error."""
     found = find_unresolved_closing(data)
     if found is not None and found.warns:
         yield tell_unresolved_closing(data, found)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nsopt.caveats.sizes import ROUND_OFF, has_all_steps, measure_exchange
 from nsopt.contact_modes import count_rigid, spans
@@ -31,21 +30,15 @@ KEPT = 0.025
 that follows bodies are off by twice this part of their height."""
 
 
-class _Pushes(NamedTuple):
-    """When a compliant contact presses and lets go again, within the run, (n,) each."""
+def _find_pushes(data: xr.Dataset, k: int) -> list[tuple[int, int]]:
+    """Return when contact k presses and lets go again, where that matters by its energy.
 
-    begin: NDArray[np.int_]  # the first time, an index, with a force
-    steps: NDArray[np.int_]  # the number of steps that they take
-
-
-def _find_pushes(data: xr.Dataset, k: int) -> _Pushes:
-    """Return the pushes of contact k that matter, by the energy that they store or take.
-
-    A force that is zero in between, with the surfaces still inside each other, parts two pushes.
+    As the index of the first time with a force, and the number of steps. A force that is zero in
+    between, with the surfaces still inside each other, parts two pushes.
     """
     force = np.linalg.norm(np.nan_to_num(data["contact_force"].values[:, k]), axis=1)
     depth = np.maximum(-data["gap"].values[:, k], 0)
-    work, found = force * depth / 2, []
+    work, found = force * depth / 2, list[tuple[int, int]]()
     if "contact_loss" in data:  # of what is over within one step, too
         work = np.maximum(work, np.abs(np.nan_to_num(data["contact_loss"].values[:, k])))
     least = SHARE * measure_exchange(data)
@@ -59,7 +52,7 @@ def _find_pushes(data: xr.Dataset, k: int) -> _Pushes:
         for a, b in parts if len(parts) > 1 else [(begin, end)]:
             if a > 0 and b < len(force) and work[a:b].max() > least:
                 found.append((a, b - a + 1))
-    return _Pushes(*np.array(found, dtype=int).reshape(-1, 2).T)
+    return found
 
 
 def _tell_short_contacts(data: xr.Dataset) -> Iterator[str]:
@@ -70,10 +63,7 @@ def _tell_short_contacts(data: xr.Dataset) -> Iterator[str]:
     pushes = {k: _find_pushes(data, k) for k in range(count_rigid(data), data.sizes["contact"])}
     least = TAKING if _take_energy(data, pushes) else RESOLVED
     short = [
-        (int(steps), k, int(begin))
-        for k, x in pushes.items()
-        for begin, steps in zip(x.begin, x.steps, strict=True)
-        if steps < least
+        (steps, k, begin) for k, own in pushes.items() for begin, steps in own if steps < least
     ]
     if short and not (min(short)[0] >= PEAK and _keeps_energy(data, pushes)):
         steps, k, begin = min(short)
@@ -86,7 +76,7 @@ def _tell_short_contacts(data: xr.Dataset) -> Iterator[str]:
         )
 
 
-def _take_energy(data: xr.Dataset, pushes: dict[int, _Pushes]) -> bool:
+def _take_energy(data: xr.Dataset, pushes: dict[int, list[tuple[int, int]]]) -> bool:
     """Return whether contacts take energy by their laws; it is not known of earlier results."""
     if "contact_loss" not in data:
         return False
@@ -94,7 +84,7 @@ def _take_energy(data: xr.Dataset, pushes: dict[int, _Pushes]) -> bool:
     return bool(np.abs(loss).max() > ROUND_OFF * measure_exchange(data))
 
 
-def _keeps_energy(data: xr.Dataset, pushes: dict[int, _Pushes]) -> bool:
+def _keeps_energy(data: xr.Dataset, pushes: dict[int, list[tuple[int, int]]]) -> bool:
     """Return whether contacts whose laws take no energy give all of it back.
 
     What the steps lose or gain counts as theirs.
@@ -103,7 +93,7 @@ def _keeps_energy(data: xr.Dataset, pushes: dict[int, _Pushes]) -> bool:
         return False
     whole, loss = measure_exchange(data), np.nan_to_num(data["contact_loss"].values)
     lost, last = data["dissipated_energy"].values - loss.sum(axis=1).cumsum(), len(loss) - 1
-    ends = np.concatenate([np.minimum(x.begin + x.steps, last) for x in pushes.values()])
+    ends = [min(begin + steps, last) for own in pushes.values() for begin, steps in own]
     return float(np.abs(lost[ends]).max()) <= KEPT * whole
 
 

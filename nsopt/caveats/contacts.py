@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.algebra import rotate
-from nsopt.blocks import blocks
+from nsopt.blocks import Array, blocks
 from nsopt.caveats.sizes import (
     FEW,
     STILL,
     TINY,
-    has_all_steps,
+    has_steps_with,
     is_optimum,
     measure_travel,
     suggest_following,
@@ -26,8 +26,6 @@ from nsopt.contact_modes import LASTING, count_rigid, joint_of
 
 if TYPE_CHECKING:
     import xarray as xr
-
-Array = NDArray[np.float64]
 
 DEEP = 0.1
 """Depth inside a wall, over the opening of the gap, from which there is a caveat."""
@@ -160,8 +158,7 @@ def _find_rebounds(data: xr.Dataset, rigid: int) -> NDArray[np.bool_]:
 
 def _tell_rolling_pins(data: xr.Dataset) -> Iterator[str]:
     """Pins that roll in their bores by too much a step for their forces to be followed."""
-    needed = {"contact_offset", "contact_mode", "body_quaternion"}
-    if is_optimum(data) or not has_all_steps(data) or not needed <= {*data.data_vars}:
+    if not has_steps_with(data, "contact_offset", "contact_mode", "body_quaternion"):
         return
     rigid = count_rigid(data)
     walls = _find_walls(data)
@@ -188,8 +185,7 @@ def _tell_rolling_pins(data: xr.Dataset) -> Iterator[str]:
 def _measure_turns_between(x: Array) -> Array:
     """Return the angles between vectors (n, 3) and the next ones, (n - 1,) [rad]."""
     across = np.linalg.norm(np.cross(x[1:], x[:-1]), axis=1)
-    angles: Array = np.arctan2(across, np.sum(x[1:] * x[:-1], axis=1))
-    return angles
+    return np.asarray(np.arctan2(across, np.sum(x[1:] * x[:-1], axis=1)))
 
 
 def _tell_creep(data: xr.Dataset) -> Iterator[str]:
@@ -232,8 +228,7 @@ def _tell_creep(data: xr.Dataset) -> Iterator[str]:
 
 def _tell_passing_through(data: xr.Dataset) -> Iterator[str]:
     """Balls that are on the other side of each other after a step, without an impact."""
-    needed = {"gap", "body_position", "body_quaternion"}
-    if is_optimum(data) or not has_all_steps(data) or not needed <= {*data.data_vars}:
+    if not has_steps_with(data, "gap", "body_position", "body_quaternion"):
         return
     balls: dict[str, list[Array]] = {}
     for frame in json.loads(data.attrs["frames"]):

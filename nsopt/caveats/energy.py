@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nsopt.blocks import blocks
+from nsopt.blocks import Array, blocks
 from nsopt.caveats.sizes import (
     BLIND,
     is_optimum,
@@ -20,8 +19,6 @@ from nsopt.contact_modes import count_rigid, find_changes
 
 if TYPE_CHECKING:
     import xarray as xr
-
-Array = NDArray[np.float64]
 
 EXCHANGED = "the energy that the motion exchanges"
 """What energies are compared with, in words; `measure_exchange` has its size."""
@@ -89,8 +86,7 @@ def sum_step_losses(data: xr.Dataset) -> Array:
     loss: Array = data["dissipated_energy"].values
     if forces_dissipate(data) or not data.sizes["contact"]:
         return loss
-    own: Array = loss - _read_contact_losses(data).sum(axis=1).cumsum()
-    return own
+    return np.asarray(loss - _read_contact_losses(data).sum(axis=1).cumsum())
 
 
 def _sum_losses_between_impacts(data: xr.Dataset) -> Array:
@@ -103,8 +99,7 @@ def _sum_losses_between_impacts(data: xr.Dataset) -> Array:
     if forces_dissipate(data) or not (rigid := count_rigid(data)):
         return loss
     changes = find_changes(data.isel(contact=slice(rigid)))
-    kept: Array = np.cumsum(np.where(changes, 0.0, np.diff(loss, prepend=loss[0])))
-    return kept
+    return np.asarray(np.cumsum(np.where(changes, 0.0, np.diff(loss, prepend=loss[0]))))
 
 
 def _read_contact_losses(data: xr.Dataset) -> Array:

@@ -115,13 +115,8 @@ def find_error_of_figure(
     least = ROUND_OFF * measure_exchange(data) if name == "contact_loss_sum" else TINY
     parts = np.where(counts, error.values / np.maximum(values, least), 0.0)
     k = int(np.argmax(parts))
-    joint = str(data["contact_joint"].values[k])
-    return LargestError(
-        float(error.values[k]),
-        float(parts[k]),
-        float(np.atleast_1d(error.attrs["orders"])[k]),
-        joint,
-    )
+    order, joint = np.atleast_1d(error.attrs["orders"])[k], str(data["contact_joint"].values[k])
+    return LargestError(float(error.values[k]), float(parts[k]), float(order), joint)
 
 
 def find_error_of_force(data: xr.Dataset) -> LargestError | None:
@@ -220,8 +215,7 @@ def _matter(data: xr.Dataset, name: str) -> NDArray[np.bool_]:
     whole = measure_exchange(data)
     if name == "impact_impulse_sum":
         whole = value + data["rms_force"].values * np.ptp(data["time"].values)
-    matters: NDArray[np.bool_] = value >= MATTERS * whole
-    return matters
+    return np.asarray(value >= MATTERS * whole)
 
 
 def _suggest(data: xr.Dataset, found: LargestError) -> str:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.caveats.sizes import has_all_steps, is_optimum, suggest_shorter
+from nsopt.blocks import Array
+from nsopt.caveats.sizes import has_steps_with, suggest_shorter
 from nsopt.contact_modes import LASTING, count_rigid, find_open, least_force
 
 if TYPE_CHECKING:
     import xarray as xr
-
-Array = NDArray[np.float64]
 
 APART = 1.2
 """Root mean square of forces over that of their means over steps, from which there is a caveat.
@@ -37,8 +36,7 @@ force while it stays closed."""
 
 def _tell_alternating_forces(data: xr.Dataset) -> Iterator[str]:
     """Forces that alternate from step to step, of which mean squares have no use."""
-    needed = {"contact_force", "lasting_force", "contact_mode", "impulse"}
-    if is_optimum(data) or not has_all_steps(data) or not needed <= {*data.data_vars}:
+    if not has_steps_with(data, "contact_force", "lasting_force", "contact_mode", "impulse"):
         return
     rigid = count_rigid(data)
     lasting = data["contact_mode"].values[:, :rigid] == LASTING
@@ -66,8 +64,7 @@ def _tell_forces_of_flights(data: xr.Dataset) -> Iterator[str]:
     A flight of a few steps counts as part of a lasting contact, whose force is what would hold it
     closed; only shorter steps tell whether it lasts there.
     """
-    needed = {"gap", "lasting_force", "contact_mode"}
-    if is_optimum(data) or not has_all_steps(data) or not needed <= {*data.data_vars}:
+    if not has_steps_with(data, "gap", "lasting_force", "contact_mode"):
         return
     rigid = count_rigid(data)
     force = np.linalg.norm(np.nan_to_num(data["lasting_force"].values[:, :rigid]), axis=2)
@@ -92,11 +89,7 @@ def _tell_forces_of_flights(data: xr.Dataset) -> Iterator[str]:
 def _find_upper_force(force: Array, weight: Array) -> float:
     """Return the force [N] that a contact exceeds in 5 % of the time; zero where it lasts for none.
 
-    Parameters
-    ----------
-    force : (time,) [N]
-    weight : (time,) [s]
-        How long it counts.
+    ``weight`` (time,) [s] is how long a force (time,) [N] counts.
     """
     order = np.argsort(force)
     summed = np.cumsum(weight[order])

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.blocks import Array
 from nsopt.caveats.energy import UNPLACED
-from nsopt.caveats.sizes import TINY, has_all_steps, is_optimum, measure_exchange, suggest_shorter
+from nsopt.caveats.sizes import TINY, has_steps_with, measure_exchange, suggest_shorter
 from nsopt.contact_modes import FREE, count_rigid
 
 if TYPE_CHECKING:
     import xarray as xr
-
-Array = NDArray[np.float64]
 
 SHIFTED = 0.01
 """Energy by which late impacts may change what contacts take, over that, without a word."""
@@ -61,8 +60,7 @@ def find_late_impacts(data: xr.Dataset) -> Iterator[tuple[int, LateImpacts]]:
 
 def _tell_late_impacts(data: xr.Dataset) -> Iterator[str]:
     """Impacts of driven bodies, late by part of a step in which what drives them goes on."""
-    needed = {"impact_impulse", "contact_loss"}
-    if not has_all_steps(data) or is_optimum(data) or not needed <= {*data.data_vars}:
+    if not has_steps_with(data, "impact_impulse", "contact_loss"):
         return
     if not np.any(data["external_work"].values):
         return  # nothing else goes on meanwhile: the rebound is as it was, and later
@@ -103,12 +101,8 @@ def _late_losses(data: xr.Dataset, j: int, x: LateImpacts) -> tuple[Array, Array
 def carry_delays(late: Array, kept: Array) -> Array:
     """Return by how much a driven motion is late before each impact, (n,) [s].
 
-    Parameters
-    ----------
-    late : (n,) [s]
-        By how much each impact is.
-    kept : (n,)
-        Part of an earlier delay that each impact keeps: the speed of rebound over that of approach.
+    Each is ``late`` (n,) [s] by itself, and keeps a part of an earlier delay, ``kept`` (n,): the
+    speed of rebound over that of approach.
     """
     delay = np.zeros(len(late))
     for k in range(1, len(late)):

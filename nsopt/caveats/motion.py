@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.blocks import blocks
+from nsopt.blocks import Array, blocks
 from nsopt.caveats.energy import forces_dissipate, sum_step_losses
 from nsopt.caveats.impacts import carry_delays, find_late_impacts
-from nsopt.caveats.one_way import carry_errors
 from nsopt.caveats.sizes import TINY, has_all_steps, is_optimum, suggest_shorter
 from nsopt.caveats.steps import EXACT, measure_phase_errors, tell_phase_error
 from nsopt.contact_modes import FREE, IMPACT, find_changes
 
 if TYPE_CHECKING:
     import xarray as xr
-
-Array = NDArray[np.float64]
 
 OFF = 0.05
 """Distance that bodies may be off without a word, over the way of the one that moves farthest."""
@@ -35,6 +32,10 @@ ROWS = 25_000
 
 NEEDED = {"body_position", "body_velocity", "body_acceleration"}
 """Variables without which a motion is not judged."""
+
+SLOW = 0.3
+"""Speed, over its root mean square, above which the slope of an acceleration along the path is its
+rate over the speed; below it is interpolated."""
 
 STRUCK = 0.1
 """Change of a velocity in a step with an impact, over the largest one in it, from which the impact
@@ -103,8 +104,7 @@ def _project_on_motion(x: _Defects, slowest: float) -> Array:
     size = square * np.sum(x.v**2, axis=1) + np.sum(x.a**2, axis=1)
     size = np.maximum(size, RESTS * size.mean())
     along = square * np.sum(x.dx * x.v, axis=1) + np.sum(x.dv * x.a, axis=1)
-    shift: Array = along / np.maximum(size, TINY)
-    return shift
+    return np.asarray(along / np.maximum(size, TINY))
 
 
 def measure_shifts_on_path(data: xr.Dataset) -> Array:
@@ -118,15 +118,13 @@ def measure_shifts_on_path(data: xr.Dataset) -> Array:
     gain, kinetic = (gain[1:] + gain[:-1]) / 2, (kinetic[1:] + kinetic[:-1]) / 2
     kinetic = np.maximum(kinetic, max(RESTS * float(kinetic.mean()), TINY))
     # Too fast by dv / v = dE / (2 E), the motion is ahead by that part of the step.
-    shift: Array = by_place + np.diff(data["time"].values) * gain / (2 * kinetic)
-    return shift
+    return np.asarray(by_place + np.diff(data["time"].values) * gain / (2 * kinetic))
 
 
 def _project_on_path(x: _Defects) -> Array:
     """Return the time shift [s] that explains most of the defects of places, (time - 1,)."""
     square = np.sum(x.v**2, axis=1)
-    shift: Array = np.sum(x.dx * x.v, axis=1) / np.maximum(square, RESTS * square.mean() + TINY)
-    return shift
+    return np.asarray(np.sum(x.dx * x.v, axis=1) / np.maximum(square, RESTS * square.mean() + TINY))
 
 
 def _find_changes_beside(data: xr.Dataset, unknown: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -232,12 +230,74 @@ def _has_one_way(data: xr.Dataset) -> bool:
 
 
 def _carry_defects(data: xr.Dataset, gain: Array | None) -> Array:
-    """Return how far bodies are off by what steps add, as `carry_errors` does, (time - 1,) [m]."""
+    """Return how far bodies are off by what steps add, as `_carry_errors` does, (time - 1,) [m]."""
     found = [(x.dx, x.dv) for x in _yield_defects(data)]
     dx, dv = (
         np.concatenate(x).reshape(-1, data.sizes["body"], 3) for x in zip(*found, strict=True)
     )
-    return carry_errors(data, dx, dv, gain, measure_way(data))
+    return _carry_errors(data, dx, dv, gain, measure_way(data))
+
+
+class _FarthestWay(NamedTuple):
+    """The path of the body that moves farthest."""
+
+    body: int
+    along: Array  # (time, 3), unit tangent, which does not turn round where the body does
+    speed: Array  # (time,) [m/s] along it
+    growth: Array  # (time,) [1/s^2] of the acceleration along the path, by its length
+    mass: Array  # (time,) [kg] that the mechanism has as moved along this path
+
+
+def _find_path(data: xr.Dataset) -> _FarthestWay:
+    """Return the path of the body that moves farthest."""
+    t, x, v = (data[name].values for name in ("time", "body_position", "body_velocity"))
+    body = int(np.argmax(np.linalg.norm(np.ptp(x, axis=0), axis=-1)))
+    v, a = v[:, body], np.nan_to_num(data["body_acceleration"].values[:, body])
+    along = v / np.maximum(np.linalg.norm(v, axis=1), np.finfo(float).tiny)[:, None]
+    back = np.sum(along[1:] * along[:-1], axis=1) < 0
+    along[1:] *= np.cumprod(np.where(back, -1.0, 1.0))[:, None]
+    speed, rate = np.sum(v * along, axis=1), np.gradient(np.sum(a * along, axis=1), t)
+    fast = np.abs(speed) > SLOW * np.sqrt(np.mean(speed**2))
+    if not fast.any():
+        return _FarthestWay(body, along, speed, 0 * speed, 0 * speed)
+    growth = np.interp(t, t[fast], rate[fast] / speed[fast])
+    mass = 2 * data["kinetic_energy"].values[fast] / speed[fast] ** 2
+    return _FarthestWay(body, along, speed, growth, np.interp(t, t[fast], mass))
+
+
+def _carry_errors(data: xr.Dataset, dx: Array, dv: Array, gain: Array | None, way: float) -> Array:
+    """Return by how much a body is off along its path [m], (time - 1,).
+
+    What steps add to its place s and speed u, ``dx`` [m] and ``dv`` [m/s] (time - 1, body, 3),
+    follows its linearised equation of motion, s'' = g s with the slope g of its acceleration: it
+    grows where g > 0, as on a summit. Energy that steps add, ``gain`` (time - 1,) [J], tells the
+    speed better where it is known. Once the body is off by as far as it moves, ``way`` [m], nothing
+    more is known.
+    """
+    path = _find_path(data)
+    h = np.diff(data["time"].values)
+    along = path.along[1:] + path.along[:-1]
+    along /= np.maximum(np.linalg.norm(along, axis=1), np.finfo(float).tiny)[:, None]
+    ds, du = (np.sum(x[:, path.body] * along, axis=1) for x in (dx, dv))
+    if gain is not None:
+        a = np.sum(np.nan_to_num(data["body_acceleration"].values[:, path.body]) * path.along, 1)
+        u, a, mass = ((x[1:] + x[:-1]) / 2 for x in (path.speed, a, path.mass))
+        fast = (np.abs(u) > SLOW * np.sqrt(np.mean(path.speed**2))) & (mass > 0)
+        u_du = gain / np.where(fast, mass, 1.0) + a * ds  # mass u du = gain + mass a ds
+        du = np.where(fast, u_du / np.where(fast, u, 1.0), du)
+    # The solution of s'' = g s over a step: cosh and sinh of root h, cos and sin where g < 0.
+    root = np.sqrt(((path.growth[1:] + path.growth[:-1]) / 2).astype(complex))
+    cosh = np.cosh(root * h).real
+    s_by_u = (h * np.sinc(1j * root * h / np.pi)).real
+    u_by_s = (root**2).real * s_by_u
+    s, u, off = 0.0, 0.0, np.zeros(len(h))
+    for k in range(len(h)):
+        s, u = cosh[k] * s + s_by_u[k] * u + ds[k], u_by_s[k] * s + cosh[k] * u + du[k]
+        off[k] = s
+        if abs(s) > way:
+            off[k:] = way
+            break
+    return np.asarray(np.abs(off) * np.abs(path.along[1:]).max(axis=1))
 
 
 def measure_way(data: xr.Dataset) -> float:

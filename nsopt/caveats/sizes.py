@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -69,6 +68,11 @@ def has_all_steps(data: xr.Dataset) -> bool:
     return not data.attrs["output_times"] and data.attrs["store_every"] == 1
 
 
+def has_steps_with(data: xr.Dataset, *needed: str) -> bool:
+    """Return whether the dataset is of a simulation, with all its steps and some variables."""
+    return not is_optimum(data) and has_all_steps(data) and {*needed} <= {*data.data_vars}
+
+
 def is_optimum(data: xr.Dataset) -> bool:
     """Return whether the dataset is of an optimization."""
     return "objective" in data.attrs
@@ -85,11 +89,3 @@ def suggest_following(data: xr.Dataset) -> str:
     if BLIND in data.attrs["step_control"]:
         return "let the step control have FollowContacts()"
     return "lower h_min"
-
-
-def read_names(data: xr.Dataset, attribute: str) -> list[str]:
-    """Return the names in an attribute; none where results of earlier versions have none."""
-    try:
-        return [str(name) for name in json.loads(data.attrs.get(attribute, "[]"))]
-    except (TypeError, ValueError):
-        return []

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.blocks import blocks
-from nsopt.caveats.sizes import FEW, is_optimum, read_names, suggest_shorter
+from nsopt.blocks import Array, blocks
+from nsopt.caveats.sizes import FEW, is_optimum, suggest_shorter
+from nsopt.stored import read_names
 
 if TYPE_CHECKING:
     import xarray as xr
-
-Array = NDArray[np.float64]
 
 NOTABLE_TURN = 0.1
 """Angle [rad] that a body on ideal joints, in absolute coordinates, may turn in a step without a
@@ -90,8 +89,7 @@ def _find_moving_axes(data: xr.Dataset) -> NDArray[np.bool_]:
     w = data["body_angular_velocity"].values
     size = np.linalg.norm(w, axis=-1)
     moved = np.linalg.norm(np.cross(w[1:], w[:-1]), axis=-1) > STEADY * size[1:] * size[:-1]
-    moves: NDArray[np.bool_] = moved.any(axis=0)
-    return moves
+    return np.asarray(moved.any(axis=0))
 
 
 def _tell_ranges(data: xr.Dataset) -> Iterator[str]:
@@ -106,11 +104,9 @@ def _tell_ranges(data: xr.Dataset) -> Iterator[str]:
 
 def _measure_turns(data: xr.Dataset) -> Array:
     """Return the angles by which bodies turn in each step, (time - 1, body) [rad]."""
-    w = np.concatenate(
-        [np.linalg.norm(x, axis=-1) for _, x in blocks(data["body_angular_velocity"])]
-    )
-    turns: Array = np.maximum(w[1:], w[:-1]) * data["h"].values[1:, None]
-    return turns
+    parts = blocks(data["body_angular_velocity"])
+    w = np.concatenate([np.linalg.norm(x, axis=-1) for _, x in parts])
+    return np.asarray(np.maximum(w[1:], w[:-1]) * data["h"].values[1:, None])
 
 
 def measure_phase_errors(data: xr.Dataset) -> dict[str, float]:
@@ -118,10 +114,9 @@ def measure_phase_errors(data: xr.Dataset) -> dict[str, float]:
 
     In absolute coordinates they move along chords: too fast by (w h)^2/8.
     """
-    names = read_names(data, "phase_bodies")
-    if not names or is_optimum(data) or "body_angular_velocity" not in data:
-        return {}
-    if data.attrs["scheme_name"] in EXACT:
+    names = read_names(data.attrs, "phase_bodies")
+    simulated = not is_optimum(data) and data.attrs["scheme_name"] not in EXACT
+    if not names or not simulated or "body_angular_velocity" not in data:
         return {}
     turns, bodies = _measure_turns(data), [str(name) for name in data["body"].values]
     count = np.diff(data["time"].values) / data["h"].values[1:]  # steps to each that was kept

@@ -110,13 +110,9 @@ def plot(
             raise ValueError(f"unknown picture {what!r}: choose one of {', '.join(figures)}")
         ending = ".gif" if what == "animation" else ".png"
         target = out or results[0].with_name(f"{results[0].stem}_{what}{ending}")
-        options: dict[str, Any] = {
-            "joint": joint,
-            "component": component,
-            "over": over,
-            "section": section,
-        }
-        options |= {"x": x, "y": y, "of": of, "speed": speed, "fps": fps, "magnify": magnify}
+        options: dict[str, Any] = {"joint": joint, "component": component, "over": over}
+        options |= {"section": section, "x": x, "y": y, "of": of}
+        options |= {"speed": speed, "fps": fps, "magnify": magnify}
         given = {name: value for name, value in options.items() if value is not None}
         _check_options(what, given, figures)
         if what in OF_ONE and len(results) > 1:
@@ -218,13 +214,7 @@ def _is_sweep(path: Path) -> bool:
 
 
 def _open_sweep(path: Path) -> xr.Dataset:
-    """Return the dataset of a sweep.
-
-    Raises
-    ------
-    ValueError
-        If it lacks what every sweep has, is damaged, or is another one than was saved.
-    """
+    """Return the dataset of a sweep, whole and as it was saved; a ValueError says what is not."""
     import h5py
     import xarray as xr
 

@@ -32,14 +32,7 @@ from nsopt.interrupt import suspend_interrupts
 from nsopt.problem import load_stated
 from nsopt.result import Result
 from nsopt.schemes import Scheme
-from nsopt.simulation import (
-    Check,
-    Checkpoint,
-    ErrorControl,
-    StepBounds,
-    StepControl,
-    simulate,
-)
+from nsopt.simulation import Check, Checkpoint, ErrorControl, StepBounds, StepControl, simulate
 
 
 def run(
@@ -105,8 +98,8 @@ def run(
         name = Path(problem).stem
         stated, values = load(problem, load_stated), read_settings(set_ or [])
         chosen = stated.at(values)
-        given = {"h_min": h_min, "h_max": h_max}
-        given_bounds = {k: h for k, h in given.items() if h is not None}
+        bounds = {"h_min": h_min, "h_max": h_max}
+        given_bounds = {k: h for k, h in bounds.items() if h is not None}
         steps = _choose_steps(chosen.steps, given_bounds)
         path = out or Path("results") / f"{name}.nc"
         target = claim_result(context, path, overwrite or resume, resumable=True)
@@ -198,10 +191,8 @@ def report(result: Result, target: Path) -> None:
             save(overview(result), picture)
         print(f"{'picture':<22}{picture}")
     if not result.completed:
-        (reason, _, attempts), remedy = (
-            result.stop_reason.partition("\n"),
-            _suggest_resuming(result),
-        )
+        reason, _, attempts = result.stop_reason.partition("\n")
+        remedy = _suggest_resuming(result)
         print(f"error: {reason}", file=sys.stderr)
         if attempts:
             print(f"each attempt: nsopt info {target}", file=sys.stderr)

@@ -5,6 +5,7 @@ joblib's own backend waits without end for a call that ended its worker, or whos
 
 from __future__ import annotations
 
+import math
 import os
 import time
 import warnings
@@ -97,15 +98,46 @@ class Cluster:
                 self.client.cancel([*under_way])
 
     def _next(self, finished: Any, count: int) -> Any:
-        """Return the next of the futures that finishes, while ``count`` calls are left."""
-        absence, looked = _Absence(self.client, count, self.timeout), time.monotonic()
+        """Return the next of the futures that finishes, while ``count`` calls are left.
+
+        A cluster without workers is warned of once, and is a TimeoutError after the timeout.
+        """
+        looked, since, told = time.monotonic(), math.inf, False
         while not finished.has_ready():
             with finished.thread_condition:
                 finished.thread_condition.wait(PAUSE)
             if time.monotonic() - looked > LOOK:
-                absence.look()
                 looked = time.monotonic()
+                since = math.inf if self._has_workers() else min(since, looked)
+                told |= self._tell_absence(looked - since, count, told)
         return next(finished)
+
+    def _has_workers(self) -> bool:
+        """Return whether there are workers, or the scheduler is not to be asked."""
+        if self.client.status != "running":
+            return True
+        try:
+            return bool(self.client.nthreads())
+        except OSError:  # it was lost at that moment
+            return True
+
+    def _tell_absence(self, gone: float, count: int, told: bool) -> bool:
+        """Return whether there is a warning that no worker was there for a time ``gone`` [s]."""
+        address = getattr(self.client.scheduler, "address", "an unknown address")
+        what = f"the dask cluster at {address} has had no worker for {gone:.0f} s"
+        if self.timeout is not None and gone >= self.timeout:
+            raise TimeoutError(
+                f"{what}, and {count} runs are left: start workers and call again; a sweep "
+                "with a folder goes on with the points that it lacks, or wait longer"
+            )
+        if gone < LONG or told:
+            return False
+        warnings.warn(
+            f"{what}: {count} runs wait for one. Start workers, as dask worker {address} "
+            "--nthreads 1, or interrupt; workers_timeout=... gives up by itself",
+            stacklevel=2,
+        )
+        return True
 
     def _connect(self) -> None:
         """Wait for the client, which tries to connect again as long as its timeout."""
@@ -132,49 +164,6 @@ class Cluster:
             **self.options,
         )
         return futures
-
-
-@dataclass
-class _Absence:
-    """The time for which a cluster has had no worker, while ``count`` calls wait for one."""
-
-    client: Client
-    count: int
-    timeout: float | None
-    since: float | None = None
-    told: bool = False
-
-    def look(self) -> None:
-        """Warn once of a cluster without workers, and raise TimeoutError after the timeout."""
-        if self._has_workers():
-            self.since = None
-            return
-        now = time.monotonic()
-        self.since = now if self.since is None else self.since
-        gone = now - self.since
-        address = getattr(self.client.scheduler, "address", "an unknown address")
-        what = f"the dask cluster at {address} has had no worker for {gone:.0f} s"
-        if self.timeout is not None and gone >= self.timeout:
-            raise TimeoutError(
-                f"{what}, and {self.count} runs are left: start workers and call again; a sweep "
-                "with a folder goes on with the points that it lacks, or wait longer"
-            )
-        if gone >= LONG and not self.told:
-            self.told = True
-            warnings.warn(
-                f"{what}: {self.count} runs wait for one. Start workers, as dask worker {address} "
-                "--nthreads 1, or interrupt; workers_timeout=... gives up by itself",
-                stacklevel=2,
-            )
-
-    def _has_workers(self) -> bool:
-        """Return whether there are workers, or the scheduler is not to be asked."""
-        if self.client.status != "running":
-            return True
-        try:
-            return bool(self.client.nthreads())
-        except OSError:  # it was lost at that moment
-            return True
 
 
 def _run_alone(packed: bytes, parent: int, k: int, argument: bytes) -> Any:

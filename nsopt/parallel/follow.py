@@ -17,15 +17,9 @@ KILL_WITH_PARENT = 1
 def follow(parent: int, thread_lasts: bool) -> None:
     """Leave Ctrl-C and SIGTERM to the process ``parent``, and end when it has ended.
 
-    On Linux the kernel ends this process, within compiled code too. Elsewhere a thread does, once
-    it is let run.
-
-    Parameters
-    ----------
-    parent : int
-        Process that started this one.
-    thread_lasts : bool
-        Whether it did so in its main thread; for the kernel the end of a thread is an end too.
+    On Linux the kernel ends this process, within compiled code too, if ``thread_lasts``: the main
+    thread started it, for the end of another thread is an end too. Elsewhere a thread of this
+    process does, once it is let run.
     """
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})

@@ -71,6 +71,20 @@ def run_all(
         yield from _run_on_this_machine(task, todo, workers)
 
 
+def heard_between(arriving: Generator[T]) -> Generator[T]:
+    """Yield results as they arrive; Ctrl-C interrupts the wait, not the caller's work on one."""
+    with suspend_interrupts():
+        try:
+            while True:
+                with interruptible():
+                    result = next(arriving, None)
+                if result is None:
+                    return
+                yield result
+        finally:
+            arriving.close()
+
+
 def _run_on_this_machine(
     task: Callable[[X], T], todo: dict[int, X], workers: int | None
 ) -> Generator[tuple[int, T | None]]:

@@ -37,14 +37,13 @@ from nsopt.plots.figures.cases import (
     joint_forces,
     joint_rms,
 )
-from nsopt.plots.figures.cone import cones
 from nsopt.plots.figures.contact import contact_paths, gaps
 from nsopt.plots.figures.deviations import deviations
 from nsopt.plots.figures.energy import energies
 from nsopt.plots.figures.mobility import mobility
 from nsopt.plots.figures.motion import contact_forces, positions, velocities
 from nsopt.plots.figures.programmed import link_shapes, programmed_paths
-from nsopt.plots.figures.range_of_motion import range_of_motion
+from nsopt.plots.figures.range_of_motion import cones, range_of_motion
 from nsopt.plots.figures.robot import base_force, joint_torques, tracked_points
 from nsopt.plots.figures.run import effort, joint_closure, residuals, step_size
 from nsopt.plots.figures.sweeps import bifurcation_diagram, measures

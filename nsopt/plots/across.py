@@ -18,17 +18,9 @@ def across(
 ) -> tuple[tuple[Result, ...], str]:
     """Return results whose ``time`` is what is to be across, and its name with the unit.
 
-    Parameters
-    ----------
-    over : str or None
-        A joint, or a freedom on record such as ``crank.angle``; the time where None.
-    one_way : bool
-        Whether the picture needs something across that never turns back.
-
-    Raises
-    ------
-    ValueError
-        If a result has no angle or length of that joint on record, or it stands, or turns back.
+    ``over`` is a joint, or a freedom on record such as ``crank.angle``; the time where None. A
+    ValueError tells of a result that has no angle or length of that joint on record, of one that
+    stands, or of one that turns back in a picture that can only go ``one_way``.
     """
     if over is None:
         return tuple(results), TIME

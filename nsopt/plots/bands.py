@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -49,12 +50,7 @@ def error_of_forces(result: Result) -> Array | None:
 
 
 def draw_band(
-    ax: Axes,
-    time: Array,
-    values: Array,
-    error: Array | None,
-    color: str,
-    least: float = -np.inf,
+    ax: Axes, time: Array, values: Array, error: Array | None, color: str, least: float = -np.inf
 ) -> None:
     """Draw the error (time,) of a line (time,) as a band about it, which ends at a least value.
 
@@ -84,13 +80,5 @@ def shade_beyond(axes: Iterable[Axes], results: Sequence[Result]) -> None:
     text = " not predictable" if cover_all(first.data) else " error unknown"
     for ax in axes:
         ax.axvspan(until, end, color=SHADE, alpha=COVERS, linewidth=0, zorder=1.6)
-        ax.text(
-            until,
-            1.0,
-            text,
-            transform=ax.get_xaxis_transform(),
-            verticalalignment="top",
-            fontsize=style.SMALL,
-            color="#707070",
-            zorder=1.7,
-        )
+        look: dict[str, Any] = {"fontsize": style.SMALL, "color": "#707070", "zorder": 1.7}
+        ax.text(until, 1.0, text, transform=ax.get_xaxis_transform(), va="top", **look)

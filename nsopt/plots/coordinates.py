@@ -13,6 +13,7 @@ from nsopt.plots.bands import error_of, shade_beyond
 from nsopt.plots.curves import Curves, draw_curves
 from nsopt.plots.style import Array
 from nsopt.result import Result
+from nsopt.stored import ERROR
 
 LENGTHS = ("distance", "x", "y", "z")
 SPEEDS = ("speed", "vx", "vy", "vz")
@@ -40,15 +41,12 @@ def coordinates(result: Result, *others: Result, over: str | None = None) -> Fig
     turning = axes_of_turn(q)
     q = with_angles(q, turning)
     idle = {f"{body}.w{x}" for body, axis in turning.items() for x in "xyz" if x != axis}
-    v = {name: values for name, values in _name_columns(result, "v").items() if name not in idle}
+    v = {name: values for name, values in name_columns(result, "v").items() if name not in idle}
+    angles = {k: x for k, x in q.items() if not _ends_with(k, (*LENGTHS, *PARAMETERS))}
     kinds = (
-        (
-            "Angles",
-            "rad",
-            {k: x for k, x in q.items() if not _ends_with(k, (*LENGTHS, *PARAMETERS))},
-        ),
+        ("Angles", "rad", angles),
         ("Lengths", "m", {k: x for k, x in q.items() if is_length(k)}),
-        ("Euler parameters", "", {k: x for k, x in q.items() if _ends_with(k, PARAMETERS)}),
+        ("Euler parameters", "", {k: x for k, x in q.items() if is_parameter(k)}),
         ("Angular velocities", "rad/s", {k: x for k, x in v.items() if not is_speed(k)}),
         ("Speeds", "m/s", {k: x for k, x in v.items() if is_speed(k)}),
         ("Internal states of friction", "", z),
@@ -66,9 +64,8 @@ def errors_of_coordinates(result: Result) -> dict[str, Array]:
     """Return the errors of coordinates, of angles in their place, and of velocities, by name."""
     errors: dict[str, Array] = {}
     for name in ("q", "v"):
-        if (error := error_of(result, name)) is not None:
-            labels = map(str, result[f"{name}_name"].values)
-            errors |= dict(zip(labels, error.T, strict=True))
+        if error_of(result, name) is not None:
+            errors |= name_columns(result, name, ERROR + name)
     if errors:
         for body, axis in axes_of_turn(split(result)[0]).items():
             parts = (PARAMETERS[0], PARAMETERS[1 + "xyz".index(axis)])
@@ -79,7 +76,7 @@ def errors_of_coordinates(result: Result) -> dict[str, Array]:
 
 def split(result: Result) -> tuple[dict[str, Array], dict[str, Array]]:
     """Return the coordinates of bodies by name, and the internal states of friction."""
-    named = list(_name_columns(result, "q").items())
+    named = list(name_columns(result, "q").items())
     moving = len(named) - int(result.data.attrs.get("internal_states", 0))
     return dict(named[:moving]), dict(named[moving:])
 
@@ -101,13 +98,9 @@ def axes_of_turn(q: Mapping[str, Array]) -> dict[str, str]:
 
 
 def with_angles(q: Mapping[str, Array], turning: Mapping[str, str]) -> dict[str, Array]:
-    """Return coordinates with the angles of some bodies in place of their Euler parameters.
+    """Return coordinates (time,) with angles of some bodies in place of their Euler parameters.
 
-    Parameters
-    ----------
-    q : mapping of str to (time,)
-    turning : mapping of str to str
-        The axes of the bodies, as from `axes_of_turn`.
+    ``turning`` has the axes of these bodies, as from `axes_of_turn`.
     """
     replaced: dict[str, Array] = {}
     for name, values in q.items():
@@ -135,9 +128,10 @@ def is_parameter(name: str) -> bool:
     return _ends_with(name, PARAMETERS)
 
 
-def _name_columns(result: Result, name: str) -> dict[str, Array]:
-    labels = result[f"{name}_name"].values
-    return dict(zip(map(str, labels), result[name].values.T, strict=True))
+def name_columns(result: Result, kind: str, variable: str = "") -> dict[str, Array]:
+    """Return a variable, (time,) for each coordinate (``kind`` q) or velocity (v), by its name."""
+    labels = map(str, result[f"{kind}_name"].values)
+    return dict(zip(labels, result[variable or kind].values.T, strict=True))
 
 
 def _ends_with(name: str, endings: tuple[str, ...]) -> bool:

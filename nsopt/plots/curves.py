@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from nsopt.plots import style
 from nsopt.plots.across import TIME
@@ -162,11 +161,8 @@ def draw_vectors(
         style.axis_labels(axes[-1, column], text, None)
         style.title(axes[0, column], vector.title)
     if len(recorded) > 1:
-        lines = [
-            Line2D([], [], **style.look(k)._asdict(), label=one.label)
-            for k, one in enumerate(recorded)
-        ]
-        style.share_legend(figure, lines)
+        labels = [one.label for one in recorded]
+        style.share_legend(figure, style.make_handles(labels))
     return figure
 
 

@@ -31,20 +31,10 @@ def impulses_apart(result: Result, force: Array) -> tuple[Array, Array]:
 
 
 class Stems(NamedTuple):
-    """Impulses of impacts of several results or joints, to be drawn beside forces.
+    """Impulses of impacts of several results or joints, to be drawn beside forces."""
 
-    Attributes
-    ----------
-    times : sequence of (time,)
-        What is across, of each.
-    impulses : sequence of (time, rows, columns)
-        NaN where there is none.
-    unit : str
-        Of the impulses.
-    """
-
-    times: Sequence[Array]
-    impulses: Sequence[Array]
+    times: Sequence[Array]  # what is across, of each, (time,)
+    impulses: Sequence[Array]  # (time, rows, columns), NaN where there is none
     unit: str = "N s"
 
     @classmethod

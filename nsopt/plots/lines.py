@@ -26,21 +26,11 @@ LEGEND = 4.0
 
 
 class Quantity(NamedTuple):
-    """Values over time in one unit, by name.
+    """Values over time in one unit, by name."""
 
-    Attributes
-    ----------
-    label : str
-        Of the axis, with the unit.
-    values : mapping of str to (time,)
-        All values, by name.
-    drawn : tuple of str
-        The names worth drawing.
-    """
-
-    label: str
-    values: Mapping[str, Array]
-    drawn: tuple[str, ...]
+    label: str  # of the axis, with the unit
+    values: Mapping[str, Array]  # all, (time,)
+    drawn: tuple[str, ...]  # the names worth drawing
 
 
 def quantity(
@@ -71,12 +61,8 @@ def draw_lines(ax: Axes, time: Array, quantities: Sequence[Quantity]) -> str:
     """Draw the first two quantities of which anything is worth it, the second dashed.
 
     The second has its scale on the right. As long as the names are few each keeps its colour, so
-    that a joint has the same one in all axes.
-
-    Returns
-    -------
-    str
-        The remark in the title if not all lines have room, else nothing.
+    that a joint has the same one in all axes. Returned is a remark for the title if not all lines
+    have room, else nothing.
     """
     shown = [x for x in quantities if x.drawn][:2]
     coloured = [name for x in shown for name in x.values]

@@ -20,7 +20,6 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from matplotlib.transforms import offset_copy
 from numpy.typing import ArrayLike, NDArray
 
-from nsopt.contact_modes import contacts_of_joints
 from nsopt.result import Result
 
 Array = NDArray[np.float64]
@@ -165,11 +164,6 @@ def read_stored(result: Result, name: str) -> Any:
     return json.loads(result.data.attrs[name])
 
 
-def contacts_of(result: Result) -> dict[str, list[int]]:
-    """Return the indices of the contacts of each joint."""
-    return contacts_of_joints(result.data)
-
-
 def names(results: Sequence[Result], coordinate: str) -> list[str]:
     """Return the names of joints or bodies of all results, each once, in order."""
     return list(dict.fromkeys(str(n) for r in results for n in r[coordinate].values))
@@ -234,11 +228,13 @@ def axis_labels(ax: Axes, x: str | None, y: str | None) -> None:
 def results_legend(figure: Figure, results: Sequence[Result], dots: bool = False) -> None:
     """Show below the axes which look is which result, if there are several."""
     if len(results) > 1:
-        looks = [dot(k, 4.0) if dots else look(k)._asdict() for k in range(len(results))]
-        handles = [
-            Line2D([], [], **drawn, label=label(r)) for drawn, r in zip(looks, results, strict=True)
-        ]
-        share_legend(figure, handles)
+        share_legend(figure, make_handles([label(result) for result in results], dots))
+
+
+def make_handles(labels: Sequence[str], dots: bool = False) -> list[Line2D]:
+    """Return the handles of a legend, of lines or of clouds of points in their order."""
+    looks = [dot(k, 4.0) if dots else look(k)._asdict() for k in range(len(labels))]
+    return [Line2D([], [], **own, label=x) for own, x in zip(looks, labels, strict=True)]
 
 
 def bar(k: int) -> dict[str, Any]:

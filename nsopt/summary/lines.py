@@ -215,9 +215,9 @@ def tell_costs(costs: str) -> str:
 def tell_solves(data: xr.Dataset, short: bool = False) -> list[Row]:
     """Return step sizes of an optimum, and the solver's effort."""
     h, seconds = data["h"].values[1:], float(np.nansum(data["solve_time"]))
-    each = (
-        f"{h.mean():.4g} s" if np.ptp(h) < EVEN * h.mean() else f"{h.min():.3g} ... {h.max():.3g} s"
-    )
+    each = f"{h.min():.3g} ... {h.max():.3g} s"
+    if np.ptp(h) < EVEN * h.mean():
+        each = f"{h.mean():.4g} s"
     count = round(float(np.nansum(data["iterations"])))
     built = data.attrs["compile_time"]
     effort = f"{count} iterations in {seconds:.3g} s; {built:.2g} s to state the problem"
@@ -230,13 +230,11 @@ def tell_strategies(attrs: Mapping[str, Any], short: bool) -> list[Row]:
     if short:
         solved = [f"{x['strategy']} {x['iterations']}" for x in ran if x["iterations"]]
         return [("search", f"{', '.join(solved)} iterations")] if len(solved) > 1 else []
-    return [
-        (
-            "search" if k == 0 else "",
-            f"{x['strategy']}, {x['iterations']} iterations, {x['seconds']:.2g} s: {x['why']}",
-        )
-        for k, x in enumerate(ran[:MOST_STRATEGIES])
+    texts = [
+        f"{x['strategy']}, {x['iterations']} iterations, {x['seconds']:.2g} s: {x['why']}"
+        for x in ran[:MOST_STRATEGIES]
     ]
+    return [("" if k else "search", text) for k, text in enumerate(texts)]
 
 
 def tell_run(data: xr.Dataset, label: str = "simulated") -> list[Row]:
@@ -250,12 +248,8 @@ def tell_run(data: xr.Dataset, label: str = "simulated") -> list[Row]:
     if attrs["output_times"]:
         kept = f", kept at {len(t) - 1} times"
     kind = attrs.get("generalized_coordinates")
-    made = (
-        attrs.get("title"),
-        kind and f"{kind} coordinates",
-        attrs.get("scheme_name"),
-        attrs.get("solver_name"),
-    )
+    title, scheme, solver = (attrs.get(x) for x in ("title", "scheme_name", "solver_name"))
+    made = (title, kind and f"{kind} coordinates", scheme, solver)
     return [
         ("run", ", ".join(filter(None, made))),
         (label, f"{t[-1] - t[0]:.6g} s in {attrs['steps']} steps{kept}, {state}"),
@@ -275,33 +269,25 @@ def tell_steps(data: xr.Dataset) -> list[Row]:
     bounds = f"{attrs['h_min']:.3g} ... {attrs['h_max']:.3g}"
     if (part := attrs.get("h_part", 1.0)) != 1:
         bounds += f", part {part:.3g}"
+    sizes = f"{h.min():.3g} ... {h.max():.3g} s, mean {h.mean():.3g} (bounds {bounds})"
+    iterations = f"{np.nansum(data['iterations']) / count:.3g} iterations a step{code}"
     others = "by other schemes", by_other_schemes(data)
     return [
-        (
-            "step size h",
-            f"{h.min():.3g} ... {h.max():.3g} s, mean {h.mean():.3g} (bounds {bounds})",
-        ),
+        ("step size h", sizes),
         ("h below h_min", f"{below} steps ({100 * below / count:.2g} %), events not counted"),
         ("retried steps", str(retried)),
         *([others] if attrs["steps_by_other_schemes"] else []),
-        (
-            "solver",
-            f"{seconds:.3g} s, {each:.3g} {unit} and "
-            f"{np.nansum(data['iterations']) / count:.3g} iterations a step{code}",
-        ),
+        ("solver", f"{seconds:.3g} s, {each:.3g} {unit} and {iterations}"),
     ]
 
 
 def tell_residuals(data: xr.Dataset) -> list[Row]:
     """Return the largest residuals; joint closure only where there are ideal joints."""
     ideal = data.isel(joint=slice(data.attrs["ideal_joints"]))
+    known = {label: ideal[x] for label, x in RESIDUALS if x in ideal and ideal[x].size}
     return [
-        (
-            label,
-            f"{largest(ideal[name]):.2e} {data[name].attrs['units']}{tell_thinning(data)}",
-        )
-        for label, name in RESIDUALS
-        if name in ideal and ideal[name].size
+        (label, f"{largest(x):.2e} {x.attrs['units']}{tell_thinning(data)}")
+        for label, x in known.items()
     ]
 
 

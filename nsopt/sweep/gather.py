@@ -22,19 +22,8 @@ def gather(
 ) -> xr.Dataset:
     """Return one dataset of all points; a measure is NaN where a point does not have it.
 
-    Parameters
-    ----------
-    over : Grid or Samples
-    points : datasets, one for each point
-    names : str
-        The measures; one that no point has is left out.
-    attrs : mapping
-        Attributes of the whole.
-
-    Raises
-    ------
-    ValueError
-        If a measure has other dimensions at other points.
+    ``names`` are the measures, of which one that no point has is left out, ``attrs`` attributes of
+    the whole. A measure that has other dimensions at other points is a ValueError.
     """
     import xarray as xr
 

@@ -34,49 +34,26 @@ OPTIONS = [
 
 @dataclass(frozen=True, eq=False)
 class SweepPoint:
-    """Notes and measures of one run of a sweep.
-
-    Attributes
-    ----------
-    data : Dataset
-    final : bool
-        Whether the run would end the same way again, so that it is kept; not after an error.
-    """
+    """Notes and measures of one run of a sweep."""
 
     data: xr.Dataset
-    final: bool
+    final: bool  # whether it would end the same way again, and is kept; not after an error
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
     """The problem, options and measures that all points of a sweep share.
 
-    Attributes
-    ----------
-    problem : Problem or Variants
-    duration : float [s] or None
-        In place of the problem's.
-    options : mapping
-        Those of `simulate` that no point changes.
-    measures : mapping of name to function
-    title : str
-    program : str
-        What makes the numbers, by `name_program`.
-
-    Raises
-    ------
-    TypeError
-        If `simulate` has no such option, or a measure is no function.
-    ValueError
-        If the name of a measure is taken, or is no identifier.
+    A TypeError tells of an option that `simulate` does not have, or a measure that is no function;
+    a ValueError of a measure whose name is taken, or is no identifier.
     """
 
     problem: Problem | Variants
-    duration: float | None
-    options: Mapping[str, Any]
-    measures: Mapping[str, Measure]
+    duration: float | None  # [s] in place of the problem's
+    options: Mapping[str, Any]  # of `simulate`, that no point changes
+    measures: Mapping[str, Measure]  # functions by name
     title: str
-    program: str
+    program: str  # what makes the numbers, by `name_program`
     _longer: dict[int, Problem] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -101,12 +78,8 @@ class Job:
     def run(self, row: Row) -> SweepPoint:
         """Return the point of a row of values; an error there is its stop reason.
 
-        Raises
-        ------
-        KeyboardInterrupt
-            If the run was interrupted: it is no point then.
-        RuntimeError
-            In a process with another version of nsopt, CasADi or NumPy.
+        A run that was interrupted is no point: KeyboardInterrupt. A process with another version of
+        nsopt, CasADi or NumPy is a RuntimeError.
         """
         if name_program() != self.program:
             raise RuntimeError(

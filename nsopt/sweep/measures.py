@@ -108,10 +108,7 @@ def measure_run(
 ) -> dict[str, xr.DataArray]:
     """Return the measures of a run, none of which may have a dimension with a name in ``taken``.
 
-    Raises
-    ------
-    ValueError
-        Naming the measure that failed, or that has such a dimension.
+    A ValueError names the measure that failed, or that has such a dimension.
     """
     values = {}
     for name, measure in measures.items():

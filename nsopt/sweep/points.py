@@ -82,10 +82,7 @@ class Points(ABC):
     def check(self, problem: Problem | Variants, taken: Collection[str]) -> None:
         """Refuse names that the problem does not have, or that are ``taken`` in the dataset.
 
-        Raises
-        ------
-        ValueError
-            Listing the names there are.
+        A ValueError lists the names there are.
         """
         first = problem.at(self.rows()[0])
         known = [*problem.choices, *(x.name for x in first.dynamics.parameters)]
@@ -94,10 +91,8 @@ class Points(ABC):
                 raise ValueError(f"{name!r} is a step size here: rename the Parameter {name!r}")
             if name not in STEP and name not in known:
                 have = f"its parameters {', '.join(known)}, and " if known else ""
-                raise ValueError(
-                    f"unknown name {name!r}; this problem has: {have}the step sizes "
-                    f"{', '.join(STEP)}"
-                )
+                steps = f"the step sizes {', '.join(STEP)}"
+                raise ValueError(f"unknown name {name!r}; this problem has: {have}{steps}")
             if name in DIMENSIONS or name in taken:
                 raise ValueError(f"{name!r} names something else in results: rename the Parameter")
 

@@ -84,13 +84,7 @@ def name_program() -> str:
 
 
 def write(data: xr.Dataset, path: Path, engine: Engine = "h5netcdf") -> None:
-    """Write netCDF by an engine of xarray; the file appears whole or not at all.
-
-    Raises
-    ------
-    OSError
-        Naming the path, if it cannot be written.
-    """
+    """Write netCDF by an engine of xarray; the file appears whole, or an OSError names the path."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -26,8 +27,11 @@ from nsopt.plots.across import across
 from nsopt.plots.coordinates import is_length, is_speed
 from nsopt.result import Result
 
-MODES = {FREE: ("free flight", "#4fa3d1"), LASTING: ("lasting contact", "#16325c")}
-MODES |= {IMPACT: ("impact", "#d1651a")}
+MODES = {
+    FREE: ("free flight", "#4fa3d1"),
+    LASTING: ("lasting contact", "#16325c"),
+    IMPACT: ("impact", "#d1651a"),
+}
 """Name and colour of each mode of a contact."""
 
 MANY = 100
@@ -228,15 +232,9 @@ def contact_modes(*results: Result, joint: str | None = None, over: str | None =
     chosen = [_choose_contacts(result, joint) for result in results]
     results, text = across(results, over, one_way=True)
     heights = [1.0 + 0.22 * len(ks) for ks in chosen]
-    figure, axes = style.page(
-        "Modes of contact",
-        results,
-        len(results),
-        1,
-        (7.4, 1.2 + sum(heights)),
-        sharex=True,
-        height_ratios=heights,
-    )
+    size = (7.4, 1.2 + sum(heights))
+    rows: dict[str, Any] = {"sharex": True, "height_ratios": heights}
+    figure, axes = style.page("Modes of contact", results, len(results), 1, size, **rows)
     for ax, result, ks in zip(axes[:, 0], results, chosen, strict=True):
         _draw_bars(ax, result, ks)
         style.title(ax, style.label(result) if len(results) > 1 else "")
@@ -274,6 +272,5 @@ def _draw_bars(ax: Axes, result: Result, contacts: list[int]) -> None:
 
 
 def _show_modes(figure: Figure) -> None:
-    style.share_legend(
-        figure, [Line2D([], [], color=c, linewidth=4, label=name) for name, c in MODES.values()]
-    )
+    handles = [Line2D([], [], color=c, linewidth=4, label=name) for name, c in MODES.values()]
+    style.share_legend(figure, handles)

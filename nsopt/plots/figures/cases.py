@@ -21,6 +21,7 @@ from nsopt.plots.coordinates import (
     is_length,
     is_parameter,
     is_speed,
+    name_columns,
     split,
     with_angles,
 )
@@ -98,10 +99,7 @@ def joint_accelerations(
         return "m/s²" if is_speed(name) else "rad/s²"
 
     style.require_steps(results, "joint_accelerations")
-    columns = [
-        dict(zip(map(str, r["v_name"].values), r["acceleration"].values.T, strict=True))
-        for r in results
-    ]
+    columns = [name_columns(result, "v", "acceleration") for result in results]
     panels = _make_panels("joint_accelerations", columns, names, unit)
     return _overlay("Accelerations", results, panels, over)
 
@@ -121,26 +119,19 @@ def joint_forces(
     style.require_steps(results, "joint_forces")
     known = [x for result in results for x in list_loaded_joints(result)]
     chosen = _choose("joint_forces", "joint", known, joints)
-    forces, impulses = list[dict[str, Array]](), list[dict[str, Array]]()
-    errors = list[dict[str, Array]]()
+    forces, impulses, errors = (list[dict[str, Array]]() for _ in range(3))
     for result in results:
         own = [joint for joint in list_loaded_joints(result) if joint in chosen]
         force = joint_loads(result, own)["force"].values if own else np.zeros((0, 0))
         lasting, struck = impulses_apart(result, force) if own else (force, force)
         forces.append(dict(zip(own, lasting.T, strict=True)))
         impulses.append(dict(zip(own, struck.T, strict=True)))
-        errors.append(_find_errors_of_forces(result))
+        error = error_of_forces(result)
+        sizes = np.zeros((0, 0)) if error is None else np.linalg.norm(error, axis=-1).T
+        errors.append(dict(zip(map(str, result["joint"].values), sizes, strict=error is not None)))
     parts = (forces, impulses, errors)
     panels = [_Panel(joint, "F", "N", *(_collect(x, joint) for x in parts)) for joint in chosen]
     return _overlay("Forces of joints", results, panels, over)
-
-
-def _find_errors_of_forces(result: Result) -> dict[str, Array]:
-    """Return the errors of the sizes of what joints carry, by joint, (time,) [N]."""
-    if (error := error_of_forces(result)) is None:
-        return {}
-    sizes = np.linalg.norm(error, axis=-1).T
-    return dict(zip(map(str, result["joint"].values), sizes, strict=True))
 
 
 def joint_rms(*results: Result, joints: Sequence[str] | None = None) -> Figure:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
+from nsopt.contact_modes import contacts_of_joints
+from nsopt.loads import bores_of_joints
 from nsopt.plots import style
 from nsopt.plots.across import across
 from nsopt.plots.bands import draw_band, error_of, shade_beyond
@@ -20,20 +23,6 @@ MOST_NAMES = 16
 
 ROUND_OFF = 1e-9
 """Impulse, over the largest, up to which a contact does not press."""
-
-
-def in_bores(result: Result) -> dict[str, list[int]]:
-    """Return the contacts inside a bore, of each joint that has any."""
-    radial = _find_in_bores(result)
-    inner = {j: [k for k in ks if radial[k]] for j, ks in style.contacts_of(result).items()}
-    return {joint: ks for joint, ks in inner.items() if ks}
-
-
-def eccentricity(result: Result, contact: int) -> Array:
-    """Return the offset of a bushing end from the pin axis over the clearance, (time, 2)."""
-    offset = result["contact_offset"].values[:, contact, :2]
-    scaled: Array = offset / clearances(result)[contact]
-    return scaled
 
 
 def clearances(result: Result) -> Array:
@@ -48,19 +37,12 @@ def openings(result: Result) -> Array:
 
 def walls(result: Result) -> NDArray[np.bool_]:
     """Return a mask of the contacts without a clearance, outside of joints, (contact,)."""
-    without: NDArray[np.bool_] = np.isnan(clearances(result))
-    return without
+    return np.asarray(np.isnan(clearances(result)))
 
 
 def _read_of_contacts(result: Result, name: str) -> Array:
     # netCDF gives back the attribute of a single contact as a number.
     return np.atleast_1d(np.asarray(result.data.attrs[name], dtype=float))
-
-
-def _find_in_bores(result: Result) -> NDArray[np.bool_]:
-    """Return a mask of the contacts inside a bore, (contact,)."""
-    inside: NDArray[np.bool_] = np.isfinite(result["contact_offset"].values).all(axis=(0, 2))
-    return inside
 
 
 def contact_paths(*results: Result) -> Figure:
@@ -72,28 +54,17 @@ def contact_paths(*results: Result) -> Figure:
     pairs = _pair_joints(results, "contact_paths")
     columns = min(len(pairs), 3)
     rows = -(-len(pairs) // columns)
-    figure, axes = style.page(
-        "Path of the contacting points",
-        results,
-        rows,
-        columns,
-        (max(4.6, 3.6 * columns), 4.2 * rows),
-    )
+    size = (max(4.6, 3.6 * columns), 4.2 * rows)
+    figure, axes = style.page("Path of the contacting points", results, rows, columns, size)
     for ax, (result, joint) in zip(axes.flat, pairs, strict=False):
-        path_of_joint(ax, result, joint)
+        if radial := bores_of_joints(result).get(joint):
+            clearance_circle(ax, result, radial)
+        else:
+            contact_displacement(ax, result, contacts_of_joints(result.data)[joint])
         _set_title(ax, results, result, joint)
     for ax in axes.flat[len(pairs) :]:
         ax.remove()
     return figure
-
-
-def path_of_joint(ax: Axes, result: Result, joint: str) -> None:
-    """Draw the clearance circle of a joint, or the displacement of its contact points."""
-    radial = in_bores(result).get(joint)
-    if radial:
-        clearance_circle(ax, result, radial)
-    else:
-        contact_displacement(ax, result, style.contacts_of(result)[joint])
 
 
 def clearance_circle(ax: Axes, result: Result, contacts: list[int]) -> None:
@@ -103,58 +74,37 @@ def clearance_circle(ax: Axes, result: Result, contacts: list[int]) -> None:
     ax.plot(np.cos(angle), np.sin(angle), color="black", linewidth=0.8, label="_wall")
     ends = [(0, 2.0, "#e58a3c"), (1, 0.8, style.COLOURS[0])]
     for i, k in enumerate(contacts):
-        path = eccentricity(result, k)
+        path = result["contact_offset"].values[:, k, :2] / clearances(result)[k]
         order, width, colour = ends[i] if len(contacts) <= 2 else (i, 1.0, style.look(i).color)
         name = str(result["contact"].values[k])
-        ax.plot(
-            *path.T,
-            color=colour,
-            linewidth=width,
-            zorder=2 + order,
-            label=name,
-            solid_joinstyle="round",
-        )
+        look: dict[str, Any] = {"color": colour, "linewidth": width, "zorder": 2 + order}
+        ax.plot(*path.T, **look, label=name, solid_joinstyle="round")
         ax.plot(*path[0], "o", color="white", markeredgecolor="black", markersize=4.5, zorder=9)
     ax.set_aspect("equal")
-    ax.set(
-        xlim=(-1.12, 1.12),
-        ylim=(-1.12, 1.12),
-        xticks=[-1, -0.5, 0, 0.5, 1],
-        yticks=[-1, -0.5, 0, 0.5, 1],
-    )
+    ticks = [-1, -0.5, 0, 0.5, 1]
+    ax.set(xlim=(-1.12, 1.12), ylim=(-1.12, 1.12), xticks=ticks, yticks=ticks)
     style.axis_labels(ax, "x / clearance  (o start)", "y / clearance")
     style.own_legend(ax)
 
 
 def contact_displacement(ax: Axes, result: Result, contacts: list[int]) -> None:
     """Draw how far each contact point has moved sideways, over time."""
-    points = _find_distinct_paths(result, contacts)
+    points: dict[str, Array] = {}
+    for k in contacts:
+        path = result["contact_point"].values[:, k]
+        if not any(np.array_equal(path, seen) for seen in points.values()):  # behind two planes
+            points[str(result["contact"].values[k])] = path
     moved = [path - path[0] for path in points.values()]
-    column = _choose_axis(np.array(moved))
+    extent = np.ptp(moved, axis=(0, 1))
+    # Fig. 17 shows y.
+    column = 1 if extent[1] > style.MOST_ROUNDING * np.max(extent) else 0
     unit = style.unit_of("m", *(m[:, column] for m in moved))
     for i, (name, path) in enumerate(zip(points, moved, strict=True)):
-        ax.plot(
-            result["time"], unit.factor * path[:, column], **style.look(i)._asdict(), label=name
-        )
+        values = unit.factor * path[:, column]
+        ax.plot(result["time"], values, **style.look(i)._asdict(), label=name)
     axis = "xyz"[column]
     style.axis_labels(ax, "time [s]", f"{axis} − {axis} at the start [{unit.text}]")
     style.own_legend(ax)
-
-
-def _find_distinct_paths(result: Result, contacts: list[int]) -> dict[str, Array]:
-    """Return the path of each contact point; a vertex behind two planes counts once."""
-    paths: dict[str, Array] = {}
-    for k in contacts:
-        path = result["contact_point"].values[:, k]
-        if not any(np.array_equal(path, seen) for seen in paths.values()):
-            paths[str(result["contact"].values[k])] = path
-    return paths
-
-
-def _choose_axis(moved: Array) -> int:
-    """Return y, or x where nothing moves along y (Fig. 17 shows y)."""
-    extent = np.ptp(moved, axis=(0, 1))
-    return 1 if extent[1] > style.MOST_ROUNDING * np.max(extent) else 0
 
 
 def gaps(*results: Result, over: str | None = None) -> Figure:
@@ -163,17 +113,15 @@ def gaps(*results: Result, over: str | None = None) -> Figure:
     Axes for each joint of each result; more than six gaps are drawn as shades.
     """
     style.require_steps(results, "gaps")
-    shaded = any(
-        len(ks) > style.MAX_OWN_LEGEND for r in results for ks in style.contacts_of(r).values()
-    )
+    numbers = [len(ks) for r in results for ks in contacts_of_joints(r.data).values()]
+    shaded = any(number > style.MAX_OWN_LEGEND for number in numbers)
     results, text = across(results, over, one_way=shaded)
     pairs = _pair_joints(results, "gaps")
-    figure, axes = style.page(
-        "Gaps", results, len(pairs), 1, (7.0, 1.2 + 2.6 * len(pairs)), sharex=True
-    )
+    size = (7.0, 1.2 + 2.6 * len(pairs))
+    figure, axes = style.page("Gaps", results, len(pairs), 1, size, sharex=True)
     most = 0
     for ax, (result, joint) in zip(axes[:, 0], pairs, strict=True):
-        contacts = style.contacts_of(result)[joint]
+        contacts = contacts_of_joints(result.data)[joint]
         if len(contacts) > style.MAX_OWN_LEGEND:
             gap_map(ax, result, contacts)
         else:
@@ -182,11 +130,8 @@ def gaps(*results: Result, over: str | None = None) -> Figure:
             most = max(most, len(contacts))
         _set_title(ax, results, result, joint)
     style.axis_labels(axes[-1, 0], text, None)
-    handles = [
-        Line2D([], [], **style.look(i)._asdict(), label=f"contact [{i}]") for i in range(most)
-    ]
-    if handles:
-        style.share_legend(figure, handles)
+    if most:
+        style.share_legend(figure, style.make_handles([f"contact [{i}]" for i in range(most)]))
     return figure
 
 
@@ -194,19 +139,14 @@ def gaps_of_joint(ax: Axes, result: Result, contacts: list[int]) -> None:
     """Draw some gaps, and the wall at zero."""
     values = _scale_gaps(result, contacts)
     ax.axhline(0, color="black", linewidth=0.8, zorder=1)
-    for i in range(len(contacts)):
-        ax.plot(
-            result["time"],
-            values[:, i],
-            color=style.look(i).color,
-            linestyle=style.look(i).linestyle,
-            linewidth=0.9,
-            label=str(result["contact"].values[contacts[i]]),
-        )
+    for i, k in enumerate(contacts):
+        look = style.look(i)._replace(linewidth=0.9)
+        name = str(result["contact"].values[k])
+        ax.plot(result["time"], values[:, i], **look._asdict(), label=name)
         if (error := error_of(result, "gap")) is not None:
-            off = error[:, contacts[i]] / openings(result)[contacts[i]]
+            off = error[:, k] / openings(result)[k]
             least = min(0.0, float(np.nanmin(values[:, i])))
-            draw_band(ax, result["time"].values, values[:, i], off, style.look(i).color, least)
+            draw_band(ax, result["time"].values, values[:, i], off, look.color, least)
     style.axis_labels(ax, None, _name_gap(result, contacts))
 
 
@@ -264,15 +204,9 @@ def _name_rows(ax: Axes, names: ArrayLike) -> None:
 
 
 def _pair_joints(results: tuple[Result, ...], figure: str) -> list[tuple[Result, str]]:
-    """Return each result with each of its joints that has contacts.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
+    """Return each result with each of its joints that has contacts; ValueError without any."""
     style.require_steps(results, figure)
-    pairs = [(result, joint) for result in results for joint in style.contacts_of(result)]
+    pairs = [(result, joint) for result in results for joint in contacts_of_joints(result.data)]
     if not pairs:
         who = ", ".join(r.name for r in results)
         raise ValueError(f"{figure} shows joints with clearance and contacts; {who} has none")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,6 +16,28 @@ from nsopt.plots.style import Array
 from nsopt.result import Result
 
 
+class EnergyCurve(NamedTuple):
+    """An energy over time."""
+
+    name: str
+    variable: str
+    work: str = ""  # of which the energy is told less; it is taken as known
+    is_change: bool = True  # since the start
+
+    def __call__(self, result: Result) -> Array:
+        """Return it, (time,) [J]."""
+        energy: Array = result[self.variable].values
+        if self.work:
+            energy = energy - result[self.work].values
+        return energy - energy[0] if self.is_change else energy
+
+
+KINETIC = EnergyCurve("kinetic", "kinetic_energy", is_change=False)
+POTENTIAL = EnergyCurve("potential − start", "potential_energy")
+TOTAL = EnergyCurve("total − start", "total_energy")
+BALANCE = EnergyCurve("balance: total − external work − start", "total_energy", "external_work")
+
+
 def energies(*results: Result, over: str | None = None) -> Figure:
     """Draw kinetic, potential, total energy in one scale, the balance enlarged (Figs. 30, 34).
 
@@ -25,16 +47,19 @@ def energies(*results: Result, over: str | None = None) -> Figure:
     style.require_steps(results, "energies")
     results, text = across(results, over)
     figure, axes = style.page("Energies", results, 2, 2, (9.0, 6.4), sharex=True)
-    shared = style.unit_of("J", *(curve(r) for curve in CURVES.values() for r in results))
-    for ax, (name, curve) in zip(axes.flat, CURVES.items(), strict=False):
-        _draw_curve(ax, results, curve, name, shared)
-    balances = [balance(r) for r in results]
+    curves = (KINETIC, POTENTIAL, TOTAL)
+    shared = style.unit_of("J", *(curve(r) for curve in curves for r in results))
+    for ax, curve in zip(axes.flat, curves, strict=False):
+        _draw_curve(ax, results, curve, shared)
+    balances = [BALANCE(r) for r in results]
     own = style.unit_of("J", *balances)
-    _draw_curve(axes[1, 1], results, balance, "balance: total − external work − start", own)
-    largest = max(style.peak(energy(r)) for energy in (kinetic, potential) for r in results)
+    _draw_curve(axes[1, 1], results, BALANCE, own)
+    largest = max(style.peak(energy(r)) for energy in (KINETIC, POTENTIAL) for r in results)
     off = own.factor * max(map(style.peak, balances))
     style.flatten_round_off(axes[1, 1], off, own.factor * largest)
-    _share_limits(list(axes.flat[:3]))
+    limits = np.array([ax.get_ylim() for ax in axes.flat[:3]])
+    for ax in axes.flat[:3]:
+        ax.set_ylim(limits[:, 0].min(), limits[:, 1].max())
     shade_beyond(axes.flat, results)
     for ax in axes[-1]:
         style.axis_labels(ax, text, None)
@@ -42,63 +67,11 @@ def energies(*results: Result, over: str | None = None) -> Figure:
     return figure
 
 
-def _draw_curve(
-    ax: Axes,
-    results: Sequence[Result],
-    curve: Callable[[Result], Array],
-    text: str,
-    unit: style.Unit,
-) -> None:
+def _draw_curve(ax: Axes, results: Sequence[Result], curve: EnergyCurve, unit: style.Unit) -> None:
     for k, result in enumerate(results):
         time, values = result["time"].values, unit.factor * curve(result)
         ax.plot(time, values, **style.look(k)._asdict())
-        if (error := error_of(result, ERRORS[curve])) is not None:
+        if (error := error_of(result, curve.variable)) is not None:
             draw_band(ax, time, values, unit.factor * error, style.look(k).color)
     style.axis_labels(ax, None, f"energy [{unit.text}]")
-    style.title(ax, text)
-
-
-def _share_limits(axes: Sequence[Axes]) -> None:
-    limits = np.array([ax.get_ylim() for ax in axes])
-    for ax in axes:
-        ax.set_ylim(limits[:, 0].min(), limits[:, 1].max())
-
-
-def kinetic(result: Result) -> Array:
-    """Return the kinetic energy, (time,) [J]."""
-    energy: Array = result["kinetic_energy"].values
-    return energy
-
-
-def potential(result: Result) -> Array:
-    """Return the potential energy, as a change since the start, (time,) [J]."""
-    return _subtract_start(result["potential_energy"].values)
-
-
-def total(result: Result) -> Array:
-    """Return the total energy, as a change since the start, (time,) [J]."""
-    return _subtract_start(result["total_energy"].values)
-
-
-def balance(result: Result) -> Array:
-    """Return total energy minus external work, as a change since the start, (time,) [J]."""
-    return _subtract_start(result["total_energy"].values - result["external_work"].values)
-
-
-def _subtract_start(energy: Array) -> Array:
-    since: Array = energy - energy[0]
-    return since
-
-
-CURVES = MappingProxyType(
-    {"kinetic": kinetic, "potential − start": potential, "total − start": total}
-)
-ERRORS: Mapping[Callable[[Result], Array], str] = MappingProxyType(
-    {
-        kinetic: "kinetic_energy",
-        potential: "potential_energy",
-        total: "total_energy",
-        balance: "total_energy",  # work from outside is taken as known
-    }
-)
-"""Of curves, the variable whose error is theirs."""
+    style.title(ax, curve.name)

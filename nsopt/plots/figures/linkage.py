@@ -43,8 +43,7 @@ class Sticks:
 
     def joint(self, name: str, u: Array) -> Array:
         """Return where frame a of a joint is, (3,) [m]."""
-        place: Array = self.places(u)[self._owned[name][0]]
-        return place
+        return np.asarray(self.places(u)[self._owned[name][0]])
 
     def rods(self, places: Array) -> list[Array]:
         """Return the lines (2, 3) of joints whose frames are apart, as rods and slides are."""
@@ -53,14 +52,12 @@ class Sticks:
 
     def bodies(self, places: Array) -> list[list[Array]]:
         """Return the sticks of each body, (2, 3) each, joints being at given places."""
-        return [
-            _join(places[columns]) for name, columns in self._columns.items() if name is not None
-        ]
+        owned = [columns for name, columns in self._columns.items() if name is not None]
+        return [_join(places[columns]) for columns in owned]
 
     def ground(self, places: Array) -> Array:
         """Return the joints on the ground, (number, 3)."""
-        fixed: Array = places[self._columns[None]]
-        return fixed
+        return np.asarray(places[self._columns[None]])
 
     def view(self) -> View:
         """Return the view at right angles to the plane of world axes that the joints are in.

@@ -32,8 +32,11 @@ def mobility(x: Mobility) -> Figure:
     """Draw the graph with its loops, the joint screws, freedom over order and the motions."""
     found = [b for b in x.branches if b.finding is Finding.CONFIRMED][:SHOWN]
     columns = 3 + len(found)
-    figure, axes = style.page("", (), *_choose_grid(columns), _choose_size(columns))
-    figure.suptitle(_write_title(x), fontsize=style.TITLE, fontweight="bold")
+    grid = (1, columns) if columns <= 3 else (2, 2 if columns == 4 else 3)
+    figure, axes = style.page("", (), *grid, (4.2 * grid[1], 3.9 * grid[0]))
+    local = "undecided" if x.local_freedom is None else x.local_freedom
+    freedoms = f"by counting {x.gruebler}, to first order {x.differential_freedom}, finite {local}"
+    figure.suptitle(f"freedom {freedoms}", fontsize=style.TITLE, fontweight="bold")
     flat = list(axes.flat)
     draw_graph(flat[0], x)
     draw_screws(flat[1], x)
@@ -43,22 +46,6 @@ def mobility(x: Mobility) -> Figure:
     for ax in flat[columns:]:
         ax.set_axis_off()
     return figure
-
-
-def _choose_grid(panels: int) -> tuple[int, int]:
-    return (1, panels) if panels <= 3 else (2, 2 if panels == 4 else 3)
-
-
-def _choose_size(panels: int) -> tuple[float, float]:
-    rows, columns = _choose_grid(panels)
-    return 4.2 * columns, 3.9 * rows
-
-
-def _write_title(x: Mobility) -> str:
-    local = "undecided" if x.local_freedom is None else x.local_freedom
-    return (
-        f"freedom by counting {x.gruebler}, to first order {x.differential_freedom}, finite {local}"
-    )
 
 
 def draw_graph(ax: Axes, x: Mobility) -> None:
@@ -87,13 +74,8 @@ def draw_graph(ax: Axes, x: Mobility) -> None:
 
 
 def _write_text(ax: Axes, text: str, place: Array, colour: str, box: dict[str, Any]) -> None:
-    where = float(place[0]), float(place[1])
-    look: dict[str, Any] = {
-        "fontsize": style.SMALL,
-        "ha": "center",
-        "va": "center",
-        "color": colour,
-    }
+    where, centred = (float(place[0]), float(place[1])), {"ha": "center", "va": "center"}
+    look: dict[str, Any] = {"fontsize": style.SMALL, "color": colour, **centred}
     ax.annotate(text, where, bbox=box | {"pad": 0.15}, **look)
 
 
@@ -107,8 +89,7 @@ def _bend_line(a: Array, b: Array, bend: float) -> Array:
     """Return a curve from a to b that bends aside."""
     t = np.linspace(0, 1, 21)[:, None]
     normal = np.array([-(b - a)[1], (b - a)[0]])
-    arc: Array = a + t * (b - a) + 4 * bend * t * (1 - t) * normal
-    return arc
+    return np.asarray(a + t * (b - a) + 4 * bend * t * (1 - t) * normal)
 
 
 def draw_screws(ax: Axes, x: Mobility) -> None:

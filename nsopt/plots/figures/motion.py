@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -29,12 +29,10 @@ class _Quantity(NamedTuple):
     coordinate: str  # its components are over (time, coordinate, axis)
     symbol: str
     unit: str
-    of: Callable[[Result], Array]
-    loads: Mapping[str, str] = MappingProxyType(
-        {}
-    )  # more components, by what `joint_loads` calls them
+    variable: str  # of the result
+    error: Callable[[Result], Array | None]  # of its components, as the variable
+    loads: Mapping[str, str] = MappingProxyType({})  # more components, as in `joint_loads`
     impulsive: bool = False  # impulses of impacts are apart
-    error: Callable[[Result], Array | None] = lambda _: None  # of its components, as `of`
 
 
 def contact_forces(
@@ -60,15 +58,12 @@ def contact_forces(
         Show only this one: ``x``, ``y``, ``z``; ``size``; ``axial`` along z of frame a of the
         joint, ``radial`` the size of what is across it.
     """
-    force = _Quantity("Joint forces", "joint", "F", "N", joint_force, LOADS, True, error_of_forces)
+    names = "Joint forces", "joint", "F", "N", "joint_reaction"
+    force = _Quantity(*names, error_of_forces, LOADS, impulsive=True)
     return _draw_quantity(results, force, joint, component, over)
 
 
-def velocities(
-    *results: Result,
-    component: str | None = None,
-    over: str | None = None,
-) -> Figure:
+def velocities(*results: Result, component: str | None = None, over: str | None = None) -> Figure:
     """Draw the velocity of each body's centre of mass, as Figs. 12, 19, 20, 26 and 33.
 
     Parameters
@@ -76,23 +71,9 @@ def velocities(
     component : str, optional
         Show only this one: ``x``, ``y``, ``z`` or ``size``.
     """
-    velocity = _Quantity(
-        *("Velocity of the centres of mass", "body", "v", "m/s", body_velocity),
-        error=lambda result: error_of(result, "body_velocity"),
-    )
+    names = "Velocity of the centres of mass", "body", "v", "m/s", "body_velocity"
+    velocity = _Quantity(*names, lambda result: error_of(result, "body_velocity"))
     return _draw_quantity(results, velocity, None, component, over)
-
-
-def joint_force(result: Result) -> Array:
-    """Return the force of each joint, (time, joint, 3) [N]; NaN at the start."""
-    force: Array = result["joint_reaction"].values
-    return force
-
-
-def body_velocity(result: Result) -> Array:
-    """Return the velocity of the centres of mass in world axes, (time, body, 3) [m/s]."""
-    v: Array = result["body_velocity"].values
-    return v
 
 
 def _draw_quantity(
@@ -129,23 +110,18 @@ def _draw_quantity(
                     off = unit.factor * errors[k][:, row, column]
                     least = 0.0 if part in (SIZE, RADIAL) else -np.inf
                     draw_band(ax, result["time"].values, drawn[-1], off, style.look(k).color, least)
-            _flatten_round_off(ax, drawn, unit.factor * scale)
+            flat = np.concatenate(drawn) if drawn else 0.0
+            style.flatten_round_off(ax, flat, unit.factor * scale)
             drawn_apart.draw(ax, row, column)
-            symbol = quantity.symbol if part == SIZE else f"{quantity.symbol}$_{{{_roman(part)}}}$"
-            style.axis_labels(
-                ax,
-                text if row == len(parts) - 1 else None,
-                f"{symbol} [{unit.text}]" if column == 0 else None,
-            )
+            index = part if part in AXES else rf"\mathrm{{{part}}}"
+            symbol = quantity.symbol + (f"$_{{{index}}}$" if part != SIZE else "")
+            across_text = text if row == len(parts) - 1 else None
+            style.axis_labels(ax, across_text, f"{symbol} [{unit.text}]" if column == 0 else None)
         alone = len(names) == len(results) == 1 and only is None
         style.title(axes[0, column], "" if alone else name)
     shade_beyond(axes.flat, results)
     style.results_legend(figure, results)
     return figure
-
-
-def _roman(part: str) -> str:
-    return part if part in AXES else rf"\mathrm{{{part}}}"
 
 
 def _list_names(results: Sequence[Result], quantity: _Quantity, only: str | None) -> list[str]:
@@ -186,7 +162,8 @@ def _read_values(
     result: Result, quantity: _Quantity, names: Sequence[str], parts: Sequence[str]
 ) -> Array:
     """Return components over (time, part, name), NaN of what a result has not."""
-    vectors, own = quantity.of(result), [str(n) for n in result[quantity.coordinate].values]
+    vectors = result[quantity.variable].values
+    own = [str(n) for n in result[quantity.coordinate].values]
     values = np.full((len(vectors), len(parts), len(names)), np.nan)
     for column, name in enumerate(names):
         for row, part in enumerate(parts):
@@ -208,31 +185,27 @@ def _read_errors(
     """Return errors over (time, part, name), NaN where none are known."""
     own = [str(n) for n in result[quantity.coordinate].values]
     errors = np.full((result.data.sizes["time"], len(parts), len(names)), np.nan)
-    if (vectors := quantity.error(result)) is None:
-        return errors
-    for column, name in enumerate(names):
-        for row, part in enumerate(parts):
-            if name in own:
-                each = vectors[:, own.index(name)]
-                alone = part in AXES
-                errors[:, row, column] = (
-                    each[:, AXES.index(part)] if alone else np.linalg.norm(each, axis=1)
-                )
+    if (vectors := quantity.error(result)) is not None:
+        for column, k in ((names.index(name), own.index(name)) for name in names if name in own):
+            for row, part in enumerate(parts):
+                each = vectors[:, k]
+                one = each[:, AXES.index(part)] if part in AXES else np.linalg.norm(each, axis=1)
+                errors[:, row, column] = one
     return errors
 
 
-def _flatten_round_off(ax: Axes, drawn: Sequence[Array], scale: float) -> None:
-    style.flatten_round_off(ax, np.concatenate(drawn) if drawn else 0.0, scale)
-
-
 def positions(*results: Result) -> Figure:
-    """Draw the XY path of each centre of mass and its Z over time (Figs. 13, 14, 21, 27, 28, 32)."""
+    """Draw the XY path of centres of mass and their Z over time (Figs. 13, 14, 21, 27, 28, 32)."""
     style.require_steps(results, "positions")
     bodies = style.names(results, "body")
     size = (9.0, 0.8 + 3.4 * len(bodies))
     figure, axes = style.page("Position of the centres of mass", results, len(bodies), 2, size)
     for (path, height), body in zip(axes, bodies, strict=True):
-        paths = {k: _read_path(r, body) for k, r in enumerate(results) if body in r["body"].values}
+        paths = {
+            k: r["body_position"].sel(body=body).values
+            for k, r in enumerate(results)
+            if body in r["body"].values
+        }
         _draw_path(path, paths)
         _draw_height(height, paths, results, body)
         style.title(path, f"path of {body}")
@@ -242,25 +215,12 @@ def positions(*results: Result) -> Figure:
     return figure
 
 
-def _read_path(result: Result, body: str) -> Array:
-    k = [str(n) for n in result["body"].values].index(body)
-    path: Array = result["body_position"].values[:, k]
-    return path
-
-
 def _draw_path(ax: Axes, paths: dict[int, Array]) -> None:
     unit = style.unit_of("m", *(p[:, :2] for p in paths.values()))
     for k, path in paths.items():
         ax.plot(*(unit.factor * path[:, :2].T), **style.look(k)._asdict())
-        ax.plot(
-            *(unit.factor * path[0, :2]),
-            "o",
-            color="white",
-            markersize=5,
-            zorder=9,
-            markeredgecolor=style.look(k).color,
-            label="_start",
-        )
+        edge: dict[str, Any] = {"markeredgecolor": style.look(k).color, "markersize": 5}
+        ax.plot(*(unit.factor * path[0, :2]), "o", color="white", zorder=9, label="_start", **edge)
     ax.set_aspect("equal", adjustable="datalim")
     ax.margins(0.08)
     style.axis_labels(ax, f"x [{unit.text}]  (o start)", f"y [{unit.text}]")
@@ -279,5 +239,6 @@ def _draw_height(ax: Axes, paths: dict[int, Array], results: Sequence[Result], b
         if (error := error_of(results[k], "body_position")) is not None:
             own = [str(n) for n in results[k]["body"].values].index(body)
             draw_band(ax, time, values, unit.factor * error[:, own, 2], style.look(k).color)
-    _flatten_round_off(ax, [unit.factor * (part - base) for part in z], unit.factor * size)
+    shown = np.concatenate([unit.factor * (part - base) for part in z])
+    style.flatten_round_off(ax, shown, unit.factor * size)
     style.axis_labels(ax, "time [s]", f"{text} [{unit.text}]")

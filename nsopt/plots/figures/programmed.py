@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -70,7 +69,7 @@ def link_shapes(
     if not names:
         who = ", ".join(result.name for result in results)
         raise ValueError(f"link_shapes shows flexible links; {who} has none")
-    link = link or next(iter(names), "")
+    link = link or names[0]
     shapes = {k: x for k, r in enumerate(results) if (x := link_points(r, link)) is not None}
     if not shapes:
         known = ", ".join(dict.fromkeys(names))
@@ -105,7 +104,11 @@ def off_chord(points: Array) -> tuple[Array, Array]:
 
 def link_points(result: Result, link: str) -> Array | None:
     """Return the ends and joints of a flexible link over time, (time, n + 2, 3) [m], or None."""
-    bends = [x for x in _read_frames(result) if str(x["element"]).startswith(f"{link}_bend_")]
+    bends = [
+        x
+        for x in style.read_stored(result, "frames")
+        if str(x["element"]).startswith(f"{link}_bend_")
+    ]
     pairs = list(zip(bends[::2], bends[1::2], strict=True))  # of frames a and b of each joint
     if not pairs:
         return None
@@ -118,20 +121,19 @@ def link_points(result: Result, link: str) -> Array | None:
 
 def _list_links(result: Result) -> list[str]:
     """Return the names of flexible links."""
-    bends = (str(x["element"]) for x in _read_frames(result) if x["kind"] == "Bend")
+    bends = (str(x["element"]) for x in style.read_stored(result, "frames") if x["kind"] == "Bend")
     return list(dict.fromkeys(name.rpartition("_bend_")[0] for name in bends if "_bend_" in name))
 
 
 def _find_path(result: Result, name: str | None) -> Array:
     """Return the positions (time, 3) [m] of frame b of a programmed element."""
-    found = [x for x in _read_frames(result) if x["kind"] in KINDS and name in (None, x["element"])]
+    found = [
+        x
+        for x in style.read_stored(result, "frames")
+        if x["kind"] in KINDS and name in (None, x["element"])
+    ]
     if not found:
         what = " or ".join(KINDS) + (f" {name!r}" if name else "")
         raise ValueError(f"programmed_paths: no {what} in {result.name}")
     followed = [x for x in found if x["element"] == found[0]["element"]][-1]
     return path_of_point(result, followed["body"], np.asarray(followed["origin"]))
-
-
-def _read_frames(result: Result) -> list[dict[str, Any]]:
-    frames: list[dict[str, Any]] = style.read_stored(result, "frames")
-    return frames

@@ -16,6 +16,12 @@ from nsopt.plots.scenes.scene import path_of_point
 from nsopt.plots.style import Array
 from nsopt.result import Result
 
+WRENCH = (
+    ("joint_reaction", "joint_resistance_force"),
+    ("joint_reaction_torque", "joint_resistance"),
+)
+"""Variables whose sum is the force of a joint, and those whose sum is its torque."""
+
 
 def joint_torques(
     *results: Result, joints: Sequence[str] | None = None, over: str | None = None
@@ -48,11 +54,13 @@ def joint_torques(
     results, text = across(results, over)
     columns = [_make_panels(result, chosen) for result in results]
     titles = [p.title for p in max(columns, key=len)]
-    rows = [[_find_panel(column, text) for column in columns] for text in titles]
+    rows = [
+        [next((p for p in column if p.title == title), Curves(title, "", {})) for column in columns]
+        for title in titles
+    ]
     size = (max(7.5, 5.5 * len(results)), 0.9 + 2.6 * len(rows))
-    figure, axes = style.page(
-        "Joint reactions", results, len(rows), len(results), size, sharex=True
-    )
+    grid = len(rows), len(results)
+    figure, axes = style.page("Joint reactions", results, *grid, size, sharex=True)
     for k, result in enumerate(results):
         for ax, row in zip(axes[:, k], rows, strict=True):
             draw_panel(ax, result["time"].values, row[k])
@@ -103,10 +111,9 @@ def tracked_points(*results: Result) -> Figure:
         )
     recorded = []
     for result, known in zip(results, paths, strict=True):
-        time = result["time"].values
-        gone = np.full((len(time), 3), np.nan)
+        gone = np.full((result.data.sizes["time"], 3), np.nan)
         values = np.stack([known.get(name, gone) for name in names], axis=1)
-        recorded.append(Recorded(style.label(result), time, values))
+        recorded.append(Recorded(style.label(result), result["time"].values, values))
     vectors = [Vector(name, "", "m") for name in names]
     return draw_vectors("Points of the mechanism", vectors, recorded)
 
@@ -136,16 +143,15 @@ class Grounded(NamedTuple):
 
 
 def list_grounded(result: Result) -> list[Grounded]:
-    """Return the joints to the ground.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
+    """Return the joints to the ground; ValueError without any."""
+    points: dict[str, list[tuple[int, Array]]] = {}  # body and origin of each frame
+    for frame in style.read_stored(result, "frames"):
+        point = int(frame["body"]), np.asarray(frame["origin"], dtype=float)
+        points.setdefault(str(frame["element"]), []).append(point)
     names = {str(name) for name in result["joint"].values}
     joints = []
-    for name, (a, b) in _read_joint_frames(result).items():
+    for name, own in points.items():
+        a, b = own[0], own[-1]
         if name in names and (a[0] < 0) != (b[0] < 0):
             joints.append(Grounded(name, *((1.0, b) if a[0] < 0 else (-1.0, a)), at=b))
     if not joints:
@@ -157,44 +163,20 @@ def ground_wrench(result: Result) -> Array:
     """Return force and torque that joints to the ground give the rest, (time, 2, 3) [N, N m].
 
     The torque is about the point where the first of these joints holds the robot.
-
-    Raises
-    ------
-    ValueError
-        If no joint is on the ground.
     """
     names = [str(name) for name in result["joint"].values]
     joints = list_grounded(result)
     about = path_of_point(result, *joints[0].held)
     total = np.zeros((result.data.sizes["time"], 2, 3))
     for joint in joints:
+        k = names.index(joint.name)
         force, torque = (
-            joint.sign * part for part in _read_wrench(result, names.index(joint.name))
+            joint.sign * (result[one].values[:, k] + result[other].values[:, k])
+            for one, other in WRENCH
         )
         total[:, 0] += force
         total[:, 1] += torque + np.cross(path_of_point(result, *joint.at) - about, force)
     return total
-
-
-def _read_wrench(result: Result, joint: int) -> tuple[Array, Array]:
-    pairs = (
-        ("joint_reaction", "joint_resistance_force"),
-        ("joint_reaction_torque", "joint_resistance"),
-    )
-    force, torque = (
-        np.asarray(result[one].values[:, joint] + result[other].values[:, joint])
-        for one, other in pairs
-    )
-    return force, torque
-
-
-def _read_joint_frames(result: Result) -> dict[str, tuple[tuple[int, Array], tuple[int, Array]]]:
-    """Return body (-1: ground) and origin of the first and last frame of each element."""
-    origins: dict[str, list[tuple[int, Array]]] = {}
-    for frame in style.read_stored(result, "frames"):
-        point = int(frame["body"]), np.asarray(frame["origin"], dtype=float)
-        origins.setdefault(str(frame["element"]), []).append(point)
-    return {name: (frames[0], frames[-1]) for name, frames in origins.items()}
 
 
 def _make_panels(result: Result, joints: Sequence[str]) -> list[Curves]:
@@ -224,7 +206,3 @@ def _make_panels(result: Result, joints: Sequence[str]) -> list[Curves]:
         if outputs:
             panels.append(Curves(text, unit, outputs, {x: y for x, (_, y) in apart.items()}))
     return panels
-
-
-def _find_panel(panels: Sequence[Curves], title: str) -> Curves:
-    return next((p for p in panels if p.title == title), Curves(title, "", {}))

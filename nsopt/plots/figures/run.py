@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -23,20 +23,14 @@ ROUND_OFF = 1e-14
 """Opening of a joint up to which it is round-off [m, rad]."""
 
 
-class _Residual(NamedTuple):
-    variable: str
-    text: str
-    unit: str
-    limit: str | None  # its name in the limits of acceptance, if it has one
-
-
-_RESIDUALS = (
-    _Residual("motion_residual", "equations of motion", "N", "motion"),
-    _Residual("complementarity_residual", "complementarity", "N m", "complementarity"),
-    _Residual("gap_violation", "gap violation", "m", "gap"),
-    _Residual("constraint_violation", "joint closure", "m", "closure"),
-    _Residual("euler_norm_error", "Euler-parameter norm", "1", None),
-)
+RESIDUALS = {
+    "motion_residual": ("equations of motion [N]", "motion"),
+    "complementarity_residual": ("complementarity [N m]", "complementarity"),
+    "gap_violation": ("gap violation [m]", "gap"),
+    "constraint_violation": ("joint closure [m]", "closure"),
+    "euler_norm_error": ("Euler-parameter norm [1]", ""),
+}
+"""Of residuals the titles, and their names in the limits of acceptance, if they have any."""
 
 
 def step_size(*results: Result) -> Figure:
@@ -45,9 +39,8 @@ def step_size(*results: Result) -> Figure:
     A row for each result.
     """
     style.require_steps(results, "step_size")
-    figure, axes = style.page(
-        "Step size", results, len(results), 1, (7.0, 1.1 + 2.2 * len(results)), sharex=True
-    )
+    size = (7.0, 1.1 + 2.2 * len(results))
+    figure, axes = style.page("Step size", results, len(results), 1, size, sharex=True)
     for ax, result in zip(axes[:, 0], results, strict=True):
         steps_of(ax, result)
         style.title(ax, style.label(result) if len(results) > 1 else "")
@@ -60,47 +53,20 @@ def steps_of(ax: Axes, result: Result) -> None:
     h, time = result["h"].values, result["time"].values
     bounds = style.step_bounds(result)
     unit = style.unit_of("s", bounds)
-    ax.plot(
-        time,
-        unit.factor * h,
-        color=style.COLOURS[0],
-        linewidth=0.3,
-        marker=".",
-        markersize=3.0,
-        markeredgewidth=0,
-        zorder=3,
-        label="h",
-    )
+    dots: dict[str, Any] = {"marker": ".", "markersize": 3.0, "markeredgewidth": 0}
+    ax.plot(time, unit.factor * h, color=style.COLOURS[0], lw=0.3, zorder=3, label="h", **dots)
+    colour = style.COLOURS[1]
+    beside: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "fontsize": style.SMALL}
+    beside |= {"xytext": (3, 0), "textcoords": "offset points", "va": "center", "color": colour}
     for bound, name in zip(bounds, ("h$_{min}$", "h$_{max}$"), strict=True):
-        ax.axhline(
-            unit.factor * bound,
-            color=style.COLOURS[1],
-            linewidth=0.9,
-            linestyle="--",
-            zorder=2,
-            label="_bound",
-        )
-        ax.annotate(
-            name,
-            (1.0, unit.factor * bound),
-            xycoords=("axes fraction", "data"),
-            xytext=(3, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=style.SMALL,
-            color=style.COLOURS[1],
-        )
+        height = unit.factor * bound
+        ax.axhline(height, color=colour, lw=0.9, ls="--", zorder=2, label="_bound")
+        ax.annotate(name, (1.0, height), **beside)
     retried = result["retries"].values > 0
     if np.any(retried):
-        ax.plot(
-            time[retried],
-            unit.factor * h[retried],
-            "x",
-            color="black",
-            markersize=5,
-            zorder=4,
-            label=f"retried ({np.count_nonzero(retried)})",
-        )
+        text = f"retried ({np.count_nonzero(retried)})"
+        x, y = time[retried], unit.factor * h[retried]
+        ax.plot(x, y, "x", color="black", markersize=5, zorder=4, label=text)
         ax.legend(
             handles=ax.lines[-1:],
             fontsize=style.SMALL,
@@ -120,35 +86,28 @@ def residuals(*results: Result) -> Figure:
     Zeros are drawn at 1e-18.
     """
     style.require_steps(results, "residuals")
-    kinds = [kind for kind in _RESIDUALS if any(r[kind.variable].size for r in results)]
-    size = (7.0, 1.0 + 1.5 * len(kinds))
-    figure, axes = style.page("Residuals", results, len(kinds), 1, size, sharex=True)
-    for ax, kind in zip(axes[:, 0], kinds, strict=True):
+    names = [name for name in RESIDUALS if any(r[name].size for r in results)]
+    size = (7.0, 1.0 + 1.5 * len(names))
+    figure, axes = style.page("Residuals", results, len(names), 1, size, sharex=True)
+    for ax, name in zip(axes[:, 0], names, strict=True):
+        title, limit = RESIDUALS[name]
         for k, result in enumerate(results):
-            if result[kind.variable].size:
-                _draw_residual(ax, result, kind, k)
-        style.title(ax, f"{kind.text} [{kind.unit}]")
+            if result[name].size:
+                limits = json.loads(result.data.attrs.get("acceptance", "{}"))  # none of optima
+                draw_dots(ax, result, worst(result, name), k, float(limits.get(limit, 0.0)))
+        style.title(ax, title)
     style.axis_labels(axes[-1, 0], "time [s]", None)
     style.results_legend(figure, results, dots=True)
     return figure
 
 
-def _draw_residual(ax: Axes, result: Result, kind: _Residual, k: int) -> None:
-    acceptance = json.loads(result.data.attrs.get("acceptance", "{}"))  # an optimum has none
-    _draw_dots(ax, result, worst(result, kind.variable), k, float(acceptance.get(kind.limit, 0.0)))
-
-
-def _draw_dots(ax: Axes, result: Result, values: Array, k: int, limit: float = 0.0) -> None:
+def draw_dots(ax: Axes, result: Result, values: Array, k: int, limit: float = 0.0) -> None:
     """Draw values over time as dots of the k-th result, on a logarithmic scale; a limit dashed."""
-    values = floor(values)
+    values = np.maximum(values, FLOOR)
     ax.plot(result["time"], values, **style.dot(k))
     if limit:
         ax.axhline(limit, color="black", linewidth=0.8, linestyle="--")
-    decades(ax, values, limit)
-
-
-def decades(ax: Axes, values: Array, limit: float = 0.0) -> None:
-    """Make y logarithmic with a few decades labelled, from just below the floor or the values."""
+    # A few decades are labelled, from just below the floor or the values.
     ax.set_yscale("log")
     top = max(style.peak(values), limit, 1e3 * FLOOR)
     low, high = ax.get_ylim() if len(ax.lines) > 1 else (1.0, 0.0)
@@ -160,13 +119,7 @@ def decades(ax: Axes, values: Array, limit: float = 0.0) -> None:
 def worst(result: Result, name: str) -> Array:
     """Return the largest of all entries of a residual at each time, (time,)."""
     values = result[name].values
-    flat: Array = values.reshape(len(values), -1).max(axis=1)
-    return flat
-
-
-def floor(values: Array) -> Array:
-    """Return values with those that are zero, or smaller, at the floor; NaN stays."""
-    return np.maximum(values, FLOOR)
+    return np.asarray(values.reshape(len(values), -1).max(axis=1))
 
 
 def joint_closure(*results: Result) -> Figure:
@@ -181,9 +134,8 @@ def joint_closure(*results: Result) -> Figure:
         raise ValueError(f"joint_closure: no joint in {results[0].name}")
     open_ones = [joint for joint in joints if _largest_opening(results, joint) > ROUND_OFF]
     drawn = open_ones or joints
-    figure, axes = style.page(
-        "Joint closure", results, len(drawn), 1, (7.0, 1.2 + 2.0 * len(drawn)), sharex=True
-    )
+    size = (7.0, 1.2 + 2.0 * len(drawn))
+    figure, axes = style.page("Joint closure", results, len(drawn), 1, size, sharex=True)
     for ax, joint in zip(axes[:, 0], drawn, strict=True):
         for k, result in enumerate(results):
             available = [str(n) for n in result["joint"].values]
@@ -199,24 +151,14 @@ def joint_closure(*results: Result) -> Figure:
 
 def _largest_opening(results: Sequence[Result], joint: str) -> float:
     """Return how far a joint of any result is from closed at most."""
-    off = [
-        result["constraint_violation"].sel(joint=joint).max()
-        for result in results
-        if joint in result["joint"].values
-    ]
-    return float(np.max(off))
+    own = [x["constraint_violation"] for x in results if joint in x["joint"].values]
+    return float(np.max([x.sel(joint=joint).max() for x in own]))
 
 
 def closure_of(ax: Axes, result: Result, joint: int, k: int = 0) -> None:
     """Draw the closure of one joint of one result."""
-    _draw_dots(ax, result, result["constraint_violation"].values[:, joint], k)
+    draw_dots(ax, result, result["constraint_violation"].values[:, joint], k)
     style.axis_labels(ax, None, "violation [m]")
-
-
-def residual_of(ax: Axes, result: Result, name: str, text: str) -> None:
-    """Draw one residual of one result, labelled ``text``."""
-    _draw_dots(ax, result, worst(result, name), 0)
-    style.axis_labels(ax, "time [s]", text)
 
 
 def effort(*results: Result) -> Figure:
@@ -227,13 +169,10 @@ def effort(*results: Result) -> Figure:
     iterations = [float(np.nansum(r["iterations"])) for r in results]
     _bars(axes[0, 0], iterations, "solver iterations", "{:.0f}")
     _bars(axes[0, 1], seconds, "time in the solver [s]", "{:.3g}")
-    axes[0, 0].set_yticks(range(len(results)), [_steps_label(r) for r in results])
+    labels = [f"{style.label(r)}\n{r.data.sizes['time'] - 1} steps" for r in results]
+    axes[0, 0].set_yticks(range(len(results)), labels)
     axes[0, 0].set_ylim(len(results) - 0.4, -0.6)
     return figure
-
-
-def _steps_label(result: Result) -> str:
-    return f"{style.label(result)}\n{result.data.sizes['time'] - 1} steps"
 
 
 def _bars(ax: Axes, values: list[float], text: str, number: str) -> None:

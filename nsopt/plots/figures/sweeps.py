@@ -101,11 +101,7 @@ def bifurcation_diagram(*sweeps: xr.Dataset, of: str = "points", over: str | Non
     text = str(first[of].attrs.get("long_name", of))
     style.axis_labels(axes[0, 0], _add_unit(first, across), text)
     if len(sweeps) > 1:
-        handles = [
-            Line2D([], [], **style.dot(k, 4.0), label=_name_sweep(data))
-            for k, data in enumerate(sweeps)
-        ]
-        style.share_legend(figure, handles)
+        style.share_legend(figure, style.make_handles([*map(_name_sweep, sweeps)], dots=True))
     return figure
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 
+from nsopt.loads import bores_of_joints
 from nsopt.plots import style
-from nsopt.plots.coordinates import PARAMETERS, SPEEDS, is_length, split
+from nsopt.plots.coordinates import is_length, is_parameter, is_speed, name_columns, split
 from nsopt.plots.curves import MOST_NAMED
 from nsopt.plots.figures import contact
 from nsopt.plots.lines import SMALL, Quantity, draw_lines, extent, quantity
@@ -30,42 +31,35 @@ NOTABLE = 0.01
 def choose_panels(result: Result) -> list[Panel]:
     """Return the panels after that of the mechanism: the most informative ones, none twice."""
     contacts = result.data.sizes["contact"] > 0
-    bores = bool(contact.in_bores(result))
-    coordinates, velocities = (
-        _make_panel("Coordinates", _find_coordinates),
-        _make_panel("Velocities", _find_velocities),
-    )
-    inputs, resistance = (
-        _make_panel("Inputs", _find_inputs),
-        _make_panel("Resistance of joints", _find_resistance),
-    )
-    contact_forces = _make_panel("Contact forces, means over a step", _find_contact_forces)
-    panels_in_order: list[tuple[bool, Panel]] = [
-        (bores, panels.bore_contacts),
-        (not contacts and _any_drawn(_find_coordinates(result)), coordinates),
-        (_any_drawn(_find_drives(result)), drives),
-        (_any_drawn(_find_inputs(result)), inputs),
-        (_any_drawn(_find_gaps(result)), gaps),
-        (not contacts and _any_drawn(_find_velocities(result)), velocities),
-        (_any_drawn(_find_resistance(result)), resistance),
-        (contacts and _any_drawn(_find_contact_forces(result)), contact_forces),
-        (contacts and _any_drawn(_find_velocities(result)), velocities),
-        (True, panels.energy),
-        (contacts and _any_drawn(_find_coordinates(result)), coordinates),
-        (True, panels.steps),
+    bores = bool(bores_of_joints(result))
+    coordinates = _make_panel("Coordinates", _find_coordinates(result))
+    velocities = _make_panel("Velocities", _find_velocities(result))
+    contact_forces = _make_panel("Contact forces, means over a step", _find_contact_forces(result))
+    in_order: list[list[Panel]] = [
+        [panels.bore_contacts] if bores else [],
+        [] if contacts else coordinates,
+        [drives] if _any_drawn(_find_drives(result)) else [],
+        _make_panel("Inputs", _find_inputs(result)),
+        [gaps] if _any_drawn(_find_gaps(result)) else [],
+        [] if contacts else velocities,
+        _make_panel("Resistance of joints", _find_resistance(result)),
+        [*contact_forces, *velocities] if contacts else [],
+        [panels.energy],
+        coordinates if contacts else [],
+        [panels.steps],
     ]
-    informative = [panel for shown, panel in panels_in_order if shown]
+    informative = [panel for several in in_order for panel in several]
     return [*informative[:BETWEEN], costs]
 
 
-def _make_panel(title: str, find: Callable[[Result], list[Quantity]]) -> Panel:
-    """Return the panel of those quantities of a result that are worth drawing."""
+def _make_panel(title: str, quantities: list[Quantity]) -> list[Panel]:
+    """Return the panel of those quantities that are worth drawing; none if none is."""
 
     def draw(ax: Axes, result: Result) -> None:
-        more = draw_lines(ax, result["time"].values, find(result))
+        more = draw_lines(ax, result["time"].values, quantities)
         style.title(ax, f"{title}{more}")
 
-    return draw
+    return [draw] if _any_drawn(quantities) else []
 
 
 def drives(ax: Axes, result: Result) -> None:
@@ -124,7 +118,7 @@ def _any_drawn(quantities: Sequence[Quantity]) -> bool:
 def _find_coordinates(result: Result) -> list[Quantity]:
     columns, _ = split(result)
     least = max(TINY, SMALL * max((float(np.ptp(x)) for x in columns.values()), default=0.0))
-    norms = {name: x for name, x in columns.items() if name.rsplit(".", 1)[-1] in PARAMETERS}
+    norms = {name: x for name, x in columns.items() if is_parameter(name)}
     slides = {name: x for name, x in columns.items() if is_length(name)}
     turns = {n: np.degrees(x) for n, x in columns.items() if n not in norms and n not in slides}
     return [
@@ -135,21 +129,19 @@ def _find_coordinates(result: Result) -> list[Quantity]:
 
 
 def _find_velocities(result: Result) -> list[Quantity]:
-    v = result["v"].values
-    return _split_by_kind(
-        result, v, max(TINY, SMALL * style.peak(v)), (("velocity", "rad/s"), ("velocity", "m/s"))
-    )
+    least = max(TINY, SMALL * style.peak(result["v"].values))
+    return _split_by_kind(result, "v", least, (("velocity", "rad/s"), ("velocity", "m/s")))
 
 
 def _find_drives(result: Result) -> list[Quantity]:
     force, most, used = result["drive"].values, _read_limits(result), _find_working_drives(result)
     if not np.isfinite(most[used]).all():
-        return _split_by_kind(
-            result, force, _find_noise(result), (("torque", "N m"), ("force", "N"))
-        )
+        kinds = (("torque", "N m"), ("force", "N"))
+        return _split_by_kind(result, "drive", _find_noise(result), kinds)
     # Drives that are not used may have no limit; they are not drawn.
     shares = np.where(used, 100 * force / np.where(used, most, 1.0), 0.0)
-    return [quantity("force of drives", "% of the limit", _name_columns(result, shares), 0.0)]
+    named = dict(zip(map(str, result["v_name"].values), shares.T, strict=True))
+    return [quantity("force of drives", "% of the limit", named, 0.0)]
 
 
 def _find_inputs(result: Result) -> list[Quantity]:
@@ -198,23 +190,18 @@ def _find_gaps(result: Result) -> tuple[Quantity, Quantity]:
 
 
 def _split_by_kind(
-    result: Result, values: Array, least: float, kinds: tuple[tuple[str, str], tuple[str, str]]
+    result: Result, variable: str, least: float, kinds: tuple[tuple[str, str], tuple[str, str]]
 ) -> list[Quantity]:
-    """Return values that belong to velocities, those of turns apart from those of slides."""
-    columns = _name_columns(result, values)
-    slides = {name: x for name, x in columns.items() if name.rsplit(".", 1)[-1] in SPEEDS}
+    """Return what belongs to velocities, that of turns apart from that of slides."""
+    columns = name_columns(result, "v", variable)
+    slides = {name: x for name, x in columns.items() if is_speed(name)}
     turns = {name: x for name, x in columns.items() if name not in slides}
     return [quantity(*kind, x, least) for kind, x in zip(kinds, (turns, slides), strict=True)]
 
 
-def _name_columns(result: Result, values: Array) -> dict[str, Array]:
-    return dict(zip(map(str, result["v_name"].values), values.T, strict=True))
-
-
 def _find_working_drives(result: Result) -> Array:
     """Return a mask of the velocities that drives act on with more than round-off, (nv,)."""
-    used: Array = np.abs(result["drive"].values).max(axis=0) > _find_noise(result)
-    return used
+    return np.asarray(np.abs(result["drive"].values).max(axis=0) > _find_noise(result))
 
 
 def _read_limits(result: Result) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from nsopt.contact_modes import contacts_of_joints
-from nsopt.loads import find_impacts
+from nsopt.loads import bores_of_joints, find_impacts
 from nsopt.plots import style
 from nsopt.plots.bands import draw_band, error_of, error_of_forces, shade_beyond
 from nsopt.plots.coordinates import (
@@ -19,8 +19,8 @@ from nsopt.plots.coordinates import (
     split,
     with_angles,
 )
-from nsopt.plots.figures import contact, motion, run
-from nsopt.plots.figures import energy as curves_of_energy
+from nsopt.plots.figures import contact, run
+from nsopt.plots.figures.energy import BALANCE, KINETIC, POTENTIAL
 from nsopt.plots.impulses import impulses_apart
 from nsopt.result import Result
 
@@ -33,7 +33,7 @@ MOST_GAPS = 4
 
 def bore_contacts(ax: Axes, result: Result) -> None:
     """Draw eccentricities in the bores of at most two joints; without bores, times of contact."""
-    radial = list(contact.in_bores(result).items())
+    radial = list(bores_of_joints(result).items())
     if not radial:
         contact.touching(ax, result)
         style.title(ax, "When contacts press")
@@ -63,23 +63,19 @@ def _draw_two_circles(ax: Axes, result: Result, shown: list[tuple[str, list[int]
 
 def coordinates(ax: Axes, result: Result) -> None:
     """Draw angles, or lengths if there are none, of the bodies that move most."""
-    columns, _ = split(result)
-    columns = with_angles(columns, axes_of_turn(columns))
-    q, names = np.column_stack([result["q"].values[:, :0], *columns.values()]), [*columns]
-    slides = [k for k, name in enumerate(names) if is_length(name)]
-    balls = [k for k, name in enumerate(names) if is_parameter(name)]
-    turns = [k for k in range(len(names)) if k not in {*slides, *balls}]
-    if turns:
-        shown, unit, factor = turns, "deg", np.degrees(1.0)
-    else:
+    q, _ = split(result)
+    q = with_angles(q, axes_of_turn(q))
+    slides, balls = ([x for x in q if is_one(x)] for is_one in (is_length, is_parameter))
+    shown, unit, factor = [x for x in q if x not in {*slides, *balls}], "deg", np.degrees(1.0)
+    if not shown:
         shown, unit, factor = (slides, "m", 1.0) if slides else (balls, "1", 1.0)
-    most = sorted(shown, key=lambda k: -float(np.ptp(q[:, k])))[: style.MAX_OWN_LEGEND]
+    most = sorted(shown, key=lambda name: -float(np.ptp(q[name])))[: style.MAX_OWN_LEGEND]
     errors, time = errors_of_coordinates(result), result["time"].values
-    for i, k in enumerate(sorted(most)):
+    for i, name in enumerate(x for x in shown if x in most):
         color = style.look(i).color
-        ax.plot(time, factor * q[:, k], color=color, linewidth=0.9, label=names[k])
-        if names[k] in errors:
-            draw_band(ax, time, factor * q[:, k], factor * errors[names[k]], color)
+        ax.plot(time, factor * q[name], color=color, linewidth=0.9, label=name)
+        if name in errors:
+            draw_band(ax, time, factor * q[name], factor * errors[name], color)
     shade_beyond([ax], [result])
     style.axis_labels(ax, "time [s]", f"coordinate [{unit}]")
     style.title(ax, "Coordinates")
@@ -94,17 +90,12 @@ def closure(ax: Axes, result: Result) -> None:
     style.title(ax, "Joint closure")
 
 
-def _find_lasting(result: Result) -> dict[str, list[int]]:
-    """Return the indices of the contacts of each joint of which it is known what lasts."""
-    known = "lasting_force" in result.data and result.data.sizes["contact"]
-    return contacts_of_joints(result.data) if known else {}
-
-
 def joint_forces(ax: Axes, result: Result) -> None:
     """Draw the largest forces of joints, impacts left out; of contacts what lasts."""
-    force, _ = impulses_apart(result, np.linalg.norm(motion.joint_force(result), axis=2))
+    force, _ = impulses_apart(result, np.linalg.norm(result["joint_reaction"].values, axis=2))
     names = list(result["joint"].values)
-    for name, contacts in _find_lasting(result).items():
+    lasts = "lasting_force" in result.data and result.data.sizes["contact"]
+    for name, contacts in contacts_of_joints(result.data).items() if lasts else ():
         if name in names:
             lasting = result["lasting_force"].values[:, contacts].sum(axis=1)
             force[:, names.index(name)] = np.linalg.norm(lasting, axis=1)
@@ -112,15 +103,10 @@ def joint_forces(ax: Axes, result: Result) -> None:
     unit, most = style.unit_of("N", force), style.peak(force)
     time, error = result["time"].values, error_of_forces(result)
     for k, j in enumerate(sorted(largest)):
-        ax.plot(
-            result["time"],
-            unit.factor * force[:, j],
-            color=style.look(k).color,
-            linewidth=0.9,
-            label=str(result["joint"].values[j]),
-        )
+        values, color = unit.factor * force[:, j], style.look(k).color
+        ax.plot(time, values, color=color, linewidth=0.9, label=str(result["joint"].values[j]))
         off = None if error is None else unit.factor * np.linalg.norm(error[:, j], axis=1)
-        draw_band(ax, time, unit.factor * force[:, j], off, style.look(k).color, 0.0)
+        draw_band(ax, time, values, off, color, 0.0)
     shade_beyond([ax], [result])
     style.axis_labels(ax, "time [s]", f"force [{unit.text}]")
     apart = " without impacts" if np.any(find_impacts(result)) else ""
@@ -145,15 +131,11 @@ def gaps(ax: Axes, result: Result) -> None:
 
 def speeds(ax: Axes, result: Result) -> None:
     """Draw the speeds of the fastest bodies."""
-    speed = np.linalg.norm(motion.body_velocity(result), axis=2)
+    speed = np.linalg.norm(result["body_velocity"].values, axis=2)
     fastest = np.argsort(-speed.max(axis=0))[: style.MAX_OWN_LEGEND]
     for k, b in enumerate(sorted(fastest)):
-        ax.plot(
-            result["time"],
-            speed[:, b],
-            **style.look(k)._asdict(),
-            label=str(result["body"].values[b]),
-        )
+        name = str(result["body"].values[b])
+        ax.plot(result["time"], speed[:, b], **style.look(k)._asdict(), label=name)
     style.axis_labels(ax, "time [s]", "speed [m/s]")
     style.title(ax, "Speed of the centres of mass")
     if len(fastest) > 1:
@@ -162,13 +144,15 @@ def speeds(ax: Axes, result: Result) -> None:
 
 def norm(ax: Axes, result: Result) -> None:
     """Draw the deviation of the Euler parameters from norm one."""
-    run.residual_of(ax, result, "euler_norm_error", "error")
+    run.draw_dots(ax, result, run.worst(result, "euler_norm_error"), 0)
+    style.axis_labels(ax, "time [s]", "error")
     style.title(ax, "Norm of the Euler parameters")
 
 
 def equations(ax: Axes, result: Result) -> None:
     """Draw the residual of the equations of motion."""
-    run.residual_of(ax, result, "motion_residual", "residual [N]")
+    run.draw_dots(ax, result, run.worst(result, "motion_residual"), 0)
+    style.axis_labels(ax, "time [s]", "residual [N]")
     style.title(ax, "Residual of the equations of motion")
 
 
@@ -181,24 +165,18 @@ def steps(ax: Axes, result: Result) -> None:
 
 def energy(ax: Axes, result: Result) -> None:
     """Draw kinetic and potential energy, and their balance."""
-    curves = {
-        "kinetic": curves_of_energy.kinetic,
-        "potential − start": curves_of_energy.potential,
-        "balance": curves_of_energy.balance,
-    }
-    values = {name: curve(result) for name, curve in curves.items()}
-    unit, time = style.unit_of("J", *values.values()), result["time"].values
-    for k, (name, curve) in enumerate(values.items()):
-        ax.plot(time, unit.factor * curve, **style.look(k)._asdict(), label=name)
-        if (error := error_of(result, curves_of_energy.ERRORS[curves[name]])) is not None:
-            draw_band(ax, time, unit.factor * curve, unit.factor * error, style.look(k).color)
+    curves = (KINETIC, POTENTIAL, BALANCE)
+    values = [curve(result) for curve in curves]
+    unit, time = style.unit_of("J", *values), result["time"].values
+    for k, (curve, value) in enumerate(zip(curves, values, strict=True)):
+        name = curve.name.partition(":")[0]
+        ax.plot(time, unit.factor * value, **style.look(k)._asdict(), label=name)
+        if (error := error_of(result, curve.variable)) is not None:
+            draw_band(ax, time, unit.factor * value, unit.factor * error, style.look(k).color)
     shade_beyond([ax], [result])
-    change = values["balance"][-1]
+    change = values[-1][-1]
     small = style.unit_of("J", change)
     style.axis_labels(ax, "time [s]", f"energy [{unit.text}]")
-    style.title(
-        ax,
-        "Energy; balance = total − external work − start,\n"
-        f"{small.factor * change:+.3g} {small.text} at the end",
-    )
+    end = f"{small.factor * change:+.3g} {small.text} at the end"
+    style.title(ax, f"Energy; balance = total − external work − start,\n{end}")
     style.own_legend(ax)

@@ -140,7 +140,10 @@ def _start_quiet_server() -> Iterator[viser.ViserServer]:
 
 def _write_caption(result: Result, scene: Scene, playback: Playback) -> str:
     """Return the caption of the page: the run, and the colour of each body."""
-    lines = [f"<b>{html.escape(style.label(result))}</b>", *_tell_pace(playback.speed)]
+    lines, speed = [f"<b>{html.escape(style.label(result))}</b>"], playback.speed
+    if speed != 1:
+        faster = f"played {speed:.3g} times faster"
+        lines.append(faster if speed > 1 else f"slowed {1 / speed:.3g} times")
     if len(scene.bodies) <= NAMED_BODIES:
         lines += [
             f'<span style="color:{style.look(b).color}">&#9632;</span> {html.escape(name)}'
@@ -149,9 +152,3 @@ def _write_caption(result: Result, scene: Scene, playback: Playback) -> str:
     else:
         lines.append(f"{len(scene.bodies)} bodies: their names are in the tree, below right")
     return f'<div style="{CAPTION}">{"<br>".join(lines)}</div>'
-
-
-def _tell_pace(speed: float) -> list[str]:
-    if speed == 1:
-        return []
-    return [f"played {speed:.3g} times faster" if speed > 1 else f"slowed {1 / speed:.3g} times"]

@@ -12,7 +12,7 @@ from matplotlib.colors import to_rgb
 from nsopt.algebra import rotate
 from nsopt.plots import style
 from nsopt.plots.figures.robot import read_followed_paths
-from nsopt.plots.scenes.scene import Poses, Scene, view_of
+from nsopt.plots.scenes.scene import Scene, view_of
 from nsopt.plots.style import Array
 from nsopt.result import Result
 
@@ -142,7 +142,8 @@ class BrowserScene:
 
     def _set_camera(self, server: viser.ViserServer) -> Any:
         """Look at all that is swept, nearly as pictures do; return the node of the clock."""
-        camera, swept, up = server.initial_camera, self._find_bounding_points(), self.up
+        camera, up = server.initial_camera, self.up
+        swept = self.scene.list_points(0) if self.far else self.scene.find_swept_points()
         middle = (swept.min(axis=0) + swept.max(axis=0)) / 2
         view = view_of(self.scene).matrix
         toward = np.cross(*view)
@@ -163,18 +164,8 @@ class BrowserScene:
         camera.fov = FIELD
         camera.near, camera.far = distance / 200, 200 * distance
         position = middle + 1.2 * max(tall, 0.3 * room) * up
-        return self.nodes.add_label(
-            "/time",
-            self._write_time(0),
-            position=position,
-            anchor="bottom-center",
-            font_screen_scale=1.2,
-        )
-
-    def _find_bounding_points(self) -> Array:
-        if not self.far:
-            return self.scene.find_swept_points()
-        return _list_points(self.scene, self.scene.poses)
+        look: dict[str, Any] = {"anchor": "bottom-center", "font_screen_scale": 1.2}
+        return self.nodes.add_label("/time", self._write_time(0), position=position, **look)
 
 
 def _choose_radius(scene: Scene, size: float) -> float:
@@ -195,18 +186,6 @@ def _find_mark(scene: Scene, point: Array) -> list[tuple[int, Array]]:
             if np.linalg.norm(r[b] + rotate(e[b], middle[None])[0] - point) < 1e-7:
                 return [(b, middle)]
     return []
-
-
-def _list_points(scene: Scene, poses: Poses) -> Array:
-    """Return all points of the bodies at the first of some times, (n, 3) [m]."""
-    r, e = poses.position[0], poses.quaternion[0]
-    parts = [
-        r[b] + rotate(e[b], line)
-        for lines in (scene.outlines, scene.sticks)
-        for b, own in enumerate(lines)
-        for line in own
-    ]
-    return np.concatenate([r, *parts])
 
 
 def _choose_colour(k: int) -> tuple[int, int, int]:

@@ -66,9 +66,8 @@ class Film:
         self.mark = self._draw_strip(strip) if strip is not None else None
         # A long title takes a second line, for which there is to be room from the start.
         self.end = "\n" if self.magnified else "   "
-        self.title = self.ax.set_title(
-            self.name + self.end, fontsize=style.TITLE, family="monospace"
-        )
+        look: dict[str, Any] = {"fontsize": style.TITLE, "family": "monospace"}
+        self.title = self.ax.set_title(self.name + self.end, **look)
         self.canvas: Any = FigureCanvasAgg(self.figure)
         # Arranged once: arranging every picture takes most of the time, and would make it jump.
         self.figure.draw_without_rendering()
@@ -94,10 +93,8 @@ class Film:
         size = LONG * self.half / self.half.max() + [0.9, 0.9 + 1.0 * self.far]
         pixels = 2 * np.round(size * DPI / 2)  # MP4 wants even numbers
         figure = Figure(figsize=tuple(pixels / DPI), dpi=DPI, layout="constrained")
-        if not self.far:
-            axes = [figure.subplots()]
-        else:
-            axes = list(figure.subplots(2, 1, height_ratios=(1.0, 0.06)))
+        heights = (1.0, 0.06) if self.far else (1.0,)
+        axes = list(figure.subplots(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0])
         for ax in axes:
             style.plain(ax)
         axes[0].set_aspect("equal")
@@ -113,15 +110,8 @@ class Film:
             drawn = LineCollection(seen, colors=colour, linewidths=width, zorder=2)
             ax.add_collection(drawn, autolim=False)
         if scene.pins:
-            ax.plot(
-                *view(np.array(scene.pins)).T,
-                "+",
-                color="black",
-                markersize=7,
-                zorder=5,
-                scalex=False,
-                scaley=False,
-            )
+            look: dict[str, Any] = {"color": "black", "markersize": 7, "zorder": 5}
+            ax.plot(*view(np.array(scene.pins)).T, "+", scalex=False, scaley=False, **look)
         if view.across:
             style.axis_labels(ax, f"{view.across} [m]", f"{view.up} [m]")
         else:
@@ -145,14 +135,7 @@ class Film:
         return ax.plot([along[0]], [0], "D", color=style.COLOURS[1], markersize=7)[0]
 
     def draw(self, time: float, text: str) -> Pixels:
-        """Return the picture at a time, (height, width, 4).
-
-        Parameters
-        ----------
-        time : float [s]
-        text : str
-            The title.
-        """
+        """Return the picture at a time [s] with a title, (height, width, 4)."""
         scene, view, poses = self.scene, self.view, self.scene.at(time)
         outlines, sticks = (scene.place(x, poses, 0) for x in (scene.outlines, scene.sticks))
         past = scene.poses.time <= time
@@ -194,6 +177,5 @@ class Film:
         if self.magnified:
             played += f"   clearance x {self.magnified[0].factor:g}"
         for time in times:
-            yield self.draw(
-                float(time), f"{self.name}{self.end}t = {time:{width}.{digits}f} s{played}"
-            )
+            text = f"{self.name}{self.end}t = {time:{width}.{digits}f} s{played}"
+            yield self.draw(float(time), text)

@@ -8,8 +8,8 @@ import numpy as np
 
 from nsopt.algebra import axes_from_z, rotate
 from nsopt.elements import SphericalClearance
-from nsopt.plots import style
-from nsopt.plots.figures.contact import clearances, in_bores
+from nsopt.loads import bores_of_joints, read_frames
+from nsopt.plots.figures.contact import clearances
 from nsopt.plots.scenes.scene import Poses
 from nsopt.plots.style import Array
 from nsopt.result import Result
@@ -32,22 +32,12 @@ class Anchor(NamedTuple):
 
 
 class MagnifiedClearance(NamedTuple):
-    """A joint with a bore, and how many times larger its clearance is drawn.
+    """A joint with a bore, and how many times larger its clearance is drawn."""
 
-    Attributes
-    ----------
-    a, b : Anchor
-        The origins of its frames.
-    z : (3,)
-        The axis of the bore in the axes of the body of frame a.
-    clearance : float [m]
-    factor : float
-    """
-
-    a: Anchor
+    a: Anchor  # the origins of its frames
     b: Anchor
-    z: Array
-    clearance: float
+    z: Array  # (3,) the axis of the bore in the axes of the body of frame a
+    clearance: float  # [m]
     factor: float
 
     @property
@@ -72,21 +62,12 @@ class MagnifiedClearance(NamedTuple):
 
 
 def magnify_clearances(result: Result, factor: float) -> list[MagnifiedClearance]:
-    """Return the magnified clearance of each joint with a bore.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
+    """Return the magnified clearance of each joint with a bore; ValueError without any."""
     frames: dict[str, list[dict[str, Any]]] = {}
-    for frame in (
-        *style.read_stored(result, "frames"),
-        *style.read_stored(result, "pressed_frames"),
-    ):
+    for frame in read_frames(result):
         frames.setdefault(frame["element"], []).append(frame)
     found = []
-    for joint, contacts in in_bores(result).items():
+    for joint, contacts in bores_of_joints(result).items():
         a, b = frames[joint]
         if a["kind"] == SphericalClearance.__name__:
             continue  # its clearance is no circle about an axis

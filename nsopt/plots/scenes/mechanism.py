@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
@@ -51,10 +53,7 @@ def _draw_ground(ax: Axes, scene: Scene, view: View) -> None:
     """Draw what is on the ground as far as it is close to the bodies."""
     low, high = scene.corners(view)
     ax.update_datalim([low, high])
-    for still, colour, width in (
-        (scene.obstacles, style.GREY, 0.5),
-        (scene.ground, "black", 0.8),
-    ):
+    for still, colour, width in ((scene.obstacles, style.GREY, 0.5), (scene.ground, "black", 0.8)):
         lines = [view(line) for line in still]
         drawn = LineCollection(lines, colors=colour, linewidths=width, zorder=2)
         ax.add_collection(drawn, autolim=False)
@@ -67,16 +66,9 @@ def _draw_bodies(ax: Axes, scene: Scene, view: View, poses: Poses, k: int, stren
     outlines, sticks = (scene.place(lines, poses, k) for lines in (scene.outlines, scene.sticks))
     for b in range(len(scene.bodies)):
         colour = style.tint(style.look(b).color, strength)
-        ax.add_collection(
-            LineCollection(
-                [view(x) for x in outlines[b]], colors=[colour], linewidths=0.7, zorder=3 + k
-            )
-        )
-        ax.add_collection(
-            LineCollection(
-                [view(x) for x in sticks[b]], colors=[colour], linewidths=1.8, zorder=3 + k
-            )
-        )
+        for lines, width in ((outlines[b], 0.7), (sticks[b], 1.8)):
+            seen, look = [view(x) for x in lines], {"linewidths": width, "zorder": 3 + k}
+            ax.add_collection(LineCollection(seen, colors=[colour], **look))
         ax.plot(*view(poses.position[k, b]), "o", color=colour, markersize=4, zorder=4 + k)
 
 
@@ -85,24 +77,23 @@ def _draw_in_rows(ax: Axes, scene: Scene, view: View) -> None:
     times = np.linspace(scene.poses.time[0], scene.poses.time[-1], ROWS)
     poses = scene.at(times)
     away = int(np.argmax(scene.travel()))
-    spread, sideways = _find_window(scene, view)
+    own = [
+        x for lines in (scene.outlines, scene.sticks) for x in scene.place(lines, scene.poses, 0)
+    ]
+    extent = np.ptp(view(np.concatenate([line for part in own for line in part])), axis=0)
+    spread, sideways = float(0.9 * extent[0]), float(1.5 * extent[1])  # half the row, of rows
     for k in range(ROWS):
         middle = poses.position[k].mean(axis=0)
         shift = view(np.where(np.arange(3) == away, middle, 0.0)) + np.array([0.0, k * sideways])
-        for colour, width, lines in _list_lines(scene, poses, k):
-            seen = [_clip_line(view(x) - shift, spread) for x in lines]
+        for colour, width, drawn in _list_lines(scene, poses, k):
+            seen = [view(x) - shift for x in drawn]
+            for line in seen:  # ends are not further than needed to leave the picture
+                line[:, 0] = np.clip(line[:, 0], -2 * spread, 2 * spread)
             ax.add_collection(LineCollection(seen, colors=[colour], linewidths=width))
         text = f"t = {times[k]:.3g} s\n{AXES[away]} = {middle[away]:.3g} m"
-        ax.annotate(
-            text,
-            (-spread, -k * sideways),
-            fontsize=style.SMALL,
-            va="center",
-            ha="right",
-            xytext=(-4, 0),
-            textcoords="offset points",
-            annotation_clip=False,
-        )
+        beside: dict[str, Any] = {"xytext": (-4, 0), "textcoords": "offset points"}
+        beside |= {"va": "center", "ha": "right", "annotation_clip": False}
+        ax.annotate(text, (-spread, -k * sideways), fontsize=style.SMALL, **beside)
     ax.set_aspect("equal")
     ax.set(xlim=(-spread, spread), ylim=(-(ROWS - 0.4) * sideways, 0.6 * sideways), yticks=[])
     ax.grid(False)
@@ -118,20 +109,3 @@ def _list_lines(scene: Scene, poses: Poses, k: int) -> list[tuple[str, float, li
             (style.look(b).color, width, own) for b, own in enumerate(scene.place(lines, poses, k))
         ]
     return drawn
-
-
-def _find_window(scene: Scene, view: View) -> tuple[float, float]:
-    """Return the half width of a row, and the distance of rows, in the picture [m]."""
-    own = [
-        line
-        for lines in (scene.outlines, scene.sticks)
-        for part in scene.place(lines, scene.poses, 0)
-        for line in part
-    ]
-    extent = np.ptp(view(np.concatenate(own)), axis=0)
-    return float(0.9 * extent[0]), float(1.5 * extent[1])
-
-
-def _clip_line(line: Array, spread: float) -> Array:
-    """Return a line whose ends are not further than needed to leave the picture."""
-    return np.column_stack([np.clip(line[:, 0], -2 * spread, 2 * spread), line[:, 1]])

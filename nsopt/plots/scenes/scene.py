@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nsopt.algebra import rotate
+from nsopt.loads import read_frames
 from nsopt.plots.style import read_stored
 from nsopt.result import Result
 
@@ -56,25 +57,20 @@ class Scene:
     def __init__(self, result: Result):
         self.bodies = tuple(str(name) for name in result["body"].values)
         outline = read_stored(result, "outline")
-        lines = [(int(line["body"]), np.asarray(line["points"], dtype=float)) for line in outline]
         self.shaped = {int(line["body"]) for line in outline if line.get("shape")}
-        known = [bool(line.get("obstacle")) for line in outline]
-        self.ground, self.obstacles = (
-            [points for (body, points), x in zip(lines, known, strict=True) if body < 0 and x == of]
-            for of in (False, True)
-        )
-        self.outlines = [
-            [points for body, points in lines if body == b] for b in range(len(self.bodies))
-        ]
+        self.ground, self.obstacles = list[Array](), list[Array]()
+        self.outlines = [list[Array]() for _ in self.bodies]
+        for line in outline:
+            still = self.obstacles if line.get("obstacle") else self.ground
+            lines = still if line["body"] < 0 else self.outlines[line["body"]]
+            lines.append(np.asarray(line["points"], dtype=float))
         anchors = [
             (int(frame["body"]), np.asarray(frame["origin"], dtype=float))
-            for frame in (*read_stored(result, "frames"), *read_stored(result, "pressed_frames"))
+            for frame in read_frames(result)
         ]
         self.pins = [point for body, point in anchors if body < 0]
         self.sticks = [
-            [np.array([np.zeros(3), p]) for body, p in anchors if body == b]
-            if b not in self.shaped
-            else []
+            [np.array([np.zeros(3), p]) for body, p in anchors if body == b not in self.shaped]
             for b in range(len(self.bodies))
         ]
         self.poses = Poses(
@@ -85,12 +81,9 @@ class Scene:
         self.gravity = np.asarray(result.data.attrs["gravity"], dtype=float)
 
     def at(self, times: ArrayLike) -> Poses:
-        """Return the poses at any times: positions and Euler parameters interpolated linearly.
+        """Return the poses at times (n,) [s]: positions and Euler parameters interpolated linearly.
 
-        Parameters
-        ----------
-        times : (n,) [s]
-            Those before the start or after the end get the first or last pose.
+        Times before the start or after the end get the first or last pose.
         """
         times = np.atleast_1d(np.asarray(times, dtype=float))
         e = _interpolate(times, self.poses.time, self.poses.quaternion)
@@ -106,16 +99,17 @@ class Scene:
         """Return points that bound the space the bodies pass through, (n, 3) [m]."""
         count = min(200, len(self.poses.time))
         chosen = np.unique(np.linspace(0, len(self.poses.time) - 1, count).astype(int))
-        poses = Poses(*(part[chosen] for part in self.poses))
-        parts = [poses.position.reshape(-1, 3)]
-        parts += [
+        return np.concatenate([self.list_points(k) for k in chosen])
+
+    def list_points(self, k: int) -> Array:
+        """Return all points of the bodies at the k-th time on record, (n, 3) [m]."""
+        parts = [
             line
-            for k in range(len(chosen))
             for lines in (self.outlines, self.sticks)
-            for own in self.place(lines, poses, k)
+            for own in self.place(lines, self.poses, k)
             for line in own
         ]
-        return np.concatenate(parts)
+        return np.concatenate([self.poses.position[k], *parts])
 
     def corners(self, view: View) -> tuple[Array, Array]:
         """Return the corners of a picture of all that is swept, and of the ground close to it [m].
@@ -134,19 +128,11 @@ class Scene:
 
     def size(self) -> float:
         """Return the diagonal of the box around all bodies at the start [m]."""
-        start = [
-            line
-            for lines in (self.outlines, self.sticks)
-            for own in self.place(lines, self.poses, 0)
-            for line in own
-        ]
-        points = np.concatenate([self.poses.position[0], *start])
-        return float(np.linalg.norm(np.ptp(points, axis=0)))
+        return float(np.linalg.norm(np.ptp(self.list_points(0), axis=0)))
 
     def travel(self) -> Array:
         """Return the extent of the path of the bodies' mean along each world axis, (3,) [m]."""
-        extent: Array = np.ptp(self.poses.position.mean(axis=1), axis=0)
-        return extent
+        return np.asarray(np.ptp(self.poses.position.mean(axis=1), axis=0))
 
     def outward(self) -> float:
         """Return the first time when the bodies' mean is about farthest from its start [s]."""
@@ -156,20 +142,17 @@ class Scene:
 
     def guides(self) -> list[Array]:
         """Return lines of the ground along the travel, made as long as all of it."""
-        away, low, high = int(np.argmax(self.travel())), *np.sort(self._find_ends())
+        away = int(np.argmax(self.travel()))
+        middle = self.poses.position.mean(axis=1)[:, away]
+        ends = middle.min() - self.size(), middle.max() + self.size()
         guides = []
         for line in self.ground:
             along = np.abs(line[-1] - line[0])
             if len(line) == 2 and along[away] > 0.999 * np.linalg.norm(along):
                 longer = line.copy()
-                longer[:, away] = low, high
+                longer[:, away] = ends
                 guides.append(longer)
         return guides
-
-    def _find_ends(self) -> Array:
-        along = self.poses.position.mean(axis=1)[:, int(np.argmax(self.travel()))]
-        ends: Array = np.array([along.min() - self.size(), along.max() + self.size()])
-        return ends
 
     def travels_far(self) -> bool:
         """Whether the mechanism is too small to be seen in a picture of its whole path."""
@@ -185,8 +168,7 @@ class View(NamedTuple):
 
     def __call__(self, points: Array) -> Array:
         """Return the picture's coordinates of world points, (..., 2) [m]."""
-        seen: Array = points @ self.matrix.T
-        return seen
+        return np.asarray(points @ self.matrix.T)
 
 
 def path_of_point(result: Result, body: int, origin: Array) -> Array:
@@ -198,19 +180,10 @@ def path_of_point(result: Result, body: int, origin: Array) -> Array:
 
 
 def view_of(scene: Scene, name: str | None = None) -> View:
-    """Return a view by name, by default of the plane in which the bodies extend most.
+    """Return one of `VIEWS` by name, by default of the plane in which the bodies extend most.
 
-    It contains the vertical, unless that is less than half of what it would replace.
-
-    Parameters
-    ----------
-    name : str, optional
-        One of `VIEWS`.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name; the message lists the names.
+    It contains the vertical, unless that is less than half of what it would replace. An unknown
+    name is a ValueError that lists the names.
     """
     if name is None:
         return _make_plane_view(*_find_widest_plane(scene), scene.gravity)
@@ -260,8 +233,7 @@ def _make_continuous(e: Array) -> Array:
     """Return Euler parameters (n, body, 4) with signs that make neighbours close."""
     flips = np.where(np.sum(e[1:] * e[:-1], axis=-1) < 0, -1.0, 1.0)
     signs = np.concatenate([np.ones((1, e.shape[1])), np.cumprod(flips, axis=0)])
-    same: Array = e * signs[:, :, None]
-    return same
+    return np.asarray(e * signs[:, :, None])
 
 
 def _interpolate(times: Array, known: Array, values: Array) -> Array:
