@@ -65,6 +65,12 @@ def contacts_of_joints(data: xr.Dataset) -> dict[str, list[int]]:
     return indices
 
 
+def read_clearances(data: xr.Dataset) -> Array:
+    """Return the clearance of each contact, (contact,) [m], nan of walls."""
+    # netCDF gives back the attribute of a single contact as a number.
+    return np.atleast_1d(np.asarray(data.attrs["clearances"], dtype=float))
+
+
 def count_rigid(data: xr.Dataset) -> int:
     """Return the number of rigid contacts; compliant ones, which forces press, come after them."""
     return data.sizes["contact"] - int(data.attrs["pressed"])

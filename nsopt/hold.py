@@ -55,7 +55,10 @@ class ZeroOrderHold(Hold):
         impulse, moment = np.zeros((2, len(h), forces.shape[1]))
         np.add.at(impulse, k, weights[:, None] * forces)
         np.add.at(moment, k, (weights * (at - middle[k]))[:, None] * forces)
-        before, after = _find_neighbours(h)
+        # The intervals before and after each that are not much shorter, else itself.
+        own = np.arange(len(h))
+        beside = np.maximum(own - 1, 0), np.minimum(own + 1, len(h) - 1)
+        before, after = (np.where(h[j] > SHORT * h, j, own) for j in beside)
         arm = middle[after] - middle[before]
         couple = np.divide(moment, arm[:, None], where=arm[:, None] > 0, out=np.zeros_like(moment))
         np.add.at(impulse, before, -couple)
@@ -90,11 +93,3 @@ class FirstOrderHold(Hold):
 def _find_intervals(t: Array, at: Array) -> NDArray[np.intp]:
     """Return the intervals between rows in which times are."""
     return np.clip(np.searchsorted(t, at, side="right") - 1, 0, len(t) - 2)
-
-
-def _find_neighbours(h: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the intervals before and after each that are not much shorter, else itself."""
-    own = np.arange(len(h))
-    before, after = np.maximum(own - 1, 0), np.minimum(own + 1, len(h) - 1)
-    long = [np.where(h[k] > SHORT * h, k, own) for k in (before, after)]
-    return long[0], long[1]

@@ -112,7 +112,9 @@ def c_table(motion: xr.Dataset, name: str) -> str:
     if len(rates) != joints:  # Euler parameters have rates of another number
         names = ", ".join(f'"{UNQUOTABLE.sub("_", x)}"' for x in rates)
         arrays.insert(0, f"static const char *const {name}_rates[{len(rates)}] = {{{names}}};")
-    head = f"{_make_comment(motion.attrs['title'])}: time [s], q, v, a, tau of each joint, in SI"
+    title = " ".join(motion.attrs["title"].split())  # on one line, and no end of the comment
+    title = title.replace("*/", "* /").replace("??/", "? ?/")
+    head = f"{title}: time [s], q, v, a, tau of each joint, in SI"
     head += f", tau for {motion.attrs['hold']}" if "hold" in motion.attrs else ""
     return "\n".join(
         [
@@ -145,8 +147,3 @@ def _list_names(motion: xr.Dataset) -> list[str]:
     if len(set(short)) != len(short):
         return names
     return [name if x in turning else x for name, x in zip(names, owners, strict=True)]
-
-
-def _make_comment(text: str) -> str:
-    """Return a text on one line that ends no comment in C."""
-    return " ".join(text.split()).replace("*/", "* /").replace("??/", "? ?/")

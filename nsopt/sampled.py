@@ -120,12 +120,6 @@ def interpolate_friction(data: xr.Dataset, k: NDArray[np.intp], s: Array) -> Arr
     return found
 
 
-def _find_directions(data: xr.Dataset, v: Array) -> Array:
-    """Return the signs of velocities (n, nv), zero at rest."""
-    resting = np.abs(v) <= AT_REST * np.abs(data["v"].values).max(axis=0)
-    return np.where(resting, 0.0, np.sign(v))
-
-
 def sample(
     data: xr.Dataset, dt: float | None, times: ArrayLike | None, hold: Hold | None
 ) -> xr.Dataset:
@@ -162,7 +156,8 @@ def _evaluate(data: xr.Dataset, at: Array) -> xr.Dataset:
     accelerations = quadratic(a.transpose(1, 0, 2), s[:, None])
     friction: Array | float = 0.0
     if "step_friction" in data:
-        friction = _find_directions(data, v) * interpolate_friction(data, k, s)
+        resting = np.abs(v) <= AT_REST * np.abs(data["v"].values).max(axis=0)
+        friction = np.where(resting, 0.0, np.sign(v)) * interpolate_friction(data, k, s)
     return xr.Dataset(
         {
             "q": (("time", "q"), q, data["q"].attrs),

@@ -136,13 +136,12 @@ def _read_blocks(x: h5py.Dataset) -> Iterator[Any]:
 
 
 def _read_attributes(x: Any) -> dict[str, Any]:
-    own = sorted({*x.attrs} - _OF_HDF5 - {HASH})
-    return {name: _to_list(np.asarray(x.attrs[name])) for name in own}
-
-
-def _to_list(x: Any) -> Any:
+    own = {name: np.asarray(x.attrs[name]) for name in sorted({*x.attrs} - _OF_HDF5 - {HASH})}
     # Of one number, versions of h5netcdf write a scalar or an array with one element.
-    return np.atleast_1d(x).tolist() if x.dtype.kind in "biuf" else x.tolist()
+    return {
+        name: (np.atleast_1d(value) if value.dtype.kind in "biuf" else value).tolist()
+        for name, value in own.items()
+    }
 
 
 def _to_bytes(x: Any) -> bytes:

@@ -2,8 +2,7 @@
 
 from nsopt.analysis.bifurcation import SectionValues, bifurcation
 from nsopt.analysis.lyapunov import Exponents, lyapunov
-from nsopt.analysis.modes import mode_statistics
-from nsopt.analysis.orbit import Orbit, journals, orbit
+from nsopt.analysis.orbit import Orbit, journals, mode_statistics, orbit
 from nsopt.analysis.quantities import freedom_of, quantity, unit
 from nsopt.analysis.sections import Crossing, Impacts, PoincareSection, Strobe, phase, poincare
 from nsopt.analysis.spectrum import spectrum

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,15 +94,8 @@ def lyapunov(
     growth, times, running = np.zeros(count), [], []  # sums of logarithms
     settling, counted = round(settle / interval), max(round(duration / interval), 1)
     for k in range(settling + counted):
-        found = sensitivities(
-            dynamics,
-            now,
-            now.t + interval,
-            steps=steps,
-            scheme=scheme,
-            by=(),
-            parameters=parameters,
-        )
+        how: dict[str, Any] = {"steps": steps, "scheme": scheme, "parameters": parameters}
+        found = sensitivities(dynamics, now, now.t + interval, by=(), **how)
         derivatives = found.forward()
         carried = np.hstack([derivatives.q0[0], derivatives.v0[0]]) @ vectors
         vectors, sizes = np.linalg.qr(carried)

@@ -1,14 +1,20 @@
-"""Orbits of journals in their bores, and of sliders in their guides."""
+"""Orbits of journals in their bores and of sliders in their guides, and modes of contact."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nsopt.algebra import rotate
 from nsopt.analysis.quantities import Array
-from nsopt.contact_modes import contacts_of_joints
+from nsopt.contact_modes import (
+    ModeStatistics,
+    contacts_of_joints,
+    read_clearances,
+    statistics_of_modes,
+)
 from nsopt.elements import PlanarPrismaticClearance, PrismaticClearance
 from nsopt.loads import bores_of_joints, read_frames
 from nsopt.result import Result
@@ -94,8 +100,21 @@ def journals(result: Result) -> list[str]:
     return [*bores_of_joints(result), *guided]
 
 
+def mode_statistics(result: Result) -> Mapping[str, ModeStatistics]:
+    """Return how each joint with contacts spent a run, by name.
+
+    Raises
+    ------
+    KeyError
+        If modes or impulses were not recorded.
+    """
+    for name in ("contact_mode", "impact_impulse"):
+        result[name]  # the error of a result says how to record it
+    return statistics_of_modes(result.data)
+
+
 def _make_bore_orbit(result: Result, k: int) -> Orbit:
-    c = _read_clearance(result, k)
+    c = float(read_clearances(result.data)[k])
     d = result["contact_offset"].values[:, k] / c
     extent = np.max(np.abs(d), axis=0)
     flat = int(np.argmin(extent))
@@ -131,7 +150,10 @@ def _make_guide_orbits(result: Result, joint: str) -> list[Orbit]:
     points = result["contact_point"].values[:, shown]
     centred = _express_in(result, b, points[:1])[0]  # corners do not move in the slider
     offsets = (_express_in(result, a, points) - centred)[:, :, :2]
-    modes, c = result["contact_mode"].values[:, contacts], _read_clearance(result, contacts[0])
+    modes, c = (
+        result["contact_mode"].values[:, contacts],
+        float(read_clearances(result.data)[contacts[0]]),
+    )
     if not is_prism:
         return [_make_end_orbit(joint, offsets[:, :, 1], modes, c)]
     modes = np.fmax(modes[:, ::2], modes[:, 1::2])
@@ -190,10 +212,6 @@ def _make_orbit(
     angle = np.arctan2(offset[:, 1], offset[:, 0])
     closed = np.vstack([walls, walls[:1]])
     return Orbit(name, part, axes, offset / c, share / c, angle, mode, closed, c)
-
-
-def _read_clearance(result: Result, k: int) -> float:
-    return float(np.atleast_1d(result.data.attrs["clearances"])[k])
 
 
 def _express_in(result: Result, frame: dict[str, Any], points: Array) -> Array:

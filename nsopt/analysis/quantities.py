@@ -57,13 +57,7 @@ def quantity(result: Result, name: Quantity) -> Array:
 
 
 def unit(result: Result, name: Quantity) -> str:
-    """Return the unit of a quantity, empty where it has none of its own.
-
-    Parameters
-    ----------
-    name : str or callable
-        As for `quantity`.
-    """
+    """Return the unit of a `quantity`, empty where it has none of its own."""
     if callable(name):
         return ""
     variable = name.partition("[")[0]
@@ -77,22 +71,10 @@ def unit(result: Result, name: Quantity) -> str:
 
 
 def freedom_of(result: Result, joint: str) -> str:
-    """Return the name of the angle, or else the length, of a joint on record.
+    """Return the name, for `quantity`, of the angle, or else the length, of a joint on record.
 
-    Parameters
-    ----------
-    joint : str
-        Name of the joint, or of the freedom itself, such as ``crank.angle``.
-
-    Returns
-    -------
-    str
-        A name for `quantity`.
-
-    Raises
-    ------
-    ValueError
-        If there is none, naming those there are.
+    In place of the joint its freedom may be named, such as ``crank.angle``. If there is none, a
+    ValueError names those there are.
     """
     known = [str(name) for name in result["freedom"].values]
     for name in (joint, f"{joint}.angle", f"{joint}.distance"):

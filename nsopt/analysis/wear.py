@@ -9,7 +9,7 @@ import numpy as np
 
 from nsopt.analysis.quantities import Array
 from nsopt.checks import positive
-from nsopt.contact_modes import contacts_of_joints, count_rigid
+from nsopt.contact_modes import contacts_of_joints, count_rigid, read_clearances
 from nsopt.loads import bores_of_joints
 from nsopt.result import Result
 
@@ -96,7 +96,9 @@ def wear(
     positive("wear coefficient", coefficient)
     positive("runs", runs)
     ks, h = contacts[joint], result["h"].values
-    if _is_carried_by_a_film(result, ks):
+    pressed = [k for k in ks if k >= count_rigid(result.data)]
+    apart = result["gap"].values[:, pressed] > 0
+    if np.any(apart & np.any(result["contact_force"].values[:, pressed] != 0, axis=2)):
         raise ValueError(
             f"an oil film carries joint {joint!r}: its force is on record with that of asperities, "
             "and does not wear; give a joint with dry contact"
@@ -113,7 +115,7 @@ def wear(
     if bore is None or radius is None or length is None:
         return Wear(joint, volume, np.zeros(0), np.zeros(0), np.nan, np.nan)
     positive("length of the bore", length)
-    c = float(np.atleast_1d(result.data.attrs["clearances"])[bore[0]])
+    c = float(read_clearances(result.data)[bore[0]])
     if not c < positive("radius of the bore", radius):
         raise ValueError(
             f"radius of the bore of joint {joint!r} must be more than its clearance, {c:g} m, got "
@@ -148,10 +150,3 @@ def _find_normal_impulses(result: Result) -> Array:
     along = np.einsum("kji,kji->kj", force, slip) / np.where(sizes > 0, sizes, 1)
     impulse[:, k:] *= np.sqrt(np.maximum(1 - along**2, 0))
     return impulse
-
-
-def _is_carried_by_a_film(result: Result, contacts: list[int]) -> bool:
-    """Return whether forces press where surfaces are apart."""
-    of_forces = [k for k in contacts if k >= count_rigid(result.data)]
-    apart = result["gap"].values[:, of_forces] > 0
-    return bool(np.any(apart & np.any(result["contact_force"].values[:, of_forces] != 0, axis=2)))

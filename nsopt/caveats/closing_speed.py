@@ -104,14 +104,17 @@ def _find_closings(data: xr.Dataset, j: int) -> Iterator[FlightEnd]:
     gap, h = data["gap"][:, j].values, data["h"].values
     mode = np.nan_to_num(data["contact_mode"][:, j].values)
     opening = float(np.atleast_1d(data.attrs["gap_scales"])[j])
-    least = max(OPEN * gap.max(), SHUT * opening)
-    for a, end in spans(mode == FREE):
-        begin = max(a - 1, 0)
+    least, a = max(OPEN * gap.max(), SHUT * opening), data.attrs
+    # A first step within its bounds ends at an impact, where step control chose it.
+    chosen = float(a["h_min"]) * (1 + EVEN) < float(h[1]) < float(a["h_max"]) * (1 - EVEN)
+    ends_at_impact = chosen and a["scheme_name"] != "PaperStep"
+    for first, end in spans(mode == FREE):
+        begin = max(first - 1, 0)
         if end == len(mode) or gap[begin:end].max() <= least:
             continue
         if end - begin > 1:
             yield from _find_closing_of_flight(data, j, begin, end)
-        elif not _ends_at_impact(data, float(h[1])):  # closed after the first step: nothing before
+        elif not ends_at_impact:  # closed after the first step: nothing is known before
             speed = float(gap[0] / h[1])
             yield FlightEnd(j, 1, speed, speed / float(h[1]), speed)
 
@@ -153,13 +156,6 @@ def _find_first_acceleration(data: xr.Dataset, j: int) -> float:
         return np.inf
     changes = np.linalg.norm(np.diff(data[v].values[:2], axis=0)[0], axis=-1)
     return float(np.sort(changes)[-2:].sum() / data["h"].values[1])
-
-
-def _ends_at_impact(data: xr.Dataset, h: float) -> bool:
-    """Return whether step control chose a step within its bounds, so that it ends at an impact."""
-    a = data.attrs
-    within = float(a["h_min"]) * (1 + EVEN) < h < float(a["h_max"]) * (1 - EVEN)
-    return bool(within and a["scheme_name"] != "PaperStep")
 
 
 def _tell_unresolved_closings(data: xr.Dataset) -> Iterator[str]:

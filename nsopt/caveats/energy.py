@@ -61,20 +61,14 @@ def _tell_energy_of_steps(data: xr.Dataset) -> Iterator[str]:
         remedy = suggest_shorter(data)
         if data.attrs["scheme_name"] == "MoreauJean":
             remedy += ", or take Variational"
-        where = (
-            "beside what contacts take" if _has_contact_losses(data) else "where nothing dissipates"
+        takes = data.sizes["contact"] and (
+            "contact_loss" not in data or np.any(_read_contact_losses(data))
         )
+        where = "beside what contacts take" if takes else "where nothing dissipates"
         yield (
             f"{lost:.2g} J were lost in the discretisation, {100 * lost / whole:.2g} % of "
             f"{EXCHANGED}, {where}: {remedy}"
         )
-
-
-def _has_contact_losses(data: xr.Dataset) -> bool:
-    """Return whether any contact took or gave energy, or may have where that is not on record."""
-    return bool(
-        data.sizes["contact"] and ("contact_loss" not in data or np.any(_read_contact_losses(data)))
-    )
 
 
 def sum_step_losses(data: xr.Dataset) -> Array:

@@ -168,7 +168,9 @@ def _estimate_distances(data: xr.Dataset) -> tuple[Array, Array]:
         return _estimate_with_delays(data, ahead)
     speeds = (np.abs(v).max(axis=(1, 2)) for _, v in blocks(data["body_velocity"]))
     speed = np.concatenate([*speeds])[1:]
-    find = _estimate_on_one_way if _has_one_way(data) else _estimate_on_several_ways
+    # One degree of freedom, and nothing from outside depends on time.
+    one_way = data.attrs.get("degrees_of_freedom") == 1 and not np.any(data["external_work"].values)
+    find = _estimate_on_one_way if one_way else _estimate_on_several_ways
     off = find(data, np.abs(ahead) * speed, speed)
     return np.sign(ahead) * off / np.maximum(speed, TINY), off
 
@@ -222,11 +224,6 @@ def _touches(data: xr.Dataset) -> bool:
     if not data.sizes["contact"] or "contact_mode" not in data:
         return bool(data.sizes["contact"])
     return any(np.any(np.nan_to_num(mode) != FREE) for _, mode in blocks(data["contact_mode"]))
-
-
-def _has_one_way(data: xr.Dataset) -> bool:
-    """Return whether there is one degree of freedom, and nothing from outside depends on time."""
-    return data.attrs.get("degrees_of_freedom") == 1 and not np.any(data["external_work"].values)
 
 
 def _carry_defects(data: xr.Dataset, gain: Array | None) -> Array:

@@ -26,10 +26,12 @@ def _tell_reversals(data: xr.Dataset) -> Iterator[str]:
     a = data.attrs
     if count := a.get("reversal_times", 0):
         where = _within_a_step(a, "reversal", "turns round", count)
+        unit = 10.0 ** np.floor(np.log10(max(a["reversal_change"], TINY)))
+        creep = np.ceil(a["reversal_change"] / unit * (1 - 1e-9)) * unit  # one digit, not below
         yield (
             f"dry friction of {where}: the optimum may be none, for derivatives leave out that the "
             "time of this moves; plan=EXACT_CONTACTS solves it in phases, or smooth the friction "
-            f"by {a['scheme_name']}(slip_creep={_round_up(a['reversal_change']):g}) or more; "
+            f"by {a['scheme_name']}(slip_creep={creep:g}) or more; "
             "shorter steps need less. Contacts that friction should hold then slide at up to about "
             "this speed [m/s]; a WARNING tells where they get far"
         )
@@ -63,25 +65,17 @@ def _tell_changes_at_steps(data: xr.Dataset) -> Iterator[str]:
     if changes.any():
         k, j = (int(x[0]) for x in np.nonzero(changes))
         name, t = str(data["contact"].values[j]), data["time"].values[k + 1]
+        exact = (
+            "plan=EXACT_CONTACTS makes them exact, or give the times as phases (optimize_phases)"
+        )
+        why = a.get("not_exact")  # where that was tried
+        remedy = f"compare several; they are not exact, for {why}" if why else exact
         yield (
             f"contact {name!r} {'closes' if closed[k + 1, j] else 'opens'} at the end of a step "
             f"(t = {t:.4g} s, {int(changes.sum())} such changes in all): their times "
             "move by whole steps, and another number of steps may end at another cost; "
-            f"{_tell_remedy(a)}"
+            f"{remedy}"
         )
-
-
-def _tell_remedy(a: Mapping[str, Any]) -> str:
-    """Return what makes changes of contact exact; where that was tried, why it is not."""
-    if why := a.get("not_exact"):
-        return f"compare several; they are not exact, for {why}"
-    return "plan=EXACT_CONTACTS makes them exact, or give the times as phases (optimize_phases)"
-
-
-def _round_up(x: float) -> float:
-    """Return x in one digit, not below it."""
-    unit = 10.0 ** np.floor(np.log10(max(x, TINY)))
-    return float(np.ceil(x / unit * (1 - 1e-9)) * unit)
 
 
 def _tell_smoothed_friction(data: xr.Dataset) -> Iterator[str]:

@@ -38,10 +38,9 @@ from nsopt.plots.figures.cases import (
     joint_rms,
 )
 from nsopt.plots.figures.contact import contact_paths, gaps
-from nsopt.plots.figures.deviations import deviations
 from nsopt.plots.figures.energy import energies
 from nsopt.plots.figures.mobility import mobility
-from nsopt.plots.figures.motion import contact_forces, positions, velocities
+from nsopt.plots.figures.motion import contact_forces, deviations, positions, velocities
 from nsopt.plots.figures.programmed import link_shapes, programmed_paths
 from nsopt.plots.figures.range_of_motion import cones, range_of_motion
 from nsopt.plots.figures.robot import base_force, joint_torques, tracked_points
@@ -94,18 +93,7 @@ SWEEP_FIGURES: Mapping[str, Callable[..., Figure]] = MappingProxyType(
 
 
 def draw(name: str, *results: Result) -> Figure:
-    """Return a figure by its name.
-
-    Parameters
-    ----------
-    name : str
-        One of `FIGURES`.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, listing the names; or if the results have nothing for that figure.
-    """
+    """Return one of `FIGURES` by its name; for an unknown one a ValueError lists the names."""
     if name not in FIGURES:
         raise ValueError(f"unknown figure {name!r}: choose one of {', '.join(FIGURES)}")
     return FIGURES[name](*results)
@@ -114,17 +102,8 @@ def draw(name: str, *results: Result) -> Figure:
 def save(figure: Figure, path: str | Path) -> Path:
     """Write a figure in the format that the ending of ``path`` names; it appears whole or not.
 
-    Parameters
-    ----------
-    path : str or Path
-        Ending in .png, .pdf or .svg.
-
-    Raises
-    ------
-    ValueError
-        For an ending that is no picture format; the message lists those there are.
-    OSError
-        Naming the path, if it cannot be written.
+    For an ending that is no picture format, as .png, .pdf, .svg are, a ValueError lists those there
+    are; an OSError names the path if it cannot be written.
     """
     path = Path(path)
     known = figure.canvas.get_supported_filetypes()

@@ -67,7 +67,11 @@ def draw_lines(ax: Axes, time: Array, quantities: Sequence[Quantity]) -> str:
     shown = [x for x in quantities if x.drawn][:2]
     coloured = [name for x in shown for name in x.values]
     if len(coloured) > len(COLOURS):
-        coloured = [name for x in shown for name in _choose_largest(x, MOST_NAMED // len(shown))]
+        coloured = []
+        for x in shown:
+            by_extent = sorted(x.drawn, key=lambda n: -extent(np.nan_to_num(x.values[n])))
+            largest = by_extent[: MOST_NAMED // len(shown)]
+            coloured += [name for name in x.drawn if name in largest]
     names = [name for x in shown for name in x.drawn if name in coloured]
     texts = dict(zip(names, short(names), strict=True))
     widths = dict(zip(names, np.linspace(*WIDTHS, len(names)), strict=True))
@@ -89,11 +93,6 @@ def short(names: Sequence[str]) -> list[str]:
     """Return the joint or body of each name, or the name where it has several."""
     owners = [name.rpartition(".")[0] or name for name in names]
     return [o if owners.count(o) == 1 else n for o, n in zip(owners, names, strict=True)]
-
-
-def _choose_largest(x: Quantity, count: int) -> list[str]:
-    order = sorted(x.drawn, key=lambda name: -extent(np.nan_to_num(x.values[name])))[:count]
-    return [name for name in x.drawn if name in order]
 
 
 def _add_right_axis(ax: Axes) -> Axes:

@@ -170,13 +170,7 @@ def names(results: Sequence[Result], coordinate: str) -> list[str]:
 
 
 def require_steps(results: Sequence[Result], figure: str) -> None:
-    """Check that there is something to draw.
-
-    Raises
-    ------
-    ValueError
-        Without results, or for a result that has no step.
-    """
+    """Check that there are results, each with a step to draw, or raise a ValueError."""
     if not results:
         raise ValueError(f"{figure} needs at least one result")
     for result in results:

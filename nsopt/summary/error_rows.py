@@ -1,4 +1,4 @@
-"""What a summary says of errors."""
+"""What a summary says of errors, and of a motion beyond the time until which it is predictable."""
 
 from __future__ import annotations
 
@@ -35,6 +35,18 @@ LEAST = 1e-4
 """Error in percent, below which "< 0.0001 %" is told."""
 
 
+STATISTICS = {
+    "beyond_mean_force": "N on average",
+    "beyond_peak_force": "N at most in 95 % of it",
+    "beyond_impact_rate": "impacts/s",
+    "beyond_loss_rate": "J/s lost",
+}
+"""Statistics that are told, in words."""
+
+COMPARED = ("beyond_median_force",)
+"""Statistics that are only compared between runs."""
+
+
 def tell_errors(data: xr.Dataset) -> list[Row]:
     """Return the errors of a run that was repeated in other steps, or why they are unknown."""
     unknown = data.attrs.get("error_unknown", "not measured")
@@ -46,23 +58,19 @@ def tell_errors(data: xr.Dataset) -> list[Row]:
         f"energy {_tell_percent(find_error_of_energy(data).part)}",
         *_tell_figures(data),
     ]
-    *rest, last = map(_name_step_size, np.atleast_1d(data.attrs["error_parts"]))
+    sizes = np.atleast_1d(data.attrs["error_parts"])  # of steps, over those of the run
+    *rest, last = (f"{part:g} h" if part > 1 else f"h/{1 / part:g}" for part in sizes)
     others = f"{', '.join(rest)} and {last}"
     how = f"order {motion.order:.2g}" if np.isfinite(motion.order) else "no order seen"
     until = find_predictable_time(data)
     if unknown:
         how = unknown
         if not cover_all(data):
-            how += f"; no error is known after t = {_find_last_time(data):.4g} s"
+            known = np.isfinite(data["error_motion"].values)
+            how += f"; no error is known after t = {data['time'].values[known].max():.4g} s"
     elif until < data["time"].values[-1]:
         how += f", predictable until {until:.4g} s"
     return [("errors at most", f"{', '.join(parts)} (by {others}: {how})")]
-
-
-def _find_last_time(data: xr.Dataset) -> float:
-    """Return the last time at which the error of the motion is known [s]."""
-    known = np.isfinite(data["error_motion"].values)
-    return float(data["time"].values[known].max())
 
 
 def _tell_figures(data: xr.Dataset) -> Iterator[str]:
@@ -89,6 +97,42 @@ def _tell_percent(part: float) -> str:
     return f"< {LEAST:g} %" if 100 * part < LEAST else f"{100 * part:.2g} %"
 
 
-def _name_step_size(part: float) -> str:
-    """Return a step size over that of the run in words, such as h/2."""
-    return f"{part:g} h" if part > 1 else f"h/{1 / part:g}"
+def tell_beyond(data: xr.Dataset, short: bool) -> list[Row]:
+    """Return how fast errors grow, and statistics beyond the predictable time with their errors.
+
+    If ``short``, of the joint that carries most alone.
+    """
+    if not cover_all(data) or (until := find_predictable_time(data)) >= data["time"].values[-1]:
+        return []
+    label, rate = f"beyond {until:.4g} s", data["error_motion"].attrs.get("growth_rate", np.nan)
+    grows = f"errors grow by e in {1 / rate:.2g} s" if np.isfinite(rate) else ""
+    names = [x for x in (*STATISTICS, *COMPARED) if x in data.variables]
+    if not names:
+        return [(label, f"{grows}; too short for statistics")] if grows else []
+    force = np.nan_to_num(data["beyond_mean_force"].values, nan=-1.0)
+    by_force = np.argsort(-force, kind="stable").tolist()
+    texts = [text for k in by_force if (text := _tell_joint(data, k))] or ["nothing is carried"]
+    left = len(texts) - 1 if short else 0
+    more = f"; {left} more: nsopt info" if left else ""
+    told = [x for x in (grows, f"statistics {_compare(data, names)}") if x]
+    first = (label, f"{', '.join(told)}: {texts[0]}{more}")
+    return [first, *(("", text) for text in texts[1:])][: 1 if short else None]
+
+
+def _compare(data: xr.Dataset, names: list[str]) -> str:
+    """Return whether statistics of the runs are alike, or whose differ."""
+    known = [np.isfinite(data[x].values) & np.isfinite(data[f"error_{x}"].values) for x in names]
+    alike = [np.atleast_1d(data[f"error_{x}"].attrs["alike"]) > 0 for x in names]
+    off = np.any([k & ~a for k, a in zip(known, alike, strict=True)], axis=0)
+    if not off.any():
+        return "are alike in all runs"
+    joints = [str(x) for x in data["joint"].values[off]]
+    return f"differ between runs in {', '.join(joints[:2])}{' ...' if len(joints) > 2 else ''}"
+
+
+def _tell_joint(data: xr.Dataset, k: int) -> str:
+    """Return what a joint carries and what it does, but for what is zero; nothing if all is."""
+    pairs = {x: (data[x].values[k], data[f"error_{x}"].values[k]) for x in STATISTICS if x in data}
+    known = {x: pair for x, pair in pairs.items() if np.nansum(np.abs(pair))}
+    told = [f"{value:.3g} +- {error:.2g} {STATISTICS[x]}" for x, (value, error) in known.items()]
+    return f"{data['joint'].values[k]} {', '.join(told)}" if told else ""

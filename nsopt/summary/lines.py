@@ -11,7 +11,6 @@ import numpy as np
 from nsopt.blocks import largest
 from nsopt.caveats import by_other_schemes, caveats, has_errors, tell_slip
 from nsopt.contact_modes import statistics_of_modes
-from nsopt.summary.beyond_rows import tell_beyond
 from nsopt.summary.contact_rows import (
     tell_contacts,
     tell_forces,
@@ -20,7 +19,7 @@ from nsopt.summary.contact_rows import (
     tell_thinning,
 )
 from nsopt.summary.energy_rows import Row, tell_energy
-from nsopt.summary.error_rows import tell_errors
+from nsopt.summary.error_rows import tell_beyond, tell_errors
 
 if TYPE_CHECKING:
     import xarray as xr

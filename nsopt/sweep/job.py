@@ -12,8 +12,7 @@ from nsopt.problem import Problem, Variants
 from nsopt.result import Result
 from nsopt.simulation import simulate
 from nsopt.stored import NOTES
-from nsopt.sweep.errors import measure_errors
-from nsopt.sweep.measures import Measure, measure_run, note
+from nsopt.sweep.measures import Measure, measure_errors, measure_run, note
 from nsopt.sweep.points import DIMENSIONS, Row, find_bounds, find_settings
 from nsopt.sweep.store import name_program
 

@@ -1,14 +1,16 @@
-"""The measures of each run of a sweep, and the notes on it."""
+"""The measures of each run of a sweep, their errors where it is checked, and the notes on it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nsopt.caveats import FORCES, find_predictable_time, has_errors
 from nsopt.result import Result
-from nsopt.stored import NOTES, PROVENANCE
+from nsopt.stored import ERROR, ERRORS, FIGURE, NOTES, PROVENANCE
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -34,14 +36,9 @@ def _largest_lasting_force(result: Result) -> xr.DataArray:
     )
 
 
-def _largest_impact(result: Result) -> xr.DataArray:
-    impulse = result["impact_impulse"].values[1:]
-    return _find_largest(result, impulse, "N s", "largest impulse of an impact of each contact")
-
-
-def _largest_gap_violation(result: Result) -> xr.DataArray:
-    depth = result["gap_violation"].values[1:]
-    return _find_largest(result, depth, "m", "largest depth inside the wall")
+def _take_largest(name: str, units: str, meaning: str) -> Measure:
+    """Return the measure that is the largest value of a variable of contacts."""
+    return lambda result: _find_largest(result, result[name].values[1:], units, meaning)
 
 
 def _largest_outputs(result: Result) -> xr.DataArray:
@@ -68,8 +65,10 @@ MEASURES: Mapping[str, Measure] = {
     "final_v": _take_last("v"),
     "dissipated_energy": _take_last("dissipated_energy"),
     "largest_lasting_force": _largest_lasting_force,
-    "largest_impact": _largest_impact,
-    "largest_gap_violation": _largest_gap_violation,
+    "largest_impact": _take_largest(
+        "impact_impulse", "N s", "largest impulse of an impact of each contact"
+    ),
+    "largest_gap_violation": _take_largest("gap_violation", "m", "largest depth inside the wall"),
     "largest_outputs": _largest_outputs,
 }
 """The measures of each complete run, beside the `NOTES` on every run.
@@ -78,6 +77,24 @@ MEASURES: Mapping[str, Measure] = {
 end of a lasting contact that exceeds all others, and change as h falls: for what a joint carries
 give `sweep` a quantile over time as a ``measure``.
 """
+
+
+AT_END = MappingProxyType({"final_q": "q", "final_v": "v", "dissipated_energy": "total_energy"})
+"""Measures that are the last value of a variable, and that variable."""
+
+FIGURES = tuple(name for name, (dims, _, _) in ERRORS.items() if dims == FIGURE)
+"""Figures of contacts, one for each joint, that a checked run has beside its errors."""
+
+MOTION, UNTIL = f"{ERROR}motion", "predictable_until"
+"""The largest error of the motion of a run, and the time until which it is predictable."""
+
+OF_CHECKED = (
+    *(UNTIL, MOTION),
+    *(f"{ERROR}{name}" for name in AT_END),
+    *FIGURES,
+    *(f"{ERROR}{name}" for name in FIGURES),
+)
+"""Names that a checked run may have beside its measures."""
 
 
 def note(result: Result | None, stop_reason: str, run_time: float) -> xr.Dataset:
@@ -129,3 +146,34 @@ def label(value: Any) -> xr.DataArray:
     names = {d: x[f"{d}_name"].values for d in x.dims if f"{d}_name" in x.coords}
     x = x.drop_vars([c for c in x.coords if c not in x.dims or c in names])
     return x.assign_coords(names)
+
+
+def measure_errors(result: Result, taken: Collection[str]) -> Mapping[str, xr.DataArray]:
+    """Return the figures of a run and the errors of its measures; none if it is not checked.
+
+    Figures whose names are ``taken`` are left out, with their errors. Errors of forces that do not
+    follow from the motion uniquely are NaN.
+    """
+    import xarray as xr
+
+    if not has_errors(result.data):
+        return {}
+    error, found = result.error, dict[str, xr.DataArray]()
+    until = {"units": "s", "long_name": "time until which the motion is predictable"}
+    found[UNTIL] = xr.DataArray(find_predictable_time(result.data), attrs=until)
+    found[MOTION] = _strip(error["motion"].max("time", skipna=False), error["motion"].attrs)
+    for name, variable in AT_END.items():
+        if variable in error:
+            found[ERROR + name] = _strip(error[variable].isel(time=-1), error[variable].attrs)
+    for name in FIGURES:
+        if name in error and name not in taken:
+            known = name not in FORCES or error[name].attrs["unique"]
+            found[name] = _strip(result[name], result[name].attrs)
+            found[ERROR + name] = _strip(error[name].where(bool(known)), error[name].attrs)
+    return found
+
+
+def _strip(x: xr.DataArray, attrs: Mapping[str, object]) -> xr.DataArray:
+    """Return floats with labels along dimensions, and of ``attrs`` the unit and meaning."""
+    kept = {name: attrs[name] for name in ("units", "long_name")}
+    return label(x).drop_attrs().assign_attrs(kept)

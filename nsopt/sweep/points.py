@@ -160,10 +160,7 @@ def find_bounds(problem: Problem, row: Row) -> StepBounds:
 def numbers(text: str) -> list[float]:
     """Return the numbers of a text such as ``1e-4,3e-4``, ``0:1:11`` or ``log:1e-5:1e-2:4``.
 
-    Raises
-    ------
-    ValueError
-        Naming the forms that can be given.
+    For another text a ValueError names the forms that can be given.
     """
     return [x for part in text.split(",") for x in _read_range(part.strip())]
 

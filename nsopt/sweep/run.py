@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from nsopt.checks import positive
 from nsopt.files import check_writable
 from nsopt.interrupt import interruptible, suspend_interrupts
 from nsopt.problem import Problem, Variants, load_stated
 from nsopt.stored import NOTES
-from nsopt.sweep.errors import OF_CHECKED
-from nsopt.sweep.gather import gather
 from nsopt.sweep.job import Job, SweepPoint
-from nsopt.sweep.measures import MEASURES, Measure, note
+from nsopt.sweep.measures import MEASURES, OF_CHECKED, Measure, note
 from nsopt.sweep.points import Points, Row, find_settings
 from nsopt.sweep.store import Store, digest, name_program, name_versions, write
 
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 KEYS = "point_keys"
 """Attribute of a sweep: what each of its points is known by in the folder."""
+
+
+_KINDS: dict[str, type] = {"O": str, "i": int}
+"""Types of text and whole numbers by NumPy's kind: stored points have others than new ones."""
 
 
 def sweep(
@@ -121,7 +125,7 @@ def sweep(
         _check_continues(target, keys)
     processes = workers, workers_timeout
     points = _find_points(job, rows, keys, Store(target and target.parent), processes, progress)
-    data = gather(
+    data = _gather(
         over, points, [*measures, *OF_CHECKED], _provenance(job, over) | {KEYS: " ".join(keys)}
     )
     if target is not None:
@@ -209,3 +213,43 @@ def _provenance(job: Job, over: Points) -> dict[str, Any]:
         "duration": job.at({}).duration,
         "made_with": name_versions(),
     }
+
+
+def _gather(
+    over: Points, points: Sequence[xr.Dataset], names: Iterable[str], attrs: Mapping[str, Any]
+) -> xr.Dataset:
+    """Return one dataset of all points; a measure is NaN where a point does not have it.
+
+    ``names`` are the measures, of which one that no point has is left out, ``attrs`` attributes of
+    the whole. A measure that has other dimensions at other points is a ValueError.
+    """
+    import xarray as xr
+
+    measures = [name for name in (*NOTES, *names) if any(name in point for point in points)]
+    variables = [_stack(name, over, points) for name in measures]
+    data = xr.merge(variables, join="outer", compat="no_conflicts", combine_attrs="override")
+    shared = next((point.attrs for point in points if point.attrs), {})
+    return data.drop_attrs(deep=False).assign_attrs({**attrs, **shared})
+
+
+def _stack(name: str, over: Points, points: Sequence[xr.Dataset]) -> xr.DataArray:
+    """Return one measure of all points; labels that some do not have are NaN there."""
+    import xarray as xr
+
+    given = {k: point[name] for k, point in enumerate(points) if name in point}
+    try:
+        aligned = xr.align(*given.values(), join="outer", copy=False)
+        stacked = np.stack([x.values for x in aligned])
+    except ValueError as error:
+        raise ValueError(f"measure {name!r} differs in shape between points: {error}") from error
+    first = aligned[0]
+    if len(given) < len(points):
+        full = np.full((len(points), *first.shape), np.nan)
+        full[list(given)] = stacked
+        stacked = full
+    labels = {d: first.coords[d] for d in first.dims if d in first.coords}
+    if stacked.dtype.kind in _KINDS:
+        stacked = stacked.astype(_KINDS[stacked.dtype.kind])
+    shape, dims = (*over.sizes.values(), *first.shape), (*over.sizes, *first.dims)
+    coords: dict[Any, Any] = {**over.coords, **labels}
+    return xr.DataArray(stacked.reshape(shape), coords, dims, name, first.attrs)

@@ -10,7 +10,7 @@ from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from nsopt.contact_modes import contacts_of_joints
+from nsopt.contact_modes import contacts_of_joints, read_clearances
 from nsopt.loads import bores_of_joints
 from nsopt.plots import style
 from nsopt.plots.across import across
@@ -25,24 +25,14 @@ ROUND_OFF = 1e-9
 """Impulse, over the largest, up to which a contact does not press."""
 
 
-def clearances(result: Result) -> Array:
-    """Return the clearance of each contact, (contact,) [m], nan of walls."""
-    return _read_of_contacts(result, "clearances")
-
-
 def openings(result: Result) -> Array:
     """Return a typical opening of each contact, (contact,) [m], in joints the clearance."""
-    return _read_of_contacts(result, "gap_scales")
+    return np.atleast_1d(np.asarray(result.data.attrs["gap_scales"], dtype=float))
 
 
 def walls(result: Result) -> NDArray[np.bool_]:
     """Return a mask of the contacts without a clearance, outside of joints, (contact,)."""
-    return np.asarray(np.isnan(clearances(result)))
-
-
-def _read_of_contacts(result: Result, name: str) -> Array:
-    # netCDF gives back the attribute of a single contact as a number.
-    return np.atleast_1d(np.asarray(result.data.attrs[name], dtype=float))
+    return np.asarray(np.isnan(read_clearances(result.data)))
 
 
 def contact_paths(*results: Result) -> Figure:
@@ -74,7 +64,7 @@ def clearance_circle(ax: Axes, result: Result, contacts: list[int]) -> None:
     ax.plot(np.cos(angle), np.sin(angle), color="black", linewidth=0.8, label="_wall")
     ends = [(0, 2.0, "#e58a3c"), (1, 0.8, style.COLOURS[0])]
     for i, k in enumerate(contacts):
-        path = result["contact_offset"].values[:, k, :2] / clearances(result)[k]
+        path = result["contact_offset"].values[:, k, :2] / read_clearances(result.data)[k]
         order, width, colour = ends[i] if len(contacts) <= 2 else (i, 1.0, style.look(i).color)
         name = str(result["contact"].values[k])
         look: dict[str, Any] = {"color": colour, "linewidth": width, "zorder": 2 + order}

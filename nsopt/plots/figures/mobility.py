@@ -53,7 +53,10 @@ def draw_graph(ax: Axes, x: Mobility) -> None:
 
     As Fig. 5 of [mobility 2016].
     """
-    places = _place_vertices(x)
+    names = [GROUND, *x.topology.bodies]
+    angles = -np.pi / 2 + 2 * np.pi * np.arange(len(names)) / len(names)
+    around = np.column_stack([np.cos(angles), np.sin(angles)])
+    places = dict(zip(names, around, strict=True))
     cut = {cycle.cut: k for k, cycle in enumerate(x.topology.cycles)}
     seen: dict[frozenset[str], int] = {}
     for name, ends in x.topology.edges.items():
@@ -77,12 +80,6 @@ def _write_text(ax: Axes, text: str, place: Array, colour: str, box: dict[str, A
     where, centred = (float(place[0]), float(place[1])), {"ha": "center", "va": "center"}
     look: dict[str, Any] = {"fontsize": style.SMALL, "color": colour, **centred}
     ax.annotate(text, where, bbox=box | {"pad": 0.15}, **look)
-
-
-def _place_vertices(x: Mobility) -> dict[str, Array]:
-    names = [GROUND, *x.topology.bodies]
-    angles = -np.pi / 2 + 2 * np.pi * np.arange(len(names)) / len(names)
-    return {name: np.array([np.cos(a), np.sin(a)]) for name, a in zip(names, angles, strict=True)}
 
 
 def _bend_line(a: Array, b: Array, bend: float) -> Array:

@@ -1,4 +1,4 @@
-"""Figures over time: forces, velocities, positions."""
+"""Figures over time: forces, velocities, positions, and by how much one run is off another."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from scipy.interpolate import CubicHermiteSpline
+from scipy.spatial.transform import Rotation
 
 from nsopt.loads import joint_loads
 from nsopt.plots import style
 from nsopt.plots.across import across
 from nsopt.plots.bands import draw_band, error_of, error_of_forces, shade_beyond
+from nsopt.plots.curves import Recorded, Vector, draw_vectors
 from nsopt.plots.impulses import Stems, impulses_apart
 from nsopt.plots.style import Array
 from nsopt.result import Result
@@ -46,12 +49,10 @@ def contact_forces(
     Forces are means over the step that ends at each time, in world axes. Of a step with an impact
     the impulse is drawn, as a stem with an axis on the right: over h it would depend on h.
     A component that is zero in all joints, as across the plane of a planar mechanism, has no axes
-    but a word in the title.
+    but a word in the title. A joint with clearance and an ideal one of the same name are overlaid.
 
     Parameters
     ----------
-    *results : Result
-        A joint with clearance and an ideal one of the same name are overlaid.
     joint : str, optional
         Show only this joint.
     component : str, optional
@@ -242,3 +243,52 @@ def _draw_height(ax: Axes, paths: dict[int, Array], results: Sequence[Result], b
     shown = np.concatenate([unit.factor * (part - base) for part in z])
     style.flatten_round_off(ax, shown, unit.factor * size)
     style.axis_labels(ax, "time [s]", f"{text} [{unit.text}]")
+
+
+def deviations(*results: Result) -> Figure:
+    """Draw how far bodies are off the last result, and turned from it, as angles over the axes.
+
+    Of a joint with clearance beside its ideal twin: what the clearance changes. The last result is
+    taken between its times by cubics through poses and velocities.
+    """
+    style.require_steps(results, "deviations")
+    if len(results) < 2:
+        raise ValueError("deviations needs two results or more: the last is the reference")
+    *others, reference = results
+    known = [[str(name) for name in result["body"].values] for result in results]
+    bodies = [name for name in known[-1] if all(name in names for names in known)]
+    if not bodies:
+        raise ValueError(f"deviations: {reference.name} shares no body with the other results")
+    pairs = ((Vector(f"{x} off", "", "m"), Vector(f"{x} turned", "φ", "rad")) for x in bodies)
+    vectors = [vector for pair in pairs for vector in pair]
+    recorded = [_compare(result, reference, bodies) for result in others]
+    title = f"Deviations from {style.label(reference)}"
+    return draw_vectors(title + (",\nof" if len(recorded) == 1 else ""), vectors, recorded)
+
+
+def _compare(result: Result, reference: Result, bodies: list[str]) -> Recorded:
+    """Return positions less those of the reference, and turns from it, in world axes."""
+    t, known = result["time"].values, reference["time"].values
+    shared = (t >= known[0]) & (t <= known[-1])
+    if np.count_nonzero(shared) < 2:
+        raise ValueError(f"deviations: {result.name} and {reference.name} share no time")
+    parts = []
+    for body in bodies:
+        r, turn = (x[shared] for x in _read_poses(result, body))
+        r0, turn0 = _interpolate_pose(reference, body, t[shared])
+        parts += [r - r0, (Rotation.from_matrix(turn) * turn0.inv()).as_rotvec()]
+    return Recorded(style.label(result), t[shared], np.stack(parts, axis=1))
+
+
+def _read_poses(result: Result, body: str) -> tuple[Array, Array]:
+    """Return positions (time, 3) [m] and rotation matrices (time, 3, 3) of a body."""
+    r, e = (result[f"body_{x}"].sel(body=body).values for x in ("position", "quaternion"))
+    return r, Rotation.from_quat(np.roll(e, -1, axis=1)).as_matrix()
+
+
+def _interpolate_pose(result: Result, body: str, times: Array) -> tuple[Array, Rotation]:
+    """Return position and orientation of a body at times in between."""
+    known, (r, A) = result["time"].values, _read_poses(result, body)
+    v, w = (result[f"body_{x}"].sel(body=body).values for x in ("velocity", "angular_velocity"))
+    columns = CubicHermiteSpline(known, A, np.cross(w[:, None], A, axisb=1, axisc=1))(times)
+    return CubicHermiteSpline(known, r, v)(times), Rotation.from_matrix(columns)

@@ -65,7 +65,9 @@ def link_shapes(
         By default four, evenly over the motion.
     """
     style.require_steps(results, "link_shapes")
-    names = [name for result in results for name in _list_links(result)]
+    frames = [x for result in results for x in style.read_stored(result, "frames")]
+    bends = [str(x["element"]) for x in frames if x["kind"] == "Bend"]
+    names = [name.rpartition("_bend_")[0] for name in bends if "_bend_" in name]
     if not names:
         who = ", ".join(result.name for result in results)
         raise ValueError(f"link_shapes shows flexible links; {who} has none")
@@ -117,12 +119,6 @@ def link_points(result: Result, link: str) -> Array | None:
     first, last = pairs[0][0], pairs[-1][1]
     begin, end = (path_of_point(result, x["body"], -np.asarray(x["origin"])) for x in (first, last))
     return np.stack([begin, *inner, end], axis=1)
-
-
-def _list_links(result: Result) -> list[str]:
-    """Return the names of flexible links."""
-    bends = (str(x["element"]) for x in style.read_stored(result, "frames") if x["kind"] == "Bend")
-    return list(dict.fromkeys(name.rpartition("_bend_")[0] for name in bends if "_bend_" in name))
 
 
 def _find_path(result: Result, name: str | None) -> Array:

@@ -137,10 +137,7 @@ def _turn_directions(result: Result, body: str, directions: Array) -> Array:
 def cones(*limits: RangeOfMotion) -> Figure:
     """Draw cones from above and in space, and their laws, without a run.
 
-    Parameters
-    ----------
-    *limits : RangeOfMotion
-        Overlaid, each in axes of its own frame a.
+    They are overlaid, each in axes of its own frame a. What is no RangeOfMotion is a TypeError.
     """
     if not limits:
         raise ValueError("cones needs at least one RangeOfMotion")

@@ -77,11 +77,6 @@ def base_force(*results: Result, over: str | None = None) -> Figure:
     point where the first of them holds the robot; that point moves with the robot. Drives and
     springs between robot and ground are not in it. Of steps with impacts impulses are drawn, as
     stems with an axis on the right.
-
-    Parameters
-    ----------
-    *results : Result
-        Overlaid.
     """
     style.require_steps(results, "base_force")
     results, text = across(results, over)
@@ -95,13 +90,7 @@ def base_force(*results: Result, over: str | None = None) -> Figure:
 
 
 def tracked_points(*results: Result) -> Figure:
-    """Draw x, y and z of the points that a `Tracker` follows, as Fig. 12 of [CHARMIE 2023].
-
-    Parameters
-    ----------
-    *results : Result
-        Overlaid.
-    """
+    """Draw x, y and z of the points that a `Tracker` follows, as Fig. 12 of [CHARMIE 2023]."""
     style.require_steps(results, "tracked_points")
     paths = [read_followed_paths(result) for result in results]
     names = list(dict.fromkeys(name for known in paths for name in known))

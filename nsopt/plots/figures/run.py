@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -132,8 +131,11 @@ def joint_closure(*results: Result) -> Figure:
     joints = style.names(results, "joint")
     if not joints:
         raise ValueError(f"joint_closure: no joint in {results[0].name}")
-    open_ones = [joint for joint in joints if _largest_opening(results, joint) > ROUND_OFF]
-    drawn = open_ones or joints
+    violations = [result["constraint_violation"] for result in results]
+    opened = {
+        str(x) for v in violations for x in v["joint"].values[v.max("time").values > ROUND_OFF]
+    }
+    drawn = [joint for joint in joints if joint in opened] or joints
     size = (7.0, 1.2 + 2.0 * len(drawn))
     figure, axes = style.page("Joint closure", results, len(drawn), 1, size, sharex=True)
     for ax, joint in zip(axes[:, 0], drawn, strict=True):
@@ -147,12 +149,6 @@ def joint_closure(*results: Result) -> Figure:
     style.axis_labels(axes[-1, 0], "\n".join(filter(None, ["time [s]", named])), None)
     style.results_legend(figure, results, dots=True)
     return figure
-
-
-def _largest_opening(results: Sequence[Result], joint: str) -> float:
-    """Return how far a joint of any result is from closed at most."""
-    own = [x["constraint_violation"] for x in results if joint in x["joint"].values]
-    return float(np.max([x.sel(joint=joint).max() for x in own]))
 
 
 def closure_of(ax: Axes, result: Result, joint: int, k: int = 0) -> None:

@@ -170,13 +170,12 @@ def _yield_lines(values: xr.DataArray, across: str) -> Iterator[tuple[str, Array
         y = values.isel({d: k for d, (k, _) in zip(others, combination, strict=True)})
         x = values[across].values
         order = [i for i in np.argsort(x, kind="stable") if np.isfinite(y.values[i])]
-        parts = [_name_part(d, value) for d, (_, value) in zip(others, combination, strict=True)]
+        # A component is told by its name alone.
+        parts = [
+            value if isinstance(value, str) else f"{d} = {value:.4g}"
+            for d, (_, value) in zip(others, combination, strict=True)
+        ]
         yield ", ".join(parts), x[order], y.values[order]
-
-
-def _name_part(dimension: str, value: object) -> str:
-    """Return which of several lines one is: a component by its name alone, else name and number."""
-    return value if isinstance(value, str) else f"{dimension} = {value:.4g}"
 
 
 def _is_even_in_logarithm(x: Array) -> bool:

@@ -13,15 +13,10 @@ from nsopt.result import Result
 
 
 def overview(*results: Result) -> Figure:
-    """Draw mechanism, contacts, forces, gaps, step size and energy of one run on a page.
+    """Draw mechanism, contacts, forces, gaps, step size and energy of exactly one run on a page.
 
     Of an optimum: mechanism, costs, and of coordinates, drives, inputs, velocities, resistance,
     contacts and energy the four most informative ones.
-
-    Parameters
-    ----------
-    *results : Result
-        Exactly one.
     """
     style.require_steps(results, "overview")
     if len(results) > 1:

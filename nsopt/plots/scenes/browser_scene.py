@@ -46,7 +46,8 @@ class BrowserScene:
             scene.size() or float(np.linalg.norm(np.ptp(scene.find_swept_points(), axis=0))) or 1.0
         )
         self.radius = _choose_radius(scene, self.size)
-        self.up = _find_up(scene.gravity)
+        weight = float(np.linalg.norm(scene.gravity))
+        self.up = -scene.gravity / weight if weight else np.array([0.0, 0.0, 1.0])
         self.nodes.set_up_direction(self.up)
         self.nodes.world_axes.visible = False
         self.world = self.nodes.add_frame("/world", show_axes=False)
@@ -196,11 +197,6 @@ def _choose_colour(k: int) -> tuple[int, int, int]:
 def _name_node(name: str) -> str:
     """Return a name without the characters that make it a path of nodes."""
     return name.replace("/", "∕")
-
-
-def _find_up(gravity: Array) -> Array:
-    size = float(np.linalg.norm(gravity))
-    return -gravity / size if size else np.array([0.0, 0.0, 1.0])
 
 
 def _turn_z_to(up: Array) -> Array:

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nsopt.algebra import axes_from_z, rotate
+from nsopt.contact_modes import read_clearances
 from nsopt.elements import SphericalClearance
 from nsopt.loads import bores_of_joints, read_frames
-from nsopt.plots.figures.contact import clearances
 from nsopt.plots.scenes.scene import Poses
 from nsopt.plots.style import Array
 from nsopt.result import Result
@@ -71,7 +71,7 @@ def magnify_clearances(result: Result, factor: float) -> list[MagnifiedClearance
         a, b = frames[joint]
         if a["kind"] == SphericalClearance.__name__:
             continue  # its clearance is no circle about an axis
-        z, c = np.asarray(a["z"], dtype=float), float(clearances(result)[contacts[0]])
+        z, c = np.asarray(a["z"], dtype=float), float(read_clearances(result.data)[contacts[0]])
         found.append(MagnifiedClearance(_make_anchor(a), _make_anchor(b), z, c, factor))
     if not found:
         raise ValueError(

@@ -33,14 +33,10 @@ class Poses(NamedTuple):
 class Scene:
     """The geometry of a mechanism, as its result states it.
 
-    Parameters
-    ----------
-    result : Result
-        Its outline gives the lines, the frames of its joints the ends of the sticks.
+    Its outline gives the lines, the frames of its joints the ends of the sticks.
 
     Attributes
     ----------
-    bodies : tuple of str
     ground, obstacles : list of (n, 3) [m]
         Polylines in world axes, of elements and of what an optimum keeps clear of.
     outlines, sticks : list, for each body, of (n, 3) [m]
