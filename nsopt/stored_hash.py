@@ -25,13 +25,8 @@ BLOCK = 1 << 22
 """Bytes that are read at once."""
 
 _OF_HDF5 = {
-    "CLASS",
-    "DIMENSION_LIST",
-    "NAME",
-    "REFERENCE_LIST",
-    "_NCProperties",
-    "_Netcdf4Coordinates",
-    "_Netcdf4Dimid",
+    *("CLASS", "DIMENSION_LIST", "NAME", "REFERENCE_LIST"),
+    *("_NCProperties", "_Netcdf4Coordinates", "_Netcdf4Dimid"),
 }
 """Attributes that HDF5 and netCDF keep for themselves."""
 

@@ -122,18 +122,10 @@ def _make_bore_orbit(result: Result, k: int) -> Orbit:
     plane = [i for i in range(3) if i != flat] if extent[flat] < FLAT else [0, 1, 2]
     offset, name = d[:, plane], str(result["contact"].values[k])
     turn = np.linspace(0, 2 * np.pi, 181)
-    circle = np.column_stack([np.cos(turn), np.sin(turn)])
-    return Orbit(
-        name,
-        name,
-        tuple("xyz"[i] for i in plane),
-        offset,
-        np.linalg.norm(d, axis=1),
-        np.arctan2(offset[:, 1], offset[:, 0]),
-        result["contact_mode"].values[:, k],
-        circle if len(plane) == 2 else circle[:0],
-        c,
-    )
+    circle = np.column_stack([np.cos(turn), np.sin(turn)])[: None if len(plane) == 2 else 0]
+    angle, mode = np.arctan2(offset[:, 1], offset[:, 0]), result["contact_mode"].values[:, k]
+    axes, used = tuple("xyz"[i] for i in plane), np.linalg.norm(d, axis=1)
+    return Orbit(name, name, axes, offset, used, angle, mode, circle, c)
 
 
 def _make_guide_orbits(result: Result, joint: str) -> list[Orbit]:
@@ -181,7 +173,9 @@ def _make_corner_orbits(
         part, k = f"{joint}, {ENDS[i // count]} end", i % count
         share = np.max(offsets[:, i] @ normals[k].T, axis=1)
         names = f"{part}, corner {k}", part, ("x", "y")
-        found.append(_make_orbit(*names, offsets[:, i], share, modes[:, i], walls, c))
+        angle = np.arctan2(offsets[:, i, 1], offsets[:, i, 0])
+        offset, closed = offsets[:, i] / c, np.vstack([walls, walls[:1]])
+        found.append(Orbit(*names, offset, share / c, angle, modes[:, i], closed, c))
     return found
 
 
@@ -191,27 +185,12 @@ def _make_end_orbit(joint: str, across: Array, modes: Array, c: float) -> Orbit:
     ``across`` and ``modes``: of the upper corners at -x and +x, then of the lower ones.
     """
     offset = (across[:, :2] + across[:, 2:]) / 2
-    walls = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
+    walls = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0]])
     axes = ("y of the end at \u2212x", "y of the end at +x")
     share = np.max(across * [1, 1, -1, -1], axis=1)  # upper corners meet the upper guide alone
     mode = np.fmax.reduce(modes, axis=1)
-    return _make_orbit(joint, joint, axes, offset, share, mode, walls, c)
-
-
-def _make_orbit(
-    name: str,
-    part: str,
-    axes: tuple[str, str],
-    offset: Array,
-    share: Array,
-    mode: Array,
-    walls: Array,
-    c: float,
-) -> Orbit:
-    """Return an orbit in a guide, of an offset and the share of the clearance it takes [m]."""
     angle = np.arctan2(offset[:, 1], offset[:, 0])
-    closed = np.vstack([walls, walls[:1]])
-    return Orbit(name, part, axes, offset / c, share / c, angle, mode, closed, c)
+    return Orbit(joint, joint, axes, offset / c, share / c, angle, mode, walls, c)
 
 
 def _express_in(result: Result, frame: dict[str, Any], points: Array) -> Array:

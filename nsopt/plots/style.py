@@ -86,11 +86,8 @@ class Look(NamedTuple):
 
 def look(k: int) -> Look:
     """Return the look of the k-th of several things; later lines are thinner, on top of others."""
-    return Look(
-        COLOURS[k % len(COLOURS)],
-        DASHES[(k // len(COLOURS) + k) % len(DASHES)],
-        1.3 if k == 0 else 1.0,
-    )
+    dashes = DASHES[(k // len(COLOURS) + k) % len(DASHES)]
+    return Look(COLOURS[k % len(COLOURS)], dashes, 1.3 if k == 0 else 1.0)
 
 
 def tint(colour: str, strength: float) -> tuple[float, float, float]:

@@ -31,9 +31,8 @@ def _take_last(name: str) -> Measure:
 def _largest_lasting_force(result: Result) -> xr.DataArray:
     """Return the force of that one step which is largest, which need not settle as h falls."""
     size = np.linalg.norm(result["lasting_force"].values, axis=-1)
-    return _find_largest(
-        result, size, "N", "largest force of each contact in any one step, impacts left out"
-    )
+    meaning = "largest force of each contact in any one step, impacts left out"
+    return _find_largest(result, size, "N", meaning)
 
 
 def _take_largest(name: str, units: str, meaning: str) -> Measure:

@@ -179,10 +179,7 @@ def _make_panels(result: Result, joints: Sequence[str]) -> list[Curves]:
         size = np.linalg.norm(result[variable].values, axis=-1)
         parts = ({x: y[:, index[x]] for x in shown} for y in impulses_apart(result, size))
         panels.append(Curves(text, unit, *parts))
-    for text, unit in (
-        ("forces of elements on body b", "N"),
-        ("torques of elements on body b", "N m"),
-    ):
+    for what, unit in (("forces", "N"), ("torques", "N m")):
         outputs = {
             str(name): np.asarray(variable.values)
             for name, variable in result.data.data_vars.items()
@@ -193,5 +190,6 @@ def _make_panels(result: Result, joints: Sequence[str]) -> list[Curves]:
         apart = {x: impulses_apart(result, y) for x, y in driven.items()}
         outputs |= {x: force for x, (force, _) in apart.items()}
         if outputs:
-            panels.append(Curves(text, unit, outputs, {x: y for x, (_, y) in apart.items()}))
+            impulses = {x: y for x, (_, y) in apart.items()}
+            panels.append(Curves(f"{what} of elements on body b", unit, outputs, impulses))
     return panels
