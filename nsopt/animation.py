@@ -11,15 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image
 
+from nsopt.arrays import Array
 from nsopt.checks import positive
 from nsopt.files import check_writable, replacing
 from nsopt.plots import Film, Pixels, require_steps
 from nsopt.result import Result
-
-Array = NDArray[np.float64]
 
 
 def animate(

@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics, Start
 from nsopt.schemes import Scheme
 from nsopt.simulation import StepBounds
 from nsopt.trajectory import sensitivities
-
-Array = NDArray[np.float64]
 
 
 class Exponents(NamedTuple):

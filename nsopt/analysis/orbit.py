@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nsopt.algebra import rotate
-from nsopt.analysis.quantities import Array
+from nsopt.arrays import Array
 from nsopt.contact_modes import (
     ModeStatistics,
     contacts_of_joints,

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.result import Result
 
-Array = NDArray[np.float64]
 Quantity = str | Callable[[Result], Array]
 """A name as `quantity` takes it, or a function of a result that returns (time,)."""
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from nsopt.analysis.quantities import Array, Quantity, quantity
+from nsopt.analysis.quantities import Quantity, quantity
+from nsopt.arrays import Array
 from nsopt.contact_modes import IMPACT
 from nsopt.result import Result
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nsopt.analysis.quantities import Array
+from nsopt.arrays import Array
 from nsopt.checks import positive
 from nsopt.contact_modes import contacts_of_joints, count_rigid, read_clearances
 from nsopt.loads import bores_of_joints

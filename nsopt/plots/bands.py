@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from nsopt.arrays import Array
 from nsopt.caveats import cover_all, find_predictable_time, has_errors
 from nsopt.plots import style
-from nsopt.plots.style import Array
 from nsopt.result import Result
 from nsopt.stored import ERROR
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.figure import Figure
 
+from nsopt.arrays import Array
 from nsopt.plots import style
 from nsopt.plots.across import across
 from nsopt.plots.bands import error_of, shade_beyond
 from nsopt.plots.curves import Curves, draw_curves
-from nsopt.plots.style import Array
 from nsopt.result import Result
 from nsopt.stored import ERROR
 

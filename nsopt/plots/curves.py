@@ -10,11 +10,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from nsopt.arrays import Array
 from nsopt.plots import style
 from nsopt.plots.across import TIME
 from nsopt.plots.bands import draw_band
 from nsopt.plots.impulses import Stems
-from nsopt.plots.style import Array
 
 MOST_NAMED = 8
 """Lines of one pair of axes that have a colour and a name; the others are grey."""

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 
+from nsopt.arrays import Array
 from nsopt.loads import find_impacts
 from nsopt.plots import style
-from nsopt.plots.style import Array
 from nsopt.result import Result
 
 ROOM = 1.08

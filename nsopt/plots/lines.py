@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from nsopt.arrays import Array
 from nsopt.plots import style
 from nsopt.plots.curves import MOST_NAMED
-from nsopt.plots.style import Array
 
 COLOURS = (*style.COLOURS, "#e0a800", "#2a8c6e")
 """As many as lines are named: those of a robot of seven joints differ."""

@@ -22,7 +22,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from nsopt.result import Result
 
-Array = NDArray[np.float64]
 AxesGrid = NDArray[Any]
 """Axes as (rows, columns)."""
 

@@ -21,6 +21,7 @@ from nsopt.analysis import (
     spectrum,
     unit,
 )
+from nsopt.arrays import Array
 from nsopt.contact_modes import FREE, IMPACT, LASTING, joint_of, spans, step_modes
 from nsopt.plots import style
 from nsopt.plots.across import across
@@ -214,7 +215,7 @@ def _draw_in_space(distance: Axes, elevation: Axes, each: Orbit) -> None:
     style.axis_labels(elevation, "direction about z [rad]", "elevation [rad]")
 
 
-def _draw_modes(ax: Axes, each: Orbit, x: style.Array, y: style.Array) -> None:
+def _draw_modes(ax: Axes, each: Orbit, x: Array, y: Array) -> None:
     for mode, (name, colour) in MODES.items():
         at = each.mode == mode
         ax.plot(x[at], y[at], **{**style.dot(0), "color": colour}, label=name, zorder=3 + mode)

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from nsopt.arrays import Array
 from nsopt.loads import joint_loads, list_loaded_joints, rms_loads
 from nsopt.plots import style
 from nsopt.plots.across import across
@@ -26,7 +27,6 @@ from nsopt.plots.coordinates import (
     with_angles,
 )
 from nsopt.plots.impulses import Stems, impulses_apart
-from nsopt.plots.style import Array
 from nsopt.result import Result
 
 COLUMNS = 3

@@ -10,12 +10,12 @@ from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
+from nsopt.arrays import Array
 from nsopt.contact_modes import contacts_of_joints, read_clearances
 from nsopt.loads import bores_of_joints
 from nsopt.plots import style
 from nsopt.plots.across import across
 from nsopt.plots.bands import draw_band, error_of, shade_beyond
-from nsopt.plots.style import Array
 from nsopt.result import Result
 
 MOST_NAMES = 16

@@ -9,10 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from nsopt.arrays import Array
 from nsopt.plots import style
 from nsopt.plots.across import across
 from nsopt.plots.bands import draw_band, error_of, shade_beyond
-from nsopt.plots.style import Array
 from nsopt.result import Result
 
 

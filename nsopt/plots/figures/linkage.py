@@ -9,10 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
+from nsopt.arrays import Array
 from nsopt.mobility import LoopConstraints
 from nsopt.plots import style
 from nsopt.plots.scenes.scene import VIEWS, View
-from nsopt.plots.style import Array
 
 FLAT = 1e-6
 """Distance, over the size of a mechanism, that counts as none."""

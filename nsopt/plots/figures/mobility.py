@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from nsopt.arrays import Array
 from nsopt.mobility import Finding, Mobility, MotionBranch
 from nsopt.plots import style
 from nsopt.plots.figures.linkage import Sticks, draw_sticks
-from nsopt.plots.style import Array
 
 STEP, COUNT = 0.12, 6
 """Way between postures that are drawn of a motion, as for `Mobility.motions`, and their number."""

@@ -12,13 +12,13 @@ from matplotlib.figure import Figure
 from scipy.interpolate import CubicHermiteSpline
 from scipy.spatial.transform import Rotation
 
+from nsopt.arrays import Array
 from nsopt.loads import joint_loads
 from nsopt.plots import style
 from nsopt.plots.across import across
 from nsopt.plots.bands import draw_band, error_of, error_of_forces, shade_beyond
 from nsopt.plots.curves import Recorded, Vector, draw_vectors
 from nsopt.plots.impulses import Stems, impulses_apart
-from nsopt.plots.style import Array
 from nsopt.result import Result
 
 AXES = ("x", "y", "z")

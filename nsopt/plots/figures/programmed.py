@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from nsopt.arrays import Array
 from nsopt.plots import style
 from nsopt.plots.scenes.scene import Scene, path_of_point
-from nsopt.plots.style import Array
 from nsopt.result import Result
 
 VIEWS = ((0, 1), (1, 2), (0, 2))

@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from nsopt.algebra import rotate
+from nsopt.arrays import Array
 from nsopt.elements import RangeOfMotion
 from nsopt.plots import style
-from nsopt.plots.style import Array
 from nsopt.result import Result
 
 EDGE = "#e0a500"

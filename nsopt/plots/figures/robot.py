@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
+from nsopt.arrays import Array
 from nsopt.plots import style
 from nsopt.plots.across import across
 from nsopt.plots.curves import Curves, Recorded, Vector, draw_panel, draw_vectors
 from nsopt.plots.impulses import impulses_apart
 from nsopt.plots.scenes.scene import path_of_point
-from nsopt.plots.style import Array
 from nsopt.result import Result
 
 WRENCH = (

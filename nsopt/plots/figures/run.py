@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
+from nsopt.arrays import Array
 from nsopt.plots import style
-from nsopt.plots.style import Array
 from nsopt.result import Result
 
 FLOOR = 1e-18

@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from nsopt.analysis import bifurcation
+from nsopt.arrays import Array
 from nsopt.plots import style
 from nsopt.plots.curves import MOST_NAMED
-from nsopt.plots.style import Array
 from nsopt.stored import ERROR, FIGURE, NOTES
 
 COLUMNS, TITLE_WIDTH = 2, 52

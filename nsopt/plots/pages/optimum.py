@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
+from nsopt.arrays import Array
 from nsopt.loads import bores_of_joints
 from nsopt.plots import style
 from nsopt.plots.coordinates import is_length, is_parameter, is_speed, name_columns, split
@@ -15,7 +16,6 @@ from nsopt.plots.figures import contact
 from nsopt.plots.lines import SMALL, Quantity, draw_lines, extent, quantity
 from nsopt.plots.pages import panels
 from nsopt.plots.pages.panels import Panel
-from nsopt.plots.style import Array
 from nsopt.result import Result
 
 BAR = 0.36

@@ -10,10 +10,10 @@ import numpy as np
 from matplotlib.colors import to_rgb
 
 from nsopt.algebra import rotate
+from nsopt.arrays import Array
 from nsopt.plots import style
 from nsopt.plots.figures.robot import read_followed_paths
 from nsopt.plots.scenes.scene import Scene, view_of
-from nsopt.plots.style import Array
 from nsopt.result import Result
 
 if TYPE_CHECKING:

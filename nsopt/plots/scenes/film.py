@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.plots import style
 from nsopt.plots.scenes.magnified import magnify_clearances
 from nsopt.plots.scenes.scene import AXES, Poses, Scene, view_of
-from nsopt.plots.style import Array
 from nsopt.result import Result
 
 Pixels = NDArray[np.uint8]

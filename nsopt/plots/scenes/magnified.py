@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nsopt.algebra import axes_from_z, rotate
+from nsopt.arrays import Array
 from nsopt.contact_modes import read_clearances
 from nsopt.elements import SphericalClearance
 from nsopt.loads import bores_of_joints, read_frames
 from nsopt.plots.scenes.scene import Poses
-from nsopt.plots.style import Array
 from nsopt.result import Result
 
 TURN = np.linspace(0.0, 2 * np.pi, 49)

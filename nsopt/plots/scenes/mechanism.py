@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
+from nsopt.arrays import Array
 from nsopt.plots import style
 from nsopt.plots.scenes.scene import AXES, Poses, Scene, View, view_of
-from nsopt.plots.style import Array
 from nsopt.result import Result
 
 INSTANTS = 7

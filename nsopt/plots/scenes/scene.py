@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from nsopt.algebra import rotate
+from nsopt.arrays import Array
 from nsopt.loads import read_frames
 from nsopt.plots.style import read_stored
 from nsopt.result import Result
 
-Array = NDArray[np.float64]
 AXES = "xyz"
 UPRIGHT = 2.0
 """Weight of the extent along the vertical where a view is chosen; that of others is one."""
