@@ -77,12 +77,8 @@ class Slide(DrivenFreedom):
 def find_driven_freedom(what: str, joint: object) -> DrivenFreedom:
     """Return the only freedom of a joint as a Turn or Slide, or the Turn or Slide that is given.
 
-    Raises
-    ------
-    TypeError
-        Named ``what``, if the joint does not say which of its freedoms it is.
-    ValueError
-        If both frames of a Turn or Slide are on one body, or one is on a particle.
+    TypeError named ``what`` if the joint does not say which of its freedoms it is, ValueError if
+    both frames of a Turn or Slide are on one body, or one is on a particle.
     """
     if isinstance(joint, DrivenFreedom):
         _check_joint(what, joint)

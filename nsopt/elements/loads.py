@@ -11,25 +11,7 @@ from nsopt.mechanics import Force, Frame, Load, State, Vector
 
 @dataclass(frozen=True, eq=False)
 class _Load(Force):
-    """A vector on one frame.
-
-    Parameters
-    ----------
-    name : str
-    frame : Frame
-        The vector acts at its origin.
-    vector : (3,) [N] or [N m], or a function of time
-        Constant numbers or Parameters, or ``lambda t: (..., ..., ...)`` of the symbol t [s],
-        written with NumPy functions such as ``np.sin``, not with those of ``math``.
-    body_axes : bool
-        Whether the components are along the axes of the frame, turning with it; world axes
-        otherwise.
-
-    Raises
-    ------
-    ValueError
-        If a constant component is not finite, or the frame is on the ground.
-    """
+    """A vector on one frame, at its origin: parameters as for `AppliedTorque`."""
 
     name: str
     frame: Frame

@@ -219,13 +219,7 @@ AnyPath: TypeAlias = PointPath | Vector
 
 
 def check_path(what: str, path: object) -> None:
-    """Refuse what is no path; of a function of time its value is checked at assembly.
-
-    Raises
-    ------
-    ValueError
-        Named ``what``.
-    """
+    """Refuse what is no path, named ``what``; functions of time are checked at assembly."""
     if not isinstance(path, PointPath) and not callable(path):
         finite(what, path, (3,))
 
@@ -233,10 +227,7 @@ def check_path(what: str, path: object) -> None:
 def path_at(what: str, path: AnyPath, s: State) -> ca.SX:
     """Return where a path is at the time of a state, (3,).
 
-    Raises
-    ------
-    ValueError
-        Named ``what``, if a function of time returns another shape, or no finite numbers at t = 0.
+    ValueError named ``what`` if a function of time has another shape, or is not finite at t = 0.
     """
     return path.at(s) if isinstance(path, PointPath) else vector_now(s, path, what)
 

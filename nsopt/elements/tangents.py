@@ -8,13 +8,7 @@ _ACROSS = (ca.DM([3, -6, 2]) / 7, ca.DM([6, 2, -3]) / 7)
 
 
 def around(axis: ca.SX, normal: ca.SX) -> ca.SX:
-    """Return the direction around a cylinder, shape (3, 1); zero where the normal has no length.
-
-    Parameters
-    ----------
-    axis, normal : (3,)
-        Unit axis, and a normal perpendicular to it.
-    """
+    """Return the direction around a cylinder, shape (3, 1); zero where the normal has no length."""
     return ca.cross(axis, normal)
 
 
@@ -24,18 +18,12 @@ def on_cylinder(axis: ca.SX, normal: ca.SX) -> ca.SX:
 
 
 def on_sphere(normal: ca.SX, axes: ca.SX) -> ca.SX:
-    """Return two directions tangent to a sphere, shape (3, 2).
+    """Return two directions tangent to a sphere at a unit normal, shape (3, 2).
 
-    Two axes perpendicular to a pole, turned with it into the normal on the shortest way. No basis
-    is continuous all over a sphere: this one is, but for the point opposite the pole, and there it
-    is orthonormal all the same. Where the normal has no length, it is that of the pole.
-
-    Parameters
-    ----------
-    normal : (3,)
-        A unit vector.
-    axes : (3, 3)
-        To which the pole is fixed.
+    Two axes perpendicular to a pole, fixed to ``axes`` (3, 3), turned with it into the normal on
+    the shortest way. No basis is continuous all over a sphere: this one is, but for the point
+    opposite the pole, and there it is orthonormal all the same. Where the normal has no length, it
+    is that of the pole.
     """
     pole, across = axes @ _POLE, [axes @ e for e in _ACROSS]
     cosine, parts = ca.dot(pole, normal), [ca.dot(e, normal) for e in across]

@@ -8,10 +8,7 @@ from nsopt.mechanics import State, Vector
 def vector_now(s: State, vector: Vector, label: str) -> ca.SX:
     """Return a stated vector at the time of a state, shape (3,).
 
-    Raises
-    ------
-    ValueError
-        If a function of time returns another shape, or is not finite at t = 0; with ``label``.
+    ValueError with ``label`` if a function of time has another shape, or is not finite at t = 0.
     """
     now = s.value(vector)
     if now.shape != (3, 1):

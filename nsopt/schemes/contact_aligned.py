@@ -252,14 +252,7 @@ def while_fast(d: Dynamics, start: StepStart, scales: Scales) -> Scales:
 
 
 class Accelerations:
-    """Accelerations and the forces of joints and contacts at a state, as unknowns.
-
-    ``redundant`` as for `OneStep`.
-
-    Attributes
-    ----------
-    lam : SX (ng,) [N]
-    """
+    """Accelerations and the forces of joints and contacts at a state, as unknowns."""
 
     def __init__(
         self,

@@ -35,10 +35,7 @@ def impulse_at_end(balances: Sequence[Balance], end: Node) -> ca.SX:
 def first_order_errors(balances: Sequence[Balance], end: Node, h: ca.SX) -> Errors:
     """Return estimates by what taking all forces at the end of the step would change, of order h^2.
 
-    Parameters
-    ----------
-    end : Node
-        Where the step leads to before coordinates are projected.
+    The end is where the step leads to before coordinates are projected.
     """
     M, before, after = balances[-1].M, balances[0].before, balances[-1].after
     changed = impulse_at_end(balances, end)
@@ -59,21 +56,10 @@ def symmetric_errors(
 ) -> Errors:
     """Return estimates for a symmetric step of two halves, of order h^3.
 
-    Parameters
-    ----------
-    halves : Balance, Balance
-        At the start and at the end.
-    h : SX scalar [s]
-        Of the whole step.
-    v : SX (nv,)
-        On the way.
-    mu : SX (nm,)
-        Impulses of joints, whose directions are compared.
-    M : SX (nv, nv), optional
-        Metric of the coordinates; the mass matrix at the end by default.
-    impact : SX scalar, 0 or 1
-        Whether all momentum changes at once: that is placed to first order only, whatever h, and
-        no reason for smaller steps.
+    v (nv,) is the velocity on the way, mu (nm,) are impulses of joints whose directions are
+    compared, M (nv, nv) is the metric of the coordinates, by default the mass matrix at the end.
+    ``impact`` is 1 where all momentum changes at once: that is placed to first order only, whatever
+    h, and no reason for smaller steps.
     """
     first, second = halves
     (mu_0, lam, _), (mu_1, lam_1, _) = first.impulses, second.impulses
@@ -108,18 +94,8 @@ def symmetric_errors(
 def quadrature_error(b: Balance, h: ca.SX, v: ca.SX, ends: ca.SX) -> ca.SX:
     """Return by how much the impulse of the smooth forces is off (nv,) [N s, N m s].
 
-    Two thirds of the difference between trapezoidal and midpoint rule.
-
-    Parameters
-    ----------
-    b : Balance
-        At the start of the step.
-    h : SX scalar [s]
-        Of the whole step.
-    v : SX (nv,)
-        On the way.
-    ends : SX (nv,)
-        Sum of the forces at both ends.
+    Two thirds of the difference between trapezoidal and midpoint rule, over a whole step from b on,
+    at v (nv,) on the way; ``ends`` (nv,) is the sum of the forces at both ends.
     """
     d, (t, q, p) = b.dynamics, b.node.at
     middle = d.retract(q, h / 2 * v)

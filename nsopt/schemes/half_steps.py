@@ -27,16 +27,7 @@ class HalfSteps:
     velocities          C_n+1 v_n+1 + dPhi/dt = 0
     ==================  ==============================================================
 
-    Parameters
-    ----------
-    one : OneStep
-        Receives the unknowns; the equations by `state`.
-
-    Attributes
-    ----------
-    v : SX (nv,)
-        Velocity of the move.
-    end : Node
+    The unknowns, ``v`` (nv,) of the move among them, are made at once, the equations by `state`.
     """
 
     def __init__(self, one: OneStep) -> None:
@@ -47,15 +38,7 @@ class HalfSteps:
         self.end = one.end(coordinates_after(one.dynamics, one.start, one.h, self.v), v_end)
 
     def state(self, before: ca.SX, lam: ca.SX, lam_end: ca.SX) -> Transition:
-        """State the equations.
-
-        Parameters
-        ----------
-        before : SX (nv,)
-            Velocity that the step starts with.
-        lam, lam_end : SX (ng,) [N s]
-            Contact impulses of the first and the second half.
-        """
+        """State the equations from a velocity (nv,), of contact impulses (ng,) of both halves."""
         one, d, start = self._one, self._one.dynamics, self._one.start
         h, scale, v, end = one.h, one.scales.impulse, self.v, self.end
         M, M_end = d.mass(start.q, start.p), d.mass(end.q, end.p)

@@ -30,12 +30,7 @@ def rates_of_halves(
 ) -> tuple[Rates, Rates]:
     """Return the rates by which the impulses of both halves of a step do work (`HeldBalance`).
 
-    Parameters
-    ----------
-    first, second : Node
-        At the start and at the end.
-    v : SX (nv,), SX (nv,), SX (nv,)
-        Velocities at the start, of the move and at the end.
+    v are velocities (nv,) at the start, of the move and at the end.
     """
     (before, move, after), h = v, second.t - first.t
     # The middle is seen from both ends, so that the step stays symmetric.
@@ -62,17 +57,12 @@ class HeldBalance(Balance):
     Such a contact takes no energy. What moves with time does the work of its impulses along its own
     motion: positions see a force over the step with the weight 1 - t/h in the impulse of the first
     half and t/h in that of the second, so that with the rates u at v = 0, at both ends and in the
-    middle,
+    middle (`rates_of_halves`),
 
         work = -lam u_n - lam' u_n+1 - 2/3 (lam + lam') (u_m - (u_n + u_n+1) / 2)
 
     is of fourth order in h where the other forces and the directions are constant. Else it is of
     second order, as the impulses of the halves are.
-
-    Attributes
-    ----------
-    rates : Rates
-        From `rates_of_halves`.
     """
 
     rates: Rates = field(kw_only=True, default_factory=_nothing_moves)

@@ -249,13 +249,7 @@ class Interval:
 
 
 def contact_energy(x: Transition, v_end: ca.SX) -> ca.SX:
-    """Return the kinetic energy, mean of both ends, of the bodies that contacts act on [J].
-
-    Parameters
-    ----------
-    v_end : SX (nv,)
-        Velocity at the end.
-    """
+    """Return the kinetic energy of bodies that contacts act on, mean of both ends [J]."""
     pushes = total([ca.fabs(b.node.W @ b.impulses.lam) for b in x.balances])
     touched = same_body(x.dynamics) @ pushes > 0
     M, v_start = x.balances[-1].M, x.balances[0].before

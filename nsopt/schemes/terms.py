@@ -57,17 +57,8 @@ def mean_joint_friction(
 ) -> ca.SX:
     """Return the mean friction in joints over a step of h, (nv,) [N, N m].
 
-    Parameters
-    ----------
-    start : StepStart or Node
-        From whose internal states bristles bend.
-    at : t, q, p
-        Where directions are taken.
-    v : SX (nv,)
-        On the way.
-    h : SX scalar [s]
-        Over which internal states settle.
-    loads : ReactionLoads
+    From the internal states at the start, from which bristles bend; directions are taken ``at``
+    t, q, p, and v (nv,) is that on the way.
     """
     if not d.friction_joints:
         return ca.SX(d.nv, 1)
@@ -160,12 +151,7 @@ def momentum_size(M: ca.SX, v: ca.SX, W: ca.SX, lam: ca.SX, F: ca.SX, mu: ca.SX)
     """Return the sizes of the terms of a momentum balance (nv,) [N s, N m s], for its round-off.
 
     Every contact counts with the largest impulse: one system is solved for all of them, so each
-    is known to the round-off of that one.
-
-    Parameters
-    ----------
-    v : SX (nv,)
-        Sum of the sizes of the velocities.
+    is known to the round-off of that one. v (nv,) are sums of the sizes of the velocities.
     """
     contacts = ca.sum2(ca.fabs(W)) * ca.mmax(ca.fabs(lam)) if lam.numel() else 0
     return ca.fabs(M) @ v + contacts + ca.fabs(F) @ ca.fabs(mu)

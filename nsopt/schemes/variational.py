@@ -351,12 +351,8 @@ class Variational(Scheme):
     def _node(self, one: HorizonStep, gap: ca.SX, before: ca.SX) -> tuple[Interval, ca.SX]:
         """State the change of momentum at the start of a step; return it with the velocity after.
 
-        Parameters
-        ----------
-        gap : SX (ng,) [m]
-            That the contact impulses there keep closed.
-        before : SX scalar [s]
-            Size of the step before.
+        The contact impulses there keep the gaps (ng,) closed; ``before`` is the size of the step
+        that arrives.
         """
         d, node, after, scales = one.dynamics, one.start, one.h, one.scales
         q, p = node.q, node.p

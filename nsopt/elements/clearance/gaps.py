@@ -8,10 +8,7 @@ from nsopt.parameter import Scalar
 
 
 def check_bore(of_element: str, clearance: Scalar, radius: Scalar, ideal: str) -> None:
-    """Refuse a clearance that is not positive, or a radius that is negative.
-
-    ``ideal`` is the joint without clearance, ``of_element`` names the element in messages.
-    """
+    """Refuse a clearance that is not positive, for which to use ``ideal``, or a negative radius."""
     positive(f"clearance {of_element}", clearance, f"for a joint without clearance use {ideal}")
     not_negative(f"radius {of_element}", radius)
 

@@ -35,15 +35,9 @@ class Piece(ABC):
 
 
 class Curve(ABC):
-    """A closed curve through given points.
+    """A closed curve through given points."""
 
-    Attributes
-    ----------
-    period : SX scalar
-        l of one turn.
-    """
-
-    period: ca.SX
+    period: ca.SX  # scalar, l of one turn
 
     @abstractmethod
     def piece(self, l: ca.SX) -> Piece:
@@ -71,12 +65,7 @@ class _Quarter(Piece):
 class Quarters(Curve):
     """Quarters of ellipses between the semi-axes at 0, 90, 180 and 270 deg [eqs. 13, 14].
 
-    In the eccentric angle, so that a semi-axis may be zero.
-
-    Parameters
-    ----------
-    axes : SX (4,) [rad]
-        Latitudes at the four longitudes.
+    The latitudes (4,) [rad] there. In the eccentric angle, so that a semi-axis may be zero.
     """
 
     def __init__(self, axes: ca.SX) -> None:
@@ -119,10 +108,7 @@ class _Cubic(Piece):
 class PeriodicSpline(Curve):
     """The periodic cubic spline through points, over their cumulative chord length [eqs. 15-17].
 
-    Parameters
-    ----------
-    points : SX (n, 2) [rad]
-        In order, the first not repeated.
+    Points (n, 2) [rad] are in order, the first not repeated.
     """
 
     def __init__(self, points: ca.SX) -> None:

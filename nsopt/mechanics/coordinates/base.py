@@ -53,13 +53,8 @@ class Coordinates(ABC):
     ) -> dict[str, Motion]:
         """Return the motion of each body's centre of mass by name.
 
-        Parameters
-        ----------
-        q, v : SX (nq,), (nv,)
-        value : Value
-        displacement : SX (nv,), optional
-            Symbols of a virtual displacement to add to q, to first order: derivatives by it are
-            dual to v, as generalized forces are.
+        ``displacement`` (nv,) are symbols of a virtual displacement to add to q, to first order:
+        derivatives by it are dual to v, as generalized forces are.
         """
 
     def between(
@@ -98,14 +93,8 @@ class Coordinates(ABC):
         """Return the velocities of all bodies that go from q to q (+) h v in a steady move, (nu,).
 
         Each centre of mass goes at constant velocity in world axes, each body turns at constant
-        angular velocity in its own. With -h they are those of the move that ends at q.
-
-        Parameters
-        ----------
-        q, v : SX (nq,), (nv,)
-        h : SX scalar [s]
-            Any number; at zero the result is the velocities at q.
-        value : Value
+        angular velocity in its own. With -h they are those of the move that ends at q; at h = 0 the
+        velocities at q.
         """
 
     @abstractmethod
@@ -128,16 +117,8 @@ class Coordinates(ABC):
     def start(self, refuse: bool = True) -> tuple[Array, Array]:
         """Return q (nq,) and v (nv,) of the poses and velocities that the bodies state.
 
-        Parameters
-        ----------
-        refuse : bool
-            Whether poses and velocities that the joints of the tree do not allow are refused; if
-            not, q and v are near them.
-
-        Raises
-        ------
-        ValueError
-            If they are refused, naming the joint.
+        Those that the joints of the tree do not allow are refused, by a ValueError that names the
+        joint; unless ``refuse``, q and v are near them.
         """
 
     def rate_matrix(self, q: ca.SX) -> ca.SX:

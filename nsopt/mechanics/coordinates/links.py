@@ -57,33 +57,16 @@ class Placement(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TreeLink:
-    """A link of one freedom; its frame is where the freedom ends.
+    """A link of one freedom; its frame is where the freedom ends."""
 
-    Attributes
-    ----------
-    parent : int
-        Index of the link that carries it; -1 is the ground.
-    placement : Placement
-        Where its freedom begins in the parent.
-    step : Axis or Ball, or None where nothing moves
-        The freedom.
-    coordinate : CoordinateMap
-    turn, slide : (3, k), (3, k) [m/rad, or 1]
-        Angular and linear velocity per rate, in its own axes; k is 1, of a ball 3, else 0.
-    rotor : SX scalar [kg m^2] or [kg]
-        Inertia of a motor, as the freedom feels it: by the square of the gear ratio.
-    bodies : dict of body name to (Body, Placement)
-        Those that are fixed in it.
-    """
-
-    parent: int
-    placement: Placement
-    step: Axis | Ball | None
+    parent: int  # index of the link that carries it; -1 is the ground
+    placement: Placement  # where its freedom begins in the parent
+    step: Axis | Ball | None  # its freedom, None where nothing moves
     coordinate: CoordinateMap
-    turn: ca.SX
-    slide: ca.SX
-    rotor: ca.SX
-    bodies: dict[str, tuple[Body, Placement]] = field(default_factory=dict)
+    turn: ca.SX  # (3, k) angular velocity per rate, in its own axes; k is 1, of a ball 3, else 0
+    slide: ca.SX  # (3, k) [m/rad, or 1] linear velocity per rate
+    rotor: ca.SX  # [kg m^2, or kg] of a motor, by the square of its gear ratio
+    bodies: dict[str, tuple[Body, Placement]] = field(default_factory=dict)  # fixed in it
 
     def rates(self, v: ca.SX) -> ca.SX:
         """Return the rates of its freedom (k,) from those of the coordinates (nv,)."""
@@ -100,24 +83,10 @@ class TreeLink:
 class LinkTree:
     """All links of a tree, each after its parent.
 
-    Parameters
-    ----------
-    branches : sequence of Branch
-        Each after that of its parent.
-    entries : mapping of body name to sequence of CoordinateMap
-        Of the freedoms of its branch, from the parent to the body.
-    rotors : mapping of joint name to SX
-        `TreeLink.rotor`, zero for those left out.
-    value : Value
-    weld : bool
-        Whether bodies on fixed joints become part of the link that carries them; else they are
-        links of their own, without freedom, so that the reaction between them is known.
-
-    Attributes
-    ----------
-    links : list of TreeLink
-    placements : mapping of body name to (int, Placement)
-        The link each body belongs to, and its placement in it; None is the ground, link -1.
+    ``entries`` are the coordinates of the freedoms of each body's branch, from the parent to the
+    body. If ``weld``, bodies on fixed joints become part of the link that carries them; else they
+    are links of their own, without freedom, so that the reaction between them is known.
+    ``placements`` tells the link of each body, and where in it; None is the ground, link -1.
     """
 
     def __init__(

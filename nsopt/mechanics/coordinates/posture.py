@@ -28,19 +28,7 @@ def joint_coordinates(owners: Sequence[Branch]) -> Array:
 
 
 def check_closed(branches: Sequence[Branch], motions: Mapping[str, Motion]) -> None:
-    """Refuse joint coordinates that do not lead to the poses that the bodies state.
-
-    Parameters
-    ----------
-    branches : sequence of Branch
-    motions : mapping of body name to Motion
-        Of the centres of mass, at those coordinates.
-
-    Raises
-    ------
-    ValueError
-        If a joint of the tree is open, with its name.
-    """
+    """Refuse joint coordinates whose motions are not in the poses that the bodies state."""
     for branch in branches:
         motion, body = motions[branch.body.name], branch.body
         errors = [
@@ -112,14 +100,7 @@ def joint_velocities(
     """Return v (nv,) nearest to the velocities that bodies state, and the misfit of each (nb,).
 
     Nearest by the kinetic energy of the difference; misfits are the largest entries of it [m/s or
-    rad/s].
-
-    Parameters
-    ----------
-    bodies : sequence of Body
-    motions : mapping of body name to Motion
-        Of their centres of mass, linear in v.
-    v : SX (nv,)
+    rad/s]. Motions are those of centres of mass, linear in v.
     """
     velocities = []
     for body in bodies:
@@ -152,13 +133,7 @@ def _roots_of_inertia(bodies: Sequence[Body]) -> Array:
 
 
 def check_velocities(branches: Sequence[Branch], misfits: Mapping[str, float]) -> None:
-    """Refuse stated velocities that the joints do not allow, given the misfit of each body.
-
-    Raises
-    ------
-    ValueError
-        If a joint of the tree is torn apart, with its name.
-    """
+    """Refuse stated velocities that the joints do not allow, given the misfit of each body."""
     for branch in branches:
         _refuse(branch, misfits[branch.body.name], "torn apart")
 

@@ -19,16 +19,7 @@ from nsopt.mechanics.model.freedom import Ball
 
 
 class RelativeMotions:
-    """The motions of frames on the links of a tree.
-
-    Parameters
-    ----------
-    tree : LinkTree
-    q, v : SX (nq,), (nv,)
-    displacement : SX (nv,)
-        A virtual displacement to add, of first order.
-    value : Value
-    """
+    """The motions of frames on the links of a tree, displaced by ``displacement`` (nv,)."""
 
     def __init__(
         self, tree: LinkTree, q: ca.SX, v: ca.SX, displacement: ca.SX, value: Value

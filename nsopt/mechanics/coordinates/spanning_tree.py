@@ -62,12 +62,8 @@ def spanning_tree(
 
     Of the joints that lead from the tree to a new body, the next one is chosen by: actuated or part
     of a mimic before others, then fewest degrees of freedom, then nearest to the ground, then the
-    order of ``joints``. A body that no joint of the tree leads to is free.
-
-    Raises
-    ------
-    ValueError
-        If a joint to cut is unknown, or one that mimics, is mimicked or has a rotor would be cut.
+    order of ``joints``. A body that no joint of the tree leads to is free. ValueError if a joint to
+    cut is unknown, or one that mimics, is mimicked or has a rotor would be cut.
     """
     _check_names(joints, option)
     required = {x.joint for x in actuators} | {x.joint for x in mimics}

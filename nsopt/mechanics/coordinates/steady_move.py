@@ -35,16 +35,7 @@ class _Move(NamedTuple):
 
 
 class SteadyMove:
-    """The links of a tree that move at constant rates.
-
-    Parameters
-    ----------
-    recursion : Recursion
-        At the start of the move.
-    v : SX (nv,)
-    h : SX scalar [s]
-        Any number.
-    """
+    """The links of a tree that move at constant rates v (nv,) over h, any number."""
 
     def __init__(self, recursion: Recursion, v: ca.SX, h: ca.SX) -> None:
         self._recursion, self._v, self._h = recursion, v, h
@@ -110,14 +101,8 @@ def _rate_of_turn(e0: ca.SX, e: ca.SX, h: ca.SX) -> tuple[ca.SX]:
 def body_momenta(recursion: Recursion, twists: ca.SX, h: ca.SX) -> list[Wrench]:
     """Return momentum and angular momentum of each link about its origin, in its axes.
 
-    Parameters
-    ----------
-    recursion : Recursion
-        At one end of a move.
-    twists : SX (6 n,)
-        Of its n bodies, by `SteadyMove`.
-    h : SX scalar [s]
-        Of the move that starts, less than zero of one that ends.
+    The recursion is at one end of a move of h, less than zero at its end, with the twists (6 n,) of
+    its n bodies by `SteadyMove`.
     """
     momenta, i = list[Wrench](), 0
     for masses, A in zip(recursion.tree.masses, recursion.axes, strict=True):

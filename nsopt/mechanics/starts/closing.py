@@ -77,20 +77,11 @@ class Configurations:
 
 @dataclass(frozen=True)
 class Closing:
-    """Where a search ended.
+    """Where a search ended."""
 
-    Attributes
-    ----------
-    q : (nq,)
-    residual : (nc,) [m, or 1]
-        Of the joints.
-    closed : bool
-        Whether they are closed, with their frames the right way round.
-    """
-
-    q: Array
-    residual: Array
-    closed: bool
+    q: Array  # (nq,)
+    residual: Array  # (nc,) [m, or 1] of the joints
+    closed: bool  # with their frames the right way round
 
 
 @dataclass(frozen=True)
@@ -112,18 +103,9 @@ class _Place:
 
 
 class Search:
-    """The search for the nearest closed configuration.
+    """The search for the nearest closed configuration from q (nq,) at a time [s].
 
-    Parameters
-    ----------
-    functions : Configurations
-    t : float [s]
-    q : (nq,)
-        The start.
-    p : (np,)
-        Parameters.
-    stiffness : (nv, nv)
-        K, of all springs at the start [N m, or N/m].
+    ``stiffness`` (nv, nv) is that of all springs at the start [N m, or N/m].
     """
 
     def __init__(

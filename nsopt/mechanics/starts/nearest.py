@@ -34,14 +34,7 @@ the metric does not matter."""
 def nearest_posture(d: Dynamics, t: float, start: State | None, p: Array) -> tuple[State, str]:
     """Return q (nq,) and v (nv,) of the nearest posture, and in words what stays open, or nothing.
 
-    Parameters
-    ----------
-    d : Dynamics
-    t : float [s]
-    start : (q, v), optional
-        By default what the bodies state.
-    p : (np,)
-        Parameters.
+    The start is by default what the bodies state.
     """
     stated = d.restated(p)[0]
     q, v = start or _with_internal(d, stated.generalized_coordinates.start(refuse=False))

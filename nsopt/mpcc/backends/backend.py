@@ -190,17 +190,7 @@ class Backend(ABC):
 
 
 class NlpsolCall:
-    """A `Call` of a CasADi nlpsol Function.
-
-    Parameters
-    ----------
-    solver : Function
-        From ``ca.nlpsol``.
-    nlp : Nlp
-        What it was built from.
-    callback : Callback, optional
-        Its iteration callback, which CasADi does not keep alive.
-    """
+    """A `Call` of a CasADi nlpsol Function, with its callback, which CasADi does not keep alive."""
 
     def __init__(self, solver: ca.Function, nlp: Nlp, callback: ca.Callback | None = None) -> None:
         self._solve, self._callback = Evaluator(solver), callback
@@ -213,7 +203,6 @@ class NlpsolCall:
         return other
 
     def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
-        """Solve from ``start``."""
         begin = perf_counter()
         try:
             r = self._solve(start.x, p, lower, upper, *self._rows, start.lam_x, start.lam_g)

@@ -24,13 +24,7 @@ LONG = 60.0
 
 
 def run_child(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command in a folder; Ctrl-C is heard meanwhile, and ends the child with all its own.
-
-    Raises
-    ------
-    KeyboardInterrupt
-    OSError
-    """
+    """Run a command in a folder; Ctrl-C is heard meanwhile, and ends the child with all its own."""
     end, keep = os.pipe()
     try:
         with subprocess.Popen(

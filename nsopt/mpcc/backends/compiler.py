@@ -22,28 +22,14 @@ def has_compiler() -> bool:
 
 @dataclass(frozen=True)
 class Compiler:
-    """A compiler that was found.
+    """A compiler that was found."""
 
-    Attributes
-    ----------
-    command : tuple of str
-        What calls it: its path, and options stated with it.
-    version : str
-        The first line of what it says of itself.
-    """
-
-    command: tuple[str, ...]
-    version: str
+    command: tuple[str, ...]  # what calls it: its path, and options stated with it
+    version: str  # the first line of what it says of itself
 
 
 def find_compiler() -> Compiler:
-    """Return the compiler of the environment's CC, or else the machine's.
-
-    Raises
-    ------
-    RuntimeError
-        Where there is none, with what was tried.
-    """
+    """Return the compiler of the environment's CC, or else the machine's; RuntimeError if none."""
     stated = os.environ.get("CC", "").strip()
     for words in [stated] if stated else ["cc", "gcc", "clang"]:
         program, *options = words.split()

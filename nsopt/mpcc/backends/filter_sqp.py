@@ -36,15 +36,10 @@ STILL = 1e-10
 
 @dataclass(frozen=True)
 class FilterOptions:
-    """Limits of the iteration.
+    """Limits of the iteration: largest violation, largest gradient of the Lagrangian, count.
 
-    Parameters
-    ----------
-    tol_pr, tol_du : float
-        Largest constraint violation, and largest entry of the gradient of the Lagrangian, at which
-        it stops. The latter is over a hundredth of the largest multiplier where that is above one,
-        much as in IPOPT: under large multipliers the gradient is known less well.
-    max_iter : int
+    That gradient is over a hundredth of the largest multiplier where that is above one, much as in
+    IPOPT: under large multipliers it is known less well.
     """
 
     tol_pr: float
@@ -65,7 +60,7 @@ class _Iterate:
 
 
 class FilterSqp:
-    """A `Call` that solves one quadratic program an iteration.
+    """A `Call` that solves one quadratic program an iteration, by solvers of `make_structured_qp`.
 
     The Hessian of the Lagrangian is exact, plus a multiple of the identity. Where its quadratic
     program has no solution or leads to no step, that of the objective takes its place, which drops
@@ -73,14 +68,6 @@ class FilterSqp:
     multiple grows. It falls where a full step is taken. A step is halved until
     it lowers the violation or the objective beyond all entries of the filter; a full step that
     fails is corrected once for the curvature of the constraints (second-order correction).
-
-    Parameters
-    ----------
-    nlp : Nlp
-        With derivatives.
-    qp, elastic : Function
-        Of the quadratic programs, and of those with violations, from `make_structured_qp`.
-    options : FilterOptions
     """
 
     def __init__(
@@ -96,7 +83,6 @@ class FilterSqp:
         self.values = ca.Function("values", [nlp.x, nlp.p], [nlp.f, nlp.g])
 
     def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
-        """Solve from ``start``."""
         begin = perf_counter()
         run = _Run(self, p, lower, upper)
         try:
@@ -279,15 +265,9 @@ class _Run:
         return self._at(Point(x, lam_x, lam_g))
 
     def _accepts(self, now: _Iterate, off: float, value: float, slope: float) -> bool:
-        """Tell whether a trial is good enough; one for the sake of feasibility enters the filter.
+        """Tell whether a trial of this violation and objective is good enough.
 
-        Parameters
-        ----------
-        now : _Iterate
-        off, value : float
-            Violation and objective of the trial.
-        slope : float
-            Change of the objective predicted along the step.
+        The objective was to change by ``slope``. One for the sake of feasibility enters the filter.
         """
         small = NEARLY * self._call.options.tol_pr
         round_off = 1e-12 * (1 + abs(now.f))

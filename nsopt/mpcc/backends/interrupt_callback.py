@@ -13,13 +13,8 @@ from nsopt.interrupt import is_interrupted
 class InterruptCallback(ca.Callback):
     """An iteration callback that ends the solver, at the point it has, where Ctrl-C was pressed.
 
-    An exception inside a solver would be lost: CasADi takes it for a failed evaluation.
-
-    Parameters
-    ----------
-    name : str
-    x, p, g : int
-        Numbers of unknowns, parameters and rows.
+    An exception inside a solver would be lost: CasADi takes it for a failed evaluation. ``x``,
+    ``p`` and ``g`` are the numbers of unknowns, parameters and rows.
     """
 
     def __init__(self, name: str, x: int, p: int, g: int) -> None:
@@ -33,15 +28,12 @@ class InterruptCallback(ca.Callback):
         return len(self._sizes)
 
     def get_n_out(self) -> int:
-        """Return one: whether to stop."""
         return 1
 
     def get_sparsity_in(self, i: int) -> ca.Sparsity:
-        """Return a dense column."""
         return ca.Sparsity.dense(self._sizes[i], 1)
 
     def has_eval_buffer(self) -> bool:
-        """Return True: nothing is copied."""
         return True
 
     def eval_buffer(self, arguments: Any, results: Any) -> int:

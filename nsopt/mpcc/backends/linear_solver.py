@@ -93,27 +93,10 @@ def library() -> Path | None:
 
 
 def compile_library(name: str, units: Sequence[str], flags: Sequence[str] = ()) -> Path:
-    """Compile a library that other code loads by its path, or find it if that was done before.
+    """Compile units of C into a library that other code loads by its path, or find a kept one.
 
-    Parameters
-    ----------
-    name : str
-        Of the library, in its manifest.
-    units : sequence of str
-        Translation units in C, which are compiled at the same time.
-    flags : sequence of str
-        Further ones of the compiler.
-
-    Returns
-    -------
-    Path
-        A file of this process, which is there until it ends.
-
-    Raises
-    ------
-    RuntimeError
-        Without a compiler, where it fails, and where the library does not load.
-    OSError
+    The file is this process's, and there until it ends. RuntimeError without a compiler, where it
+    fails, and where the library does not load.
     """
     compiler = find_compiler()
     flags = (*_FLAGS, *flags, *os.environ.get("NSOPT_CFLAGS", "").split())

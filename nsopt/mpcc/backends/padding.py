@@ -53,7 +53,6 @@ class PaddedCall:
         self._infinite = np.full(self._zeros.size, np.inf)
 
     def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
-        """Solve from ``start``."""
         if not self._zeros.size:
             return self._call(start, p, lower, upper)
         n = start.x.size

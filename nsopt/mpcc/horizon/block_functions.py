@@ -23,17 +23,10 @@ takes longer than CasADi's virtual machine."""
 
 @dataclass(frozen=True, eq=False)
 class InstanceFunction:
-    """A function of one instance of a block.
-
-    Parameters
-    ----------
-    leaf : MappedLeaf
-    numbers : DM (k,)
-        Its last input, if any.
-    """
+    """A function of one instance of a block."""
 
     leaf: MappedLeaf
-    numbers: ca.DM
+    numbers: ca.DM  # (k,) its last input, if any
     _callbacks: dict[int, MappedCallback] = field(default_factory=dict)
 
     def pattern(self, i: int) -> ca.Sparsity:
@@ -43,15 +36,8 @@ class InstanceFunction:
     def __call__(self, own: Sequence[ca.MX], common: Sequence[ca.MX], count: int) -> list[ca.MX]:
         """Return outputs with the columns of each instance side by side.
 
-        They can be evaluated as long as this function is there.
-
-        Parameters
-        ----------
-        own : sequence of MX (m, count)
-            Inputs of each instance.
-        common : sequence of MX (m,)
-            Inputs that all instances share.
-        count : int
+        ``own`` inputs (m, count) are those of each instance, ``common`` ones (m,) all share. The
+        outputs can be evaluated as long as this function is there.
         """
         given = [*own, *common, *([ca.MX(self.numbers)] if self.numbers.numel() else [])]
         if count < MANY and self.leaf.function.n_instructions() < LONG:
@@ -62,22 +48,13 @@ class InstanceFunction:
 
 
 class BlockFunctions(NamedTuple):
-    """The function of a block and its derivatives, of (w, data) and common p.
+    """The function of a block and its derivatives, of (w, data) and common p."""
 
-    Attributes
-    ----------
-    value : -> sum of the terms of the objective
-    rows : -> rows (m,)
-    slope : -> sum of the terms, and its gradient (nw,)
-    jacobian : -> rows, and their Jacobian (m, nw)
-    hessian : (w, data, lam), (p, sigma) -> upper triangle of the Hessian of the Lagrangian
-    """
-
-    value: InstanceFunction
-    rows: InstanceFunction
-    slope: InstanceFunction
-    jacobian: InstanceFunction
-    hessian: InstanceFunction
+    value: InstanceFunction  # -> sum of the terms of the objective
+    rows: InstanceFunction  # -> rows (m,)
+    slope: InstanceFunction  # -> sum of the terms, and its gradient (nw,)
+    jacobian: InstanceFunction  # -> rows, and their Jacobian (m, nw)
+    hessian: InstanceFunction  # (w, data, lam), (p, sigma) -> upper triangle, of the Lagrangian
 
     @classmethod
     def of(cls, function: ca.Function) -> BlockFunctions:

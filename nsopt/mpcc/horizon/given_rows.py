@@ -37,13 +37,8 @@ def find_given_values(nlp: StructuredNlp) -> Array:
 def with_room(nlp: StructuredNlp, g: Array) -> StructuredNlp:
     """Return a program for a solver, with room about limits at which rows are by what is given.
 
-    Whether they hold is for the program itself to judge.
-
-    Parameters
-    ----------
-    nlp : StructuredNlp
-    g : (m,)
-        Its rows at `find_given_values`; those that depend on others are not numbers.
+    Whether they hold is for the program itself to judge. g (m,) are its rows at
+    `find_given_values`; those that depend on others are not numbers.
     """
     at_limit = np.minimum(g - nlp.lower, nlp.upper - g) <= NARROW  # false of what is no number
     room = ROOM * (at_limit & (nlp.upper - nlp.lower > NARROW))

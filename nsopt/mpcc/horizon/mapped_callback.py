@@ -13,12 +13,6 @@ class MappedCallback(ca.Callback):
     It must be there as long as what calls it is used. What evaluates a leaf changes from one call
     to the next, its bits do not. Backends are given functions for derivatives; those that ask
     CasADi for its own get them, interpreted.
-
-    Parameters
-    ----------
-    leaf : MappedLeaf
-    count : int
-        Of instances.
     """
 
     def __init__(self, leaf: MappedLeaf, count: int) -> None:
@@ -27,37 +21,29 @@ class MappedCallback(ca.Callback):
         self.construct(leaf.function.name(), {})
 
     def get_n_in(self) -> int:
-        """Return the number of inputs."""
         return int(self._leaf.function.n_in())
 
     def get_n_out(self) -> int:
-        """Return the number of outputs."""
         return int(self._leaf.function.n_out())
 
     def get_sparsity_in(self, i: int) -> ca.Sparsity:
-        """Return the pattern of an input, at all instances where it is their own."""
         pattern = self._leaf.function.sparsity_in(i)
         return ca.repmat(pattern, 1, self._count) if i < self._leaf.own else pattern
 
     def get_sparsity_out(self, i: int) -> ca.Sparsity:
-        """Return the pattern of an output at all instances."""
         return ca.repmat(self._leaf.function.sparsity_out(i), 1, self._count)
 
     def has_jacobian(self) -> bool:
-        """Return True."""
         return True
 
     def get_jacobian(self, *_named: object) -> ca.Function:
-        """Return the derivatives of all outputs by all inputs, given both."""
         return self._leaf.interpreter(self._count).jacobian()
 
     def has_eval_buffer(self) -> bool:
-        """Return True: nothing is copied."""
         return True
 
     def eval_buffer(
         self, arguments: tuple[memoryview, ...], results: tuple[memoryview | None, ...]
     ) -> int:
-        """Evaluate in place."""
         self._leaf.evaluate(self._count, arguments, results)
         return 0

@@ -16,19 +16,7 @@ from nsopt.mpcc.statement.layout import Kind, Layout, Section, Tolerances, Vecto
 
 
 class RowResiduals:
-    """Residuals of a structured program.
-
-    Parameters
-    ----------
-    nlp : StructuredNlp
-    derivatives : Derivatives
-        Its own.
-    tolerances : Tolerances
-
-    Attributes
-    ----------
-    layout : Layout
-    """
+    """Residuals of a structured program, by its own derivatives."""
 
     def __init__(
         self, nlp: StructuredNlp, derivatives: Derivatives, tolerances: Tolerances

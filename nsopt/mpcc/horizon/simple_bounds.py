@@ -19,19 +19,12 @@ from nsopt.mpcc.statement.blocks import stack
 
 @dataclass(frozen=True, eq=False)
 class SimpleBounds:
-    """A structured program, and the same with such rows left out.
-
-    Attributes
-    ----------
-    whole, rest : StructuredNlp
-    rows, unknowns : (k,)
-        Rows of the whole program that are left out, and which unknown each is.
-    """
+    """A structured program, and the same with such rows left out."""
 
     whole: StructuredNlp
-    rest: StructuredNlp
-    rows: Index
-    unknowns: Index
+    rest: StructuredNlp  # without the rows
+    rows: Index  # (k,) of the whole program, left out
+    unknowns: Index  # (k,) which unknown each of these is
 
     @classmethod
     def of(cls, nlp: StructuredNlp) -> SimpleBounds:
@@ -106,7 +99,6 @@ class SimplyBounded:
     call: Call
 
     def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
-        """Solve from ``start``."""
         nlp, rows, unknowns = self.split.whole, self.split.rows, self.split.unknowns
         low, high = lower.copy(), upper.copy()
         np.maximum.at(low, unknowns, nlp.lower[rows])

@@ -47,21 +47,12 @@ DIGITS = 12
 
 
 class StructuredBranches(BranchProgram):
-    """The branches of a structured program.
+    """The branches of a structured program whose relaxation states G and H.
 
     Unknowns (n + m,) are those of the program, then what is G or H of a pair, once also where it is
     that of several, such as the last gap; rows (r + m,) those that are not of pairs, then one for
-    each half y that says y(x) - y = 0.
-
-    Parameters
-    ----------
-    nlp : StructuredNlp
-        Whose relaxation states G and H.
-    derivatives : Derivatives
-        Its own.
-    backend : Backend
-    x, p : (n,), (k,)
-        Numbers at which halves are compared, with homotopy numbers.
+    each half y that says y(x) - y = 0. Halves are compared at x (n,) and p (k,), with homotopy
+    numbers.
     """
 
     def __init__(

@@ -81,43 +81,23 @@ class ActiveSet:
 
 
 class ActiveSetEnd(NamedTuple):
-    """The end of an active-set method.
+    """The end of an active-set method."""
 
-    Attributes
-    ----------
-    best : Trial or None
-        None where no point met the program.
-    found : Stationarity or None
-        What it is.
-    tried : tuple of Trial
-        All branches that were solved, failed ones too.
-    """
-
-    best: Trial | None
-    found: Stationarity | None
-    tried: tuple[Trial, ...]
+    best: Trial | None  # None where no point met the program
+    found: Stationarity | None  # what it is
+    tried: tuple[Trial, ...]  # all branches that were solved, failed ones too
 
 
 @dataclass(eq=False)
 class ActiveSetRun:
-    """One run of an `ActiveSet`.
-
-    Parameters
-    ----------
-    judge : callable
-        (x, end of the solver) -> trial, ok where x meets the program.
-    refine : callable
-        trial -> trial, closer to the active constraints if it can be.
-    most : float
-        Objective above which the first branch led elsewhere.
-    """
+    """One run of an `ActiveSet`."""
 
     options: ActiveSet
     branches: BranchProgram
     case: Case
-    judge: Callable[[Vector, Outcome], Trial]
-    refine: Callable[[Trial], Trial]
-    most: float = np.inf
+    judge: Callable[[Vector, Outcome], Trial]  # x, end of the solver; ok where x meets the program
+    refine: Callable[[Trial], Trial]  # closer to the active constraints if it can be
+    most: float = np.inf  # objective above which the first branch led elsewhere
     tried: list[Trial] = field(default_factory=list)
     begun: float = field(default=0.0, init=False)
     proven: float | None = field(default=None, init=False)

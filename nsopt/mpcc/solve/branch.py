@@ -37,10 +37,7 @@ def hold(x: Vector, lower: Vector, upper: Vector, held: Mask) -> tuple[Vector, V
 def without_excess(closed: Mask, G: Index, H: Index) -> Mask:
     """Return the same branch with no half at zero in a pair whose other half is so by another pair.
 
-    Parameters
-    ----------
-    closed, G, H : (m,)
-        Of which pairs G is zero, and unknowns that are their halves.
+    ``closed`` (m,) tells of which pairs G is zero; G and H (m,) are the unknowns of their halves.
     """
     closed = closed.copy()
     size = int(max(G.max(initial=0), H.max(initial=0))) + 1
@@ -55,15 +52,9 @@ def without_excess(closed: Mask, G: Index, H: Index) -> Mask:
 
 
 class BranchProgram(ABC):
-    """The branches of a program with complementarity: they differ by bounds of unknowns alone.
+    """The branches of a program with complementarity: they differ by bounds of unknowns alone."""
 
-    Attributes
-    ----------
-    G, H : (m,)
-        Unknowns that are the halves of each pair.
-    """
-
-    G: Index
+    G: Index  # (m,) unknowns that are the halves of each pair
     H: Index
 
     @abstractmethod
@@ -99,16 +90,8 @@ class BranchProgram(ABC):
     ) -> Stationarity | None:
         """Return what a point is where its multipliers show that it is stationary; else None.
 
-        By default they are not asked.
-
-        Parameters
-        ----------
-        end : Point
-        radius : float
-            Within which no direction lowers the linear f.
-        tolerance : float
-            Descent over the radius that counts as none.
-        case : Case
+        They do where no direction within a radius lowers the linear f by more than ``tolerance``
+        over it. By default they are not asked.
         """
         del end, radius, tolerance, case
         return None
@@ -119,15 +102,9 @@ class BranchProgram(ABC):
 
 
 class Branches(BranchProgram):
-    """The branches of a lifted program.
+    """The branches of a program as `lift_pairs` returns it.
 
-    Parameters
-    ----------
-    mpcc : Mpcc
-        As `lifted`, of equations, inequalities and pairs.
-    backend : Backend
-    layout : Layout, optional
-        By which multipliers get their names; by default that of ``mpcc``.
+    Multipliers get their names by ``layout``, by default by that of the program.
     """
 
     def __init__(self, mpcc: Mpcc, backend: Backend, layout: Layout | None = None) -> None:

@@ -33,36 +33,19 @@ class Certificate(NamedTuple):
     times the distance from its limit; one whose limit is out of reach is dropped, and so is one of
     the wrong sign. At a pair with both halves within reach both are limits, which makes the point
     S-stationary.
-
-    Attributes
-    ----------
-    descent : float
-        That f cannot fall by more, over the radius and to first order.
-    gradient : (n,)
-        Of f, with the multipliers that were kept.
-    biactive : int
-        Pairs with both halves within reach.
     """
 
-    descent: float
-    gradient: Vector
-    biactive: int
+    descent: float  # that f cannot fall by more, over the radius and to first order
+    gradient: Vector  # (n,) of f, with the multipliers that were kept
+    biactive: int  # pairs with both halves within reach
 
     @classmethod
     def of(
         cls, at: Linearised, end: Point, halves: tuple[Index, Index], radius: float
     ) -> Certificate:
-        """Return the bound that the multipliers of a point give.
+        """Return the bound that the multipliers of a point give within a trust region.
 
-        Parameters
-        ----------
-        at : Linearised
-            At the point.
-        end : Point
-        halves : (k,), (k,)
-            Unknowns that are G and H of each pair, with bounds of zero and infinity.
-        radius : float
-            Of the trust region.
+        ``halves`` (k,), (k,) are G and H of each pair, with bounds of zero and infinity.
         """
         width = np.asarray(abs(at.J).sum(axis=1)).ravel()
         lam, lost = _keep(end.lam_g, at.rows, at.limits, radius * width)

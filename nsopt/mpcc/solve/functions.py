@@ -70,14 +70,7 @@ class _Expressions:
 
 
 class Functions:
-    """The functions a solve calls.
-
-    Attributes
-    ----------
-    layout : Layout
-    nlp : Nlp
-        The relaxed program; its p is (parameters, sigma).
-    """
+    """The functions a solve calls; ``nlp``, the relaxed program, has p = (parameters, sigma)."""
 
     def __init__(self, mpcc: Mpcc, relaxation: Relaxation, tolerances: Tolerances) -> None:
         _check_scales(mpcc)

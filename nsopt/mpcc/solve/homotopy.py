@@ -51,19 +51,10 @@ class Homotopy:
     Each `StageAttempt` that it yields is to be solved, its trial given to `take`. After a failed
     stage a schedule goes back: from the last good point, to a stage halfway between the last good
     and the failed one, unless these are close. If nothing was good yet it restarts from the cold
-    point, then from larger sigma. A schedule out of retries is left for the next one, from the
-    start without multipliers; a stage that it shares with those before, from the same point, is not
-    run again.
-
-    Parameters
-    ----------
-    schedules : sequence of Schedule
-    start, cold : Point
-        The given start, and the program's own guess.
-    retries : int
-        Failed stages allowed in each schedule.
-    exact : bool
-        Whether every stage may be the last, and each goes on to the next: see `Relaxation`.
+    point, the program's own guess, then from larger sigma. After more failures than ``retries`` it
+    is left for the next one, from the start without multipliers; a stage that it shares with those
+    before, from the same point, is not run again. If ``exact``, every stage may be the last, and
+    each goes on to the next: see `Relaxation`.
     """
 
     def __init__(

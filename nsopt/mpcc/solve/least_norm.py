@@ -14,18 +14,10 @@ RANK = 1e-9  # singular values below RANK times the largest count as zero
 def least_norm(functions: Functions, x: Vector, case: Case) -> Vector:
     """Return x with its `Mpcc.least_norm` blocks at least norm, or x itself if nothing is free.
 
-    Parameters
-    ----------
-    functions : Functions
-    x : (n,)
-        Scaled solution, polished.
-    case : Case
-
-    Notes
-    -----
-    With u the blocks in physical units and N a basis of the null space, minimize |u + N z| subject
-    to the linearised inequalities: bounds of u, d <= 0, H >= 0 of closed pairs, G >= 0 of open
-    ones. That is Lawson and Hanson's least-distance program, solved by non-negative least squares.
+    x (n,) is a scaled solution, polished. With u the blocks in physical units and N a basis of the
+    null space, minimize |u + N z| subject to the linearised inequalities: bounds of u, d <= 0,
+    H >= 0 of closed pairs, G >= 0 of open ones. That is Lawson and Hanson's least-distance program,
+    solved by non-negative least squares.
     """
     columns = functions.layout.least
     if columns.size == 0:

@@ -21,24 +21,12 @@ Part = tuple[Matrix, Any, Any]
 
 
 class Direction(NamedTuple):
-    """The end of an `Lpec`.
+    """The end of an `Lpec`."""
 
-    Attributes
-    ----------
-    d : (n,)
-        Step within the trust region.
-    closed : (m,)
-        Of which pairs G is zero after it; of the others H is.
-    descent : float
-        By how much the linear f falls, over the radius.
-    proven : bool
-        Whether no direction has more.
-    """
-
-    d: Vector
-    closed: Mask
-    descent: float
-    proven: bool
+    d: Vector  # (n,) step within the trust region
+    closed: Mask  # (m,) of which pairs G is zero after it; of the others H is
+    descent: float  # by how much the linear f falls, over the radius
+    proven: bool  # whether no direction has more
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,32 +38,18 @@ class Lpec:
     d = 0 is best for a small radius [Luo, Pang, Ralph 1996; Scheel, Scholtes 2000, Math. Oper. Res.
     25(1)]. Pairs that can go either way within the radius are binary unknowns of a mixed-integer
     linear program (HiGHS).
-
-    Parameters
-    ----------
-    x, lower, upper : (n,)
-    slope : (n,)
-        Gradient of f.
-    rows : (r,)
-        Inequalities, zero or less.
-    equations, inequalities : sparse (c, n), (r, n)
-        Jacobians.
-    G, H : (m,)
-        Indices of the unknowns that are the halves of each pair, up to ``factors``.
-    factors : (m, 2)
-        Each half over its unknown, by which multipliers of pairs are those of unknowns.
     """
 
-    x: Vector
-    lower: Vector
-    upper: Vector
-    slope: Vector
-    rows: Vector
-    equations: Matrix
-    inequalities: Matrix
-    G: Index
+    x: Vector  # (n,)
+    lower: Vector  # (n,)
+    upper: Vector  # (n,)
+    slope: Vector  # (n,) gradient of f
+    rows: Vector  # (r,) inequalities, zero or less
+    equations: Matrix  # (c, n) Jacobian
+    inequalities: Matrix  # (r, n) Jacobian
+    G: Index  # (m,) unknowns that are the halves of each pair, up to ``factors``
     H: Index
-    factors: Vector
+    factors: Vector  # (m, 2) each half over its unknown, to make multipliers of pairs of theirs
 
     @property
     def finite(self) -> bool:
@@ -89,16 +63,7 @@ class Lpec:
         return float(np.abs(self.slope).max(initial=0.0))
 
     def within(self, radius: float, nodes: int = 10_000, seconds: float = np.inf) -> Direction:
-        """Return the best direction within a radius, d = 0 if none is found.
-
-        Parameters
-        ----------
-        radius : float
-        nodes : int
-            Of the tree of branches that are looked at.
-        seconds : float
-            Of the solver, at most.
-        """
+        """Return the best direction within a radius, d = 0 if nodes or seconds run out."""
         n, m = self.x.size, self.G.size
         x_G, x_H = (np.where(np.abs(y) < ACTIVE, 0.0, y / radius) for y in self._halves())
         undecided = np.flatnonzero((x_G <= 1) & (x_H <= 1))

@@ -21,21 +21,11 @@ SMALL = 1e-8  # the step after one of this size changes nothing: Newton's error 
 def polish(functions: Functions, x: Vector, rows: Vector, case: Case) -> Vector | None:
     """Return x with c = 0 and the smaller of each pair = 0 to round-off, or None if that fails.
 
-    Parameters
-    ----------
-    functions : Functions
-    x : (n,)
-        Scaled point near a solution.
-    rows : (r,)
-        Scaled c, d, G, H there.
-    case : Case
-
-    Notes
-    -----
-    Rows solved: c, the inequalities met with equality, G of a pair where G < H and H elsewhere. A
-    pair whose other half turns negative is taken the other way round, once. Variables at a bound
-    are held there. Each step is the least-squares step of least norm, so redundant rows are
-    harmless. Dense linear algebra: the cost grows with the cube of n.
+    x (n,) is scaled and near a solution, rows (r,) are c, d, G, H there. Solved are c, the
+    inequalities met with equality, G of a pair where G < H and H elsewhere. A pair whose other half
+    turns negative is taken the other way round, once. Variables at a bound are held there. Each
+    step is the least-squares step of least norm, so redundant rows are harmless. Dense linear
+    algebra: the cost grows with the cube of n.
     """
     G, H = _halves(functions.layout, rows)
     closed = G < H

@@ -38,11 +38,6 @@ def list_recoveries(backend: Backend, relaxation: Relaxation) -> tuple[Recovery,
 
     The same relaxation by the other backend; then, by the same backend, pairs as a penalty that is
     exact, and as equations by the function of Fischer and Burmeister.
-
-    Parameters
-    ----------
-    backend, relaxation
-        Those that ended without a solution.
     """
     others = [Recovery(backend.other, relaxation)]
     others += [

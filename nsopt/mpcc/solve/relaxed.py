@@ -19,25 +19,7 @@ from nsopt.mpcc.statement.problem import Mpcc
 
 
 class RelaxedProgram:
-    """A program of equations, inequalities, pairs and discs in one relaxation.
-
-    Parameters
-    ----------
-    mpcc : Mpcc
-    way : Recovery
-        Backend, relaxation and schedules.
-    tolerances : Tolerances
-    retries : int
-        Failed stages allowed in each schedule.
-    polish : bool
-        Whether Newton steps on the active set follow.
-
-    Attributes
-    ----------
-    functions : Functions
-    rows : int
-        Of the relaxed program.
-    """
+    """A program of equations, inequalities, pairs and discs in one relaxation, of so many rows."""
 
     def __init__(
         self, mpcc: Mpcc, way: Recovery, tolerances: Tolerances, retries: int, *, polish: bool

@@ -95,17 +95,10 @@ class Stationarity:
 
 
 def classify(lpec: Lpec, descent: float, tolerance: float, layout: Layout) -> Stationarity:
-    """Return what a point is, given the descent of the objective there.
+    """Return what a point is, given the descent of the objective there, infinite if unknown.
 
-    Parameters
-    ----------
-    lpec : Lpec
-    descent : float
-        Infinite where it is not known.
-    tolerance : float
-        Of the descent, and of the gradient of the Lagrangian in the norm that is dual to that of
-        directions, the sum of its entries; scaled units.
-    layout : Layout
+    The tolerance is of the descent, and of the gradient of the Lagrangian in the norm that is dual
+    to that of directions, the sum of its entries; scaled units.
     """
     if not lpec.finite:
         return Stationarity(StationarityKind.NONE, 0, np.nan, lpec.slope, None)
@@ -127,12 +120,9 @@ def classify(lpec: Lpec, descent: float, tolerance: float, layout: Layout) -> St
 
 
 def weaker(G: Vector, H: Vector) -> StationarityKind:
-    """Return the kind of a point that may be neither S- nor B-stationary.
+    """Return the kind of a weakly stationary point that may be neither S- nor B-stationary.
 
-    Parameters
-    ----------
-    G, H : (k,)
-        Multipliers of pairs with G = H = 0, as of `Multipliers`; the point is weakly stationary.
+    G and H (k,) are the multipliers, as of `Multipliers`, of pairs with G = H = 0.
     """
     if np.all(((G > 0) & (H > 0)) | (G * H == 0)):
         return StationarityKind.M

@@ -27,17 +27,9 @@ IN_WORDS = {
 def status_of(
     name: str, layout: Layout, trial: Trial, found: Stationarity | None, *, optimized: bool
 ) -> Status:
-    """Return the status of a program's last trial.
+    """Return the status of a program's last trial; if ``optimized`` it must be stationary.
 
-    Parameters
-    ----------
-    name : str
-    layout : Layout
-    trial : Trial
-    found : Stationarity or None
-        What the point is; None where that was not found out.
-    optimized : bool
-        Whether a solution must be stationary.
+    ``found`` is what the point is, None where that was not found out.
     """
     said = trial.outcome.status
     if trial.ok and not np.isfinite(trial.objective):

@@ -135,10 +135,7 @@ def stack(parts: Iterable[ca.SX]) -> ca.SX:
 def column(what: str, value: Any, size: int | None = None) -> ca.SX:
     """Return ``value`` as an SX column; a scalar is spread over ``size`` rows.
 
-    Raises
-    ------
-    ValueError
-        Named ``what``: neither numbers nor SX, no column, not of ``size`` rows, or NaN inside.
+    ValueError named ``what``: neither numbers nor SX, no column, not of ``size`` rows, or with NaN.
     """
     if isinstance(value, (list, tuple)) and any(isinstance(v, ca.SX) for v in value):
         value = ca.vertcat(*value)
@@ -193,13 +190,7 @@ def fresh(kind: str, name: str, taken: Sequence[str]) -> str:
 
 
 def labels_of(name: str, what: str, labels: Sequence[str] | None, size: int) -> tuple[str, ...]:
-    """Return the labels given for ``size`` rows, ``name[i]`` by default.
-
-    Raises
-    ------
-    ValueError
-        Naming ``what`` they are labels of, if they are not as many.
-    """
+    """Return the labels given, ``name[i]`` by default; ValueError if they are not ``size``."""
     names = tuple(f"{name}[{i}]" for i in range(size)) if labels is None else tuple(labels)
     if len(names) != size:
         raise ValueError(f"labels {what} must be {size}, one for each row, got {len(names)}")
@@ -209,10 +200,7 @@ def labels_of(name: str, what: str, labels: Sequence[str] | None, size: int) -> 
 def limit_rows(what: str, values: ca.SX, lower: ca.SX, upper: ca.SX) -> tuple[ca.SX, Sides]:
     """Return rows that are zero or less where values (k,) are within limits, and what they are of.
 
-    Raises
-    ------
-    ValueError
-        Named ``what``: limits that are numbers leave nothing between them.
+    ValueError named ``what`` where limits that are numbers leave nothing between them.
     """
     found = []
     for i, limits in enumerate(zip(*map(ca.vertsplit, (lower, upper)), strict=True)):

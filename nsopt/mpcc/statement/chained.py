@@ -15,18 +15,10 @@ from nsopt.mpcc.statement.program_blocks import ProgramBlocks
 
 @dataclass(eq=False)
 class ChainedProgram(ProgramBlocks):
-    """A program among others that are solved before or after it.
+    """A program among others that are solved before or after it."""
 
-    Attributes
-    ----------
-    earlier : tuple of Mpcc
-        Programs that are solved before this one, see `before`.
-    pattern : (Mpcc, SX) or None
-        The program that this one repeats, and the values of its parameters, see `repeats`.
-    """
-
-    earlier: tuple[Self, ...] = field(default=(), init=False)
-    pattern: tuple[Self, ca.SX] | None = field(default=None, init=False)
+    earlier: tuple[Self, ...] = field(default=(), init=False)  # see `before`
+    pattern: tuple[Self, ca.SX] | None = field(default=None, init=False)  # see `repeats`
 
     def after(self, name: str) -> Self:
         """Return a program that is solved after this one, with its solution known.

@@ -79,41 +79,22 @@ class Section:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The stacked vectors of one Mpcc.
-
-    Attributes
-    ----------
-    variables, parameters : dict of name to slice
-    scale : (n,)
-        Physical x = scale * x.
-    least : (k,) indices
-        Of the unknowns that take their least norm.
-    equations, inequalities, pairs : int
-        Number of rows, in this order in `Functions.rows` (pairs: all G, then all H).
-    row_scale : (equations + inequalities + 2 pairs,)
-    blocks_of_pairs : tuple of Pairs
-    equality_rows, inequality_rows, pair_rows : dict of name to slice
-        Each counted from its own first row.
-    sides : dict of name to Sides
-        Of inequalities that limit values from both sides.
-    added : frozenset of str
-        Variables and equations that nobody stated.
-    """
+    """The stacked vectors of one Mpcc."""
 
     variables: dict[str, slice]
     parameters: dict[str, slice]
-    scale: Vector
-    least: NDArray[np.intp]
-    equations: int
+    scale: Vector  # (n,) physical x = scale * x
+    least: NDArray[np.intp]  # (k,) unknowns that take their least norm
+    equations: int  # numbers of rows, in this order in `Functions.rows`
     inequalities: int
-    pairs: int
-    row_scale: Vector
+    pairs: int  # in rows all G, then all H
+    row_scale: Vector  # (equations + inequalities + 2 pairs,)
     blocks_of_pairs: tuple[Pairs, ...]
-    equality_rows: dict[str, slice]
+    equality_rows: dict[str, slice]  # each counted from its own first row
     inequality_rows: dict[str, slice]
     pair_rows: dict[str, slice]
-    sides: dict[str, Sides] = field(default_factory=dict)
-    added: frozenset[str] = frozenset()
+    sides: dict[str, Sides] = field(default_factory=dict)  # of inequalities that limit from both
+    added: frozenset[str] = frozenset()  # variables and equations that nobody stated
 
     def mark_added(self, mpcc: Mpcc) -> Layout:
         """Return the layout that tells what comes from this program, and what was added to it."""

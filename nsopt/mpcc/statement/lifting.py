@@ -53,14 +53,7 @@ def _half(
 
 
 def own_unknowns(expr: ca.SX, x: ca.SX) -> NDArray[np.intp]:
-    """Return for each row (m,) the index of the unknown that it is a positive multiple of, or -1.
-
-    Parameters
-    ----------
-    expr : SX (m,)
-    x : SX (n,)
-        Scaled unknowns.
-    """
+    """Return the scaled unknown that each row is a positive multiple of, by its index, or -1."""
     jacobian, at_zero = ca.jacobian(expr, x), ca.substitute(expr, x, ca.SX.zeros(*x.shape))
     rows, columns = (np.array(i, dtype=np.intp) for i in jacobian.sparsity().get_triplet())
     alone = np.bincount(rows, minlength=expr.shape[0]) == 1

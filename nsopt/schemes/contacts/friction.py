@@ -30,17 +30,8 @@ class Friction:
     =========  =================================================================
 
     Of all forces in the cone the first two are those that take most energy; d is the coefficient
-    `viscous` of a contact [N s/m].
-
-    Parameters
-    ----------
-    mpcc : Mpcc
-    dynamics : Dynamics
-    scales : Scales
-    tag : str
-        Ends the names of unknowns and rows, where a program has friction twice.
-    creep : float [m/s]
-        By which the law is smoothed; zero leaves it exact.
+    `viscous` of a contact [N s/m]. A ``creep`` of zero [m/s] leaves the law exact. ``tag`` ends the
+    names of unknowns and rows, where a program has friction twice.
     """
 
     def __init__(
@@ -89,22 +80,10 @@ class Friction:
     ) -> ca.SX:
         """Return the tangential impulses (ns,) [N s], to be followed by `state`.
 
-        Parameters
-        ----------
-        node : Node
-            Where contacts and directions are taken.
-        v : SX (nv,)
-            At which slip is judged.
-        lam : SX (ng,) [N s]
-            Contact impulses; times the slope of the gap function they are the normal ones.
-        closed : SX (ng,), from 0 to 1
-            Where the viscous part acts.
-        h : SX scalar [s]
-            Over which it acts.
-        slip : SX (ns,) [m/s], optional
-            By default that at the node with v.
-        turn : SX (ns,), optional
-            In space: the unit vector against which friction acts, less that of the slip.
+        Contacts and directions are taken at the node, slip (ns,) [m/s] is judged there with v (nv,)
+        unless it is given. Impulses lam (ng,) [N s], times the slope of the gap function, are the
+        normal ones. The viscous part acts where ``closed`` (ng,), from 0 to 1, over h. ``turn``
+        (ns,), in space, is the unit vector against which friction acts, less that of the slip.
         """
         owners = [int(i) for i in self._owners]
         if not owners:

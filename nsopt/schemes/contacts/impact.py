@@ -33,22 +33,12 @@ class Rebound:
         0 <= dg(v+) + rate _|_ more >= 0,    impulses  spent + given + more
 
     In a step that has its impacts at its end, all else acts in that phase too.
-
-    Attributes
-    ----------
-    rate : SX (ng,) [m/s]
-    given : SX (ng,) [N s]
-        What the last phase gives at least.
-    spent : Impulses
-        Of the phases before.
-    approach : SX (ng,) [m/s], optional
-        By how much contacts still approach that took no impulse before; they are given no more.
     """
 
-    rate: ca.SX
-    given: ca.SX
-    spent: Impulses
-    approach: ca.SX | None = None
+    rate: ca.SX  # (ng,) [m/s]
+    given: ca.SX  # (ng,) [N s] what the last phase gives at least
+    spent: Impulses  # of the phases before
+    approach: ca.SX | None = None  # (ng,) [m/s] of those without impulse so far; they get none
 
     @classmethod
     def none(cls, d: Dynamics) -> Rebound:

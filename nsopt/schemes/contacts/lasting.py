@@ -21,20 +21,15 @@ SAME_SIDE = 0.5
 class StepContacts:
     """The contacts of a step as the start of it tells.
 
-    Attributes
-    ----------
-    closed : SX (ng,), 0 or 1
-    lasting : SX (ng,), 0 or 1
-        Closed, and headed for the same side of its clearance.
-    D : SX (nv, ng)
-        Directions of the impulses of the first half: for a lasting contact the gradient of the gap
-        at the start, as the discrete Euler-Lagrange equations have it; for others the normal
-        where free motion would lead, from where the wall is reached even across the clearance.
+    Lasting ones are closed, and headed for the same side of their clearance. D are directions of
+    the impulses of the first half: for a lasting contact the gradient of the gap at the start, as
+    the discrete Euler-Lagrange equations have it; for others the normal where free motion would
+    lead, from where the wall is reached even across the clearance.
     """
 
-    closed: ca.SX
-    lasting: ca.SX
-    D: ca.SX
+    closed: ca.SX  # (ng,), 0 or 1
+    lasting: ca.SX  # (ng,), 0 or 1
+    D: ca.SX  # (nv, ng)
 
 
 def contacts_of_step(d: Dynamics, start: Node, h: ca.SX, closed: float) -> StepContacts:

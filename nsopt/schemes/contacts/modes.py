@@ -31,14 +31,7 @@ HALF = 0.5
 
 @dataclass(frozen=True)
 class ContactModes(ABC):
-    """Contacts at the velocity level: those that are closed press or leave, others do nothing.
-
-    Attributes
-    ----------
-    mpcc : Mpcc
-    dynamics : Dynamics
-    scales : Scales
-    """
+    """Contacts at the velocity level: those that are closed press or leave, others do nothing."""
 
     mpcc: Mpcc
     dynamics: Dynamics
@@ -46,33 +39,18 @@ class ContactModes(ABC):
 
     @abstractmethod
     def press(self, name: str, rate: ca.SX, lam: ca.SX) -> ca.SX | None:
-        """State 0 <= rate _|_ lam >= 0 of closed contacts, lam = 0 of others.
+        """State 0 <= rate _|_ lam >= 0 of closed contacts, lam = 0 of others, in rows of a name.
 
-        Parameters
-        ----------
-        name : str
-            Of the rows.
-        rate : SX (ng,) [m/s]
-            Of the gaps, after the impulses.
-        lam : SX (ng,) [N s]
-
-        Returns
-        -------
-        SX (ng,) [m/s] or None
-            By how much a contact that takes no impulse still approaches; None if none can.
+        The rate (ng,) [m/s] of the gaps is that after the impulses lam (ng,) [N s]. Return by how
+        much a contact that takes no impulse still approaches, (ng,) [m/s]; None if none can.
         """
 
     @contextmanager
     def before(self, name: str) -> Iterator[Self]:
         """Yield these contacts for what is stated to be solved before.
 
-        Where modes are known that has a program of its own, see `Mpcc.before`; else it is part of
+        Where modes are known that has a program of that name, see `Mpcc.before`; else it is part of
         the same one.
-
-        Parameters
-        ----------
-        name : str
-            Of that program.
         """
         del name
         yield self
@@ -80,14 +58,9 @@ class ContactModes(ABC):
 
 @dataclass(frozen=True)
 class KnownModes(ContactModes):
-    """Contacts that are known to be closed.
+    """Contacts that are known to be closed."""
 
-    Attributes
-    ----------
-    closed : SX (ng,), 0 or 1
-    """
-
-    closed: ca.SX
+    closed: ca.SX  # (ng,), 0 or 1
 
     def press(self, name: str, rate: ca.SX, lam: ca.SX) -> ca.SX | None:
         sizes, labels = rate_sizes(self.scales), self.dynamics.contact_names
@@ -102,14 +75,9 @@ class KnownModes(ContactModes):
 
 @dataclass(frozen=True)
 class ClosedGaps(ContactModes):
-    """Contacts that are closed where a gap is zero, which the next step keeps at zero or above.
+    """Contacts closed where a gap is zero, which the next step keeps at zero or above."""
 
-    Attributes
-    ----------
-    gap : SX (ng,) [m]
-    """
-
-    gap: ca.SX
+    gap: ca.SX  # (ng,) [m]
 
     def press(self, name: str, rate: ca.SX, lam: ca.SX) -> ca.SX | None:
         sizes, labels = (self.scales.gap, self.scales.impulse), self.dynamics.contact_names
@@ -125,20 +93,11 @@ class ReachedGaps(ContactModes):
 
     with the typical step T: a gap below zero is closed, one above 1/sharp of what it closes by in T
     is open, those between are partly closed.
-
-    Attributes
-    ----------
-    node : Node
-        Whose ``sharp`` it is.
-    away : SX (ng,) [m]
-        max(gap, 0).
-    closed : SX (ng,), from 0 to 1
-        See `touching`.
     """
 
-    node: Node
-    away: ca.SX
-    closed: ca.SX
+    node: Node  # whose ``sharp`` it is
+    away: ca.SX  # (ng,) [m] max(gap, 0)
+    closed: ca.SX  # (ng,), from 0 to 1: see `touching`
 
     @classmethod
     def at(
@@ -179,15 +138,8 @@ def zero_where_pressed(
 def touching(mpcc: Mpcc, d: Dynamics, node: Node, gap: ca.SX, scale: ca.SX) -> ca.SX:
     """Return max(1 - sharp gap / scale, 0): which contacts touch, (ng,).
 
-    Only for contacts with viscous friction; zero for the others.
-
-    Parameters
-    ----------
-    node : Node
-    gap : SX (ng,) [m]
-        Zero or more, as the solver keeps it.
-    scale : SX [m]
-        Its size.
+    Only for contacts with viscous friction; zero for the others. The solver keeps gaps (ng,) [m] at
+    zero or more.
     """
     viscous = d.viscous(node.p)
     some = [k for k in range(gap.numel()) if not viscous[k].is_zero()]
@@ -205,14 +157,7 @@ def touching(mpcc: Mpcc, d: Dynamics, node: Node, gap: ca.SX, scale: ca.SX) -> c
 def positive_part(
     mpcc: Mpcc, name: str, d: Dynamics, x: ca.SX, guess: ca.SX, scale: ca.SX
 ) -> ca.SX:
-    """Return max(x, 0) of numbers of the contacts, as the solver keeps it.
-
-    Parameters
-    ----------
-    x, guess : SX (ng,)
-    scale : SX
-        Size of x.
-    """
+    """Return max(x, 0) of numbers (ng,) of the contacts, of a size, as the solver keeps it."""
     above, below = parts(mpcc, name, x, scale, guess)
     mpcc.complement(f"{name}_parts", above, below, scale=(scale, scale), labels=d.contact_names)
     return above

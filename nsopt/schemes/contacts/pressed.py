@@ -13,23 +13,13 @@ it, pi / w."""
 
 
 def judge_pressed(d: Dynamics, start: Node, end: Node) -> tuple[ca.SX, ca.SX]:
-    """Return how well a step resolves surfaces that forces press apart.
+    """Return how well a step resolves surfaces that forces press apart: swing, and when one closed.
 
     The force on a surface follows its depth, so that its frequency is seen from the change of its
-    rate: du = w^2 depth h. Where it sets in, depths change by more than they are.
-
-    Parameters
-    ----------
-    start, end : Node
-        Of the step, with the velocities there.
-
-    Returns
-    -------
-    swing : SX scalar
-        (w h)^2 over `RESOLVED`, of the surface that swings fastest. Of one that lasts at a constant
-        depth it is zero, however stiff.
-    closed : SX scalar [s]
-        How long before the end of the step one closed that was open.
+    rate: du = w^2 depth h. Where it sets in, depths change by more than they are. The first number
+    is (w h)^2 over `RESOLVED`, of the surface that swings fastest; of one that lasts at a constant
+    depth it is zero, however stiff. The second is how long before the end of the step one closed
+    that was open [s].
     """
     if not d.pressed_names:
         return ca.SX(0), ca.SX(0)

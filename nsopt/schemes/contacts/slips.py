@@ -103,19 +103,8 @@ def find_end_of_slip(
     """Return how long before the end a slip stopped or turned round, the longest [s].
 
     Friction turns with it, or is what holds. At a constant deceleration a slip u that is u_m in the
-    mean of the step is zero after h u / 2 (u - u_m).
-
-    Parameters
-    ----------
-    nodes : (Node, Node)
-        Start and end of the step, with the velocities there.
-    moved : SX (ns,) [m/s]
-        Mean slip over the step.
-    lasting : SX (ng,), 0 or 1
-        Contacts that press all the time.
-    h : SX scalar [s]
-    slow : SX scalar [m/s]
-        Slip that counts as none.
+    mean of the step is zero after h u / 2 (u - u_m). ``moved`` (ns,) is that mean between the nodes
+    at both ends, ``lasting`` (ng,) 1 of contacts that press all the time; ``slow`` counts as none.
     """
     if not d.slip_contacts:
         return ca.SX(0)

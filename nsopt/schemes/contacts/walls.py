@@ -66,14 +66,7 @@ def depth(first: Balance, lam: ca.SX, h: ca.SX) -> ca.SX:
     """Return how far beyond the walls of bores a step would lead without them, over clearances.
 
     Flat walls need not be followed: their normals do not turn with the body that slides along.
-
-    Parameters
-    ----------
-    first : Balance
-        At the start of the step.
-    lam : SX (ng,) [N s]
-        Impulses that place the bodies.
-    h : SX scalar [s]
+    ``first`` is the balance at the start; impulses lam (ng,) place the bodies.
     """
     d, D = first.dynamics, first.node.W
     if not (bores := list(d.bores)):
@@ -91,18 +84,8 @@ def time_impacts(
     they met their wall as long before the end as that impulse is a part of the whole impact.
     Meanwhile the directions of walls and joints turn, and momentum changes along the later ones.
     An estimate: friction is not counted, and in space a body that spins counts as turning them.
-
-    Parameters
-    ----------
-    first, second : Balance
-        At the start and the end of the step; the second is the impact.
-    placing : SX (ng,) [N s]
-        Impulses that place the bodies.
-    new : SX (ng,), 0 or 1
-        Contacts that close in the step.
-    h : SX scalar [s]
-    closed : SX (ng,), 0 or 1
-        Contacts that were closed at the start: they do not rebound.
+    The second balance is the impact; ``placing`` (ng,) place the bodies. Of contacts (ng,) those
+    that are ``new`` close in the step, those ``closed`` at its start do not rebound.
     """
     d, lam = first.dynamics, second.impulses.lam
     if not lam.numel():
@@ -124,12 +107,6 @@ def estimate_turned_directions(first: Balance, end: Node) -> ca.SX:
     An impact is somewhere in the step, where on average directions have turned by half of what they
     turn in all. A contact that lasts meets its wall anew in each step, and loses what a small
     impact would.
-
-    Parameters
-    ----------
-    first : Balance
-        At the start of the step.
-    end : Node
     """
     d, lam = first.dynamics, first.impulses.lam
     if not lam.numel():
@@ -147,21 +124,11 @@ def estimate_turned_directions(first: Balance, end: Node) -> ca.SX:
 
 @dataclass(frozen=True)
 class Approach:
-    """Velocities before an impact.
+    """Velocities before an impact."""
 
-    Attributes
-    ----------
-    node : Node
-        Where the step has its impact, with the velocities of bodies and walls before it.
-    gained : SX (ng,) [m/s]
-        By how much the speed of approach grows in a step that nothing stops.
-    late : SX (ng,) [s], optional
-        How long before the end of the step each contact met its wall, if it did.
-    """
-
-    node: Node
-    gained: ca.SX
-    late: ca.SX | None = None
+    node: Node  # where it is, with the velocities of bodies and walls before it
+    gained: ca.SX  # (ng,) [m/s] by which the speed of approach grows in a free step
+    late: ca.SX | None = None  # (ng,) [s] before the end when each met its wall
 
     @classmethod
     def at_once(cls, d: Dynamics, node: Node, M: ca.SX, smooth: ca.SX, h: ca.SX) -> Approach:
@@ -186,26 +153,14 @@ def find_approach(
     """Return the velocities before the first impact of a step.
 
     Without the walls that close bodies gain velocity evenly over the step, and come as far beyond
-    the wall as the placing impulses bring them back: so long before the end they met it. Velocities
-    of walls are those of that time too.
+    the wall as the placing impulses (ng,) bring them back: so long before the end they met it.
+    Velocities of walls are those of that time too.
 
     What contacts that last answer to the placing impulses is not known apart, and would count as
     what bodies gain. Where they approach far faster by it than applied forces make them, and in
     steps far shorter than usual, as those that end at an impact, what these forces give counts
-    instead. In short steps the gap at the start tells when they meet.
-
-    Parameters
-    ----------
-    first : Balance
-        At the start of the step.
-    moved : SX (nv,)
-        Velocity of the move.
-    placing : SX (ng,) [N s]
-        Impulses of contacts that close, which place the bodies.
-    h : SX scalar [s]
-    end : Node
-    usual : SX scalar [s]
-        A typical step.
+    instead. In short steps the gap at the start tells when they meet. ``moved`` (nv,) is the
+    velocity of the move.
     """
     d = first.dynamics
     back, short = respond(first.M, first.C, first.node.W @ placing), h < SHORT * usual

@@ -78,16 +78,11 @@ class _Trial(NamedTuple):
 
 @dataclass(frozen=True)
 class Accuracy:
-    """The error that a run may have: of the motion and of the energy, over their sizes.
+    """The error that a run may have: of the motion and of the energy, as a part of their sizes.
 
     Runs follow in shorter and shorter steps, each by the order that was seen in the one before.
     They end where the error is met, or where it does not fall any more: beyond the time until which
     a chaotic motion is predictable no steps help.
-
-    Parameters
-    ----------
-    part : float
-        Of the size of the motion, and of the energy that it exchanges.
     """
 
     part: float
@@ -104,14 +99,8 @@ class Accuracy:
     def reach(self, run: Callable[..., Result], steps: StepBounds) -> Result:
         """Return the first run, of those in shorter and shorter steps, that is accurate enough.
 
-        Or the one that is predictable longest, with ``accuracy_missed`` in its attributes.
-
-        Parameters
-        ----------
-        run : callable
-            Of ``steps``, returns the run with its errors.
-        steps : StepBounds
-            Of the first run.
+        Or the one that is predictable longest, with ``accuracy_missed`` in its attributes. ``run``
+        returns a run with its errors, of ``steps``; these are those of the first.
         """
         best, stalls = _Trial(None), 0
         for _ in range(RUNS):

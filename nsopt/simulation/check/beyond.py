@@ -86,14 +86,8 @@ def compare_statistics(
     None where that time is too short. A statistic is off by twice its standard error, from parts of
     the time, or by as much as it differs in the other runs if that is more. ``alike`` says of each
     joint whether the runs differ by less than three standard errors, NaN where there is no such.
-
-    Parameters
-    ----------
-    states : sequence of xarray.Dataset
-        At the same times, with forces that are on record: of the run and of its repetitions.
-    courses : sequence of Course
-        Likewise; none of a mechanism without contacts.
-    until : float [s]
+    The run's repetitions follow it in ``states``, at the same times with forces that are on record,
+    and in ``courses``, which are none of a mechanism without contacts.
     """
     t = states[0]["time"].values
     edges = np.linspace(until, t[-1], PARTS + 1)

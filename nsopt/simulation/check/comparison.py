@@ -45,18 +45,9 @@ def compare_states(
 ) -> dict[str, Variable]:
     """Return the errors of the first of some runs over time, NaN where one of them did not come.
 
-    Parameters
-    ----------
-    runs : sequence of xarray.Dataset
-        States at the same times: of the run and of its repetitions.
-    radii : (body,) [m]
-        Of gyration.
-    finer : bool
-        Whether the repetitions have h/2, h/4, ..., not 2 h and 4 h.
-    rows : int
-        Of the errors.
-    changes, step
-        As for `measure_energy_distance`.
+    Its repetitions, at the same times, have h/2, h/4, ... if they are ``finer``, else 2 h and 4 h.
+    ``radii`` (body,) [m] are those of gyration, ``rows`` the times of the errors, ``changes`` and
+    ``step`` as for `measure_energy_distance`.
     """
     known = min(x.sizes["time"] for x in runs)
     runs = [x.isel(time=slice(known)) for x in runs]
@@ -83,10 +74,7 @@ def compare_states(
 def compare_forces(runs: Sequence[Array], finer: bool, rows: int) -> dict[str, Variable]:
     """Return the error of what contacts of each joint carry over time, (time, joint) [N].
 
-    Parameters
-    ----------
-    runs : sequence of (time, joint, 3)
-        Forces of the run and of its repetitions at the same times.
+    Forces (time, joint, 3) are those of the run and of its repetitions at the same times.
     """
     known = min(map(len, runs))
     runs = [x[:known] for x in runs]
@@ -99,15 +87,8 @@ def compare_figures(
 ) -> dict[str, Variable]:
     """Return the errors of the figures of contacts, each by itself, of the first of some runs.
 
-    Parameters
-    ----------
-    runs : sequence of mapping
-        Figures (joint,) by name, of the run and of its repetitions.
-    finer : bool
-    unique : bool
-        Whether forces of contacts follow from the motion.
-    resolved : bool
-        Whether forces over time show an order: otherwise that of their extremes is chance.
+    Figures are (joint,) by name. ``unique`` tells whether forces of contacts follow from the
+    motion, ``resolved`` whether they show an order over time: else that of extremes is chance.
     """
     errors = {}
     for name in runs[0]:

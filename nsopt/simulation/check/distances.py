@@ -68,15 +68,9 @@ def measure_energy_distance(
     """Return how far energies (time,) [J] are from those of another run, (time,) [J].
 
     What changes where contacts do, a little earlier or later, is the same. Nothing else is: an
-    energy that falls or swings by itself is off at each time.
-
-    Parameters
-    ----------
-    t, a, b : (time,)
-    changes : (time,)
-        Whether contacts strike, close or open between the row before and each row.
-    step : float [s]
-        Longest step of both runs.
+    energy that falls or swings by itself is off at each time. ``changes`` (time,) tells whether
+    contacts strike, close or open between the row before and each row, ``step`` [s] is the longest
+    of both runs.
     """
     off: Array = np.abs(a - b)
     k = np.flatnonzero(changes)

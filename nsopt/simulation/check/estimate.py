@@ -44,18 +44,8 @@ def estimate_error(
     by. Otherwise by what all halvings change, for the next ones may change as much; of longer steps
     by the distance from the first.
 
-    Parameters
-    ----------
-    runs : sequence
-        In steps of h, h/2, h/4 and maybe h/8, or of h, 2 h, 4 h.
-    distance : callable
-        Of two runs, over time or (1,).
-    finer : bool
-        Whether the others have shorter steps.
-    size : float
-        Of what is compared, from which rounding is told.
-    trusted : bool
-        Whether an order that three runs show is one, not chance.
+    Distances are over time or (1,); rounding is told from the size of what is compared. An order
+    that is not ``trusted`` is chance.
     """
     apart = [distance(a, b) for a, b in pairwise(runs)]
     orders = [

@@ -39,15 +39,8 @@ def are_forces_unique(data: xr.Dataset, slips: Array, slow: float) -> bool:
 
     They do not where redundant contacts share it, nor where contacts that stick hold more
     components than the mechanism has degrees of freedom: friction may then hold what a joint or
-    another contact holds already, each in any part.
-
-    Parameters
-    ----------
-    data : xarray.Dataset
-    slips : (contact,)
-        Components of friction of each contact.
-    slow : float [m/s]
-        Size of the motion over its duration: a slip far below it is rounding.
+    another contact holds already, each in any part. ``slips`` (contact,) are the components of
+    friction; a slip far below ``slow``, the size of the motion over its duration, is rounding.
     """
     if data.attrs["redundant_contacts"]:
         return False

@@ -61,24 +61,12 @@ class CheckedRun(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Repetition:
-    """A run in other steps.
+    """A run in other steps."""
 
-    Attributes
-    ----------
-    states : xarray.Dataset
-        `STATES` at the start and at the times asked for, as far as it came.
-    figures : dict of name to (joint,)
-        Of all of its steps.
-    stop : Stop
-        Why it did not come to the last of the times.
-    course : Course or None
-        What its contacts did, if it has any.
-    """
-
-    states: xr.Dataset
-    figures: dict[str, Array]
-    stop: Stop
-    course: Course | None = None
+    states: xr.Dataset  # `STATES` at the start and at the times asked for, as far as it came
+    figures: dict[str, Array]  # (joint,) by name, of all of its steps
+    stop: Stop  # why it did not come to the last of the times
+    course: Course | None = None  # what its contacts did, if it has any
 
 
 def repeat(
@@ -89,21 +77,11 @@ def repeat(
     progress: bool,
     most: float,
 ) -> Repetition:
-    """Return a run again, with a part of its h, up to the last of some times.
+    """Return a run again, with a part of its h, up to the last of some times (n,) [s].
 
     All of its steps are kept, for figures and for energies between them, where those of the run
-    are: then there is room for them.
-
-    Parameters
-    ----------
-    of : CheckedRun
-    part : float
-    times : (n,) [s]
-    recorded : frozenset of str
-        What is compared beside `STATES`.
-    progress : bool
-    most : float [s]
-        Wall time that it may take; it ends there.
+    are: then there is room for them. Beside `STATES` what is ``recorded`` is compared. After
+    ``most`` seconds it ends.
     """
     dynamics, run, whole = of.dynamics, of.run, of.history.keeps_all
     driver = Driver(dynamics, run.repeat(part, float(times[-1])), of.method)

@@ -22,13 +22,7 @@ Check = Callable[[Any], bool]
 
 
 def check_facts(facts: Facts) -> None:
-    """Refuse facts of a head that lack something, or have it of another kind.
-
-    Raises
-    ------
-    FieldError
-        Naming what is wrong.
-    """
+    """Refuse facts of a head that lack something, or have it of another kind; by a FieldError."""
     if missing := {*FACTS} - {*facts}:
         raise FieldError(f"it lacks {', '.join(sorted(missing))}")
     for name, is_right in FACTS.items():
@@ -39,13 +33,7 @@ def check_facts(facts: Facts) -> None:
 
 
 def check_arrays(arrays: Arrays, facts: Facts, dynamics: Dynamics) -> None:
-    """Refuse arrays of a head that lack one, or have it of another shape.
-
-    Raises
-    ------
-    FieldError
-        Naming what is wrong.
-    """
+    """Refuse arrays of a head that lack one, or have it of another shape; by a FieldError."""
     vectors: dict[str, int | None] = {"q": dynamics.nq, "v": dynamics.nv}
     if "z" in arrays:
         vectors["z"] = None

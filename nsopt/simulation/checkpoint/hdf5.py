@@ -33,15 +33,7 @@ BINARY = getattr(os, "O_BINARY", 0)  # on Windows
 def write(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> str:
     """Write a file that appears whole or not at all, and is there after the power failed.
 
-    Returns
-    -------
-    str
-        The hash of its content.
-
-    Raises
-    ------
-    OSError
-        Only where ``path`` is as it was before.
+    Return the hash of its content. After an OSError ``path`` is as it was before.
     """
     import h5py
 
@@ -63,10 +55,7 @@ def write(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, An
 def read(path: Path) -> tuple[Arrays, Facts, str]:
     """Return the arrays and facts of a file, and the hash of its content.
 
-    Raises
-    ------
-    ValueError
-        If it is missing or damaged, a link, or another file under this name.
+    ValueError if it is missing or damaged, a link, or another file under this name.
     """
     import h5py
 

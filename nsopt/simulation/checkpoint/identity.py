@@ -71,13 +71,7 @@ def _flatten(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def check_same_run(saved: Identity, run: Identity, folder: Path) -> None:
-    """Refuse a checkpoint of another run.
-
-    Raises
-    ------
-    ValueError
-        Naming what differs.
-    """
+    """Refuse a checkpoint of another run; the ValueError names what differs."""
     names = [name for name in {**saved, **run} if saved.get(name) != run.get(name)]
     outer = [name for name in names if not any(name.startswith(f"{o}.") for o in names)]
     if not outer:

@@ -35,21 +35,12 @@ of them of the lasting force, however short flights were before; less is left by
 
 
 class Held(NamedTuple):
-    """Contacts at nodes, those that press held closed.
+    """Contacts at nodes, those that press held closed."""
 
-    Attributes
-    ----------
-    force : (n, ng) [N]
-        With which they press.
-    compliance : (n, ng) [1/kg]
-        Acceleration of each gap by a unit force there.
-    gap, rate : (n, ng) [m, m/s]
-    """
-
-    force: Array
-    compliance: Array
-    gap: Array
-    rate: Array
+    force: Array  # (n, ng) [N] with which they press
+    compliance: Array  # (n, ng) [1/kg] acceleration of each gap by a unit force there
+    gap: Array  # (n, ng) [m]
+    rate: Array  # (n, ng) [m/s]
 
     @property
     def to_come(self) -> Array:
@@ -83,14 +74,7 @@ class ContactJudge:
     what is finer. Schemes whose steps end at impacts do, and say what acts at once: if that is most
     of the impulse of a step, it is an impact. Else how a step was computed does not enter, so that
     schemes agree within their errors; only the step and the one before it do, so that runs that are
-    thinned, interrupted or resumed agree too.
-
-    Parameters
-    ----------
-    dynamics : Dynamics
-    p : (np,)
-    gains : float, float [1/s], optional
-        `Scheme.gains`.
+    thinned, interrupted or resumed agree too. ``gains`` are `Scheme.gains`.
     """
 
     def __init__(
@@ -113,29 +97,18 @@ class ContactJudge:
     ) -> AcceptedSteps:
         """Return the steps with the modes of their contacts and the impulses of impacts.
 
-        Parameters
-        ----------
-        start : Start
-            Of the first of them.
-        before : AcceptedSteps or None
-            The step before the first, judged, as one row.
-        steps : AcceptedSteps
-        at_nodes : (n + 1, np), (n + 1, nv), optional
-            Parameters and forces of drives at the nodes, if they are not those of the run.
+        ``start`` is that of the first, ``before`` the step before it, judged, as one row.
+        ``at_nodes`` are parameters (n + 1, np) and forces of drives (n + 1, nv) at the nodes, if
+        they are not those of the run.
         """
         if not self._d.contact_names or not len(steps):
             return steps
         return _Judged(self, start, before, steps, at_nodes).steps
 
     def find_held(self, nodes: tuple[Array, ...], slip: Array, pressing: Mask) -> Held:
-        """Return what holds contacts closed at nodes.
+        """Return what holds contacts closed at nodes, by whether they press (n, ng).
 
-        Parameters
-        ----------
-        nodes : (n,), (n, nq), (n, nv), (n, np), (n, nv)
-            t, q, v, parameters, forces of drives.
-        slip : (n, ns) [N]
-        pressing : (n, ng)
+        Nodes are t, q, v, parameters and forces of drives; slip (n, ns) [N] acts there.
         """
         parts = []
         for begin in range(0, len(slip), BLOCK):

@@ -17,32 +17,19 @@ class After(NamedTuple):
     """What lasts right after nodes, impacts left out.
 
     Of the step that begins there; where that has an impact, at its end, or was not kept, of the
-    step that ends there.
-
-    Attributes
-    ----------
-    pressing : (n, ng)
-        Which contacts press.
-    step : (n,)
-        The step that tells, by its end.
-    known : (n,)
-        Whether one does: not between two steps with impacts, unless all contacts are open.
+    step that ends there. Between two steps with impacts it is not known, unless all are open.
     """
 
-    pressing: Mask
-    step: NDArray[np.int_]
-    known: Mask
+    pressing: Mask  # (n, ng) which contacts press
+    step: NDArray[np.int_]  # (n,) the step that tells, by its end
+    known: Mask  # (n,) whether one does
 
 
 def after_nodes(mode: Array, follows: Mask) -> After:
     """Return what lasts right after nodes.
 
-    Parameters
-    ----------
-    mode : (n, ng)
-        Of contacts in the step that ends at each node, NaN at the first.
-    follows : (n - 1,)
-        Whether each node is the end of the step that begins at the one before.
+    Modes (n, ng) are those in the step that ends at each node, NaN at the first; ``follows``
+    (n - 1,) tells whether each node is the end of the step that begins at the one before.
     """
     pressed, own = mode > FREE, np.arange(len(mode))
     quiet = ~np.any((mode == IMPACT) | np.isnan(mode), axis=1)

@@ -16,19 +16,9 @@ Array = NDArray[np.float64]
 class EvaluatedSteps:
     """A run, evaluated at all times at once.
 
-    Parameters
-    ----------
-    dynamics : Dynamics
-    start : Start
-    p : (np,)
-    steps : AcceptedSteps
-    thinned : bool
-        Whether steps were left out.
-    at_nodes : (n, np), (n, nv), optional
-        Parameters, inputs among them, and forces of drives at the nodes [N, N m], where they are
-        not those given to a simulation.
-    gains : float, float [1/s], optional
-        `Scheme.gains`.
+    ``thinned`` tells whether steps were left out. ``at_nodes`` are parameters (n, np), inputs among
+    them, and forces of drives (n, nv) [N, N m] at the nodes, where they are not those given to a
+    simulation; ``gains`` are `Scheme.gains`.
     """
 
     def __init__(

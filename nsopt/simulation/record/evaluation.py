@@ -32,12 +32,7 @@ class AtTimes:
         self._leaf = _leaf(function)
 
     def __call__(self, *arguments: Array) -> list[Array]:
-        """Return the outputs at n times, each (n, size), matrices column by column.
-
-        Parameters
-        ----------
-        *arguments : (n, size of the input) or (n,)
-        """
+        """Return the outputs at n times, each (n, size), matrices by columns; inputs likewise."""
         return self._leaf(arguments)
 
 

@@ -25,31 +25,22 @@ ALLOWED = 1e-9
 class Nodes:
     """States of a motion and what acts there besides applied forces, one row for each of n times.
 
-    Attributes
-    ----------
-    t, q, v, p : (n,), (n, nq), (n, nv), (n, np)
-    drive : (n, nv) [N, N m]
-        Forces of actuators.
-    h, z : (n,), (n, nz)
-        The step that ends there and the internal states of friction at its start, over which
-        friction is a mean.
-    lam, slip : (n, ng), (n, ns) [N]
-        Impulses of contacts over the step, divided by its length.
-    t_contact, q_contact : (n,), (n, nq)
-        Where their directions are taken.
+    Friction is a mean over the step of h that ends there, from internal states z at its start.
+    Forces lam and slip of contacts are impulses over that step, divided by its length; directions
+    are taken at ``t_contact`` and ``q_contact``.
     """
 
-    t: Array
-    q: Array
-    v: Array
-    p: Array
-    drive: Array
-    h: Array
-    z: Array
-    lam: Array
-    slip: Array
-    t_contact: Array
-    q_contact: Array
+    t: Array  # (n,)
+    q: Array  # (n, nq)
+    v: Array  # (n, nv)
+    p: Array  # (n, np)
+    drive: Array  # (n, nv) [N, N m] forces of actuators
+    h: Array  # (n,)
+    z: Array  # (n, nz)
+    lam: Array  # (n, ng) [N]
+    slip: Array  # (n, ns) [N]
+    t_contact: Array  # (n,)
+    q_contact: Array  # (n, nq)
 
     def part(self, rows: slice) -> Nodes:
         """Return some of the nodes."""
@@ -80,12 +71,6 @@ class NodeEquations:
     that joints do not allow then count as the nearest that they do, in the metric of the mass.
     Where drives keep joints, their impulses lead there. With gains alpha and beta, by which a
     scheme brings joints back, 2 alpha rate + beta^2 closure is added in the second row instead.
-
-    Parameters
-    ----------
-    dynamics : Dynamics
-    gains : float, float [1/s], optional
-        `Scheme.gains`.
     """
 
     def __init__(self, dynamics: Dynamics, gains: tuple[float, float] | None = None) -> None:

@@ -30,21 +30,11 @@ TINY = 1e-300
 
 
 class NodeForces(NamedTuple):
-    """What the Newton-Euler equations need at n nodes.
+    """What the Newton-Euler equations need at n nodes."""
 
-    Attributes
-    ----------
-    acceleration : (n, nv)
-        Right after the nodes, impulses of impacts left out.
-    normal : (n, ng) [N]
-        Forces of contacts with them.
-    reaction : (n, joint, 6)
-        Force and torque of each joint, under forces of contacts that are means over the step.
-    """
-
-    acceleration: Array
-    normal: Array
-    reaction: Array
+    acceleration: Array  # (n, nv) right after them, impulses of impacts left out
+    normal: Array  # (n, ng) [N] of contacts with it
+    reaction: Array  # (n, joint, 6) under forces of contacts that are means over the step
 
 
 def node_forces(
@@ -52,17 +42,8 @@ def node_forces(
 ) -> NodeForces:
     """Return accelerations and forces at nodes, of the order of the states.
 
-    Parameters
-    ----------
-    d : Dynamics
-    nodes : Nodes
-        With forces of contacts, means over the steps that end there.
-    gains : float, float [1/s], optional
-        `Scheme.gains`.
-    slip : (n, ns) [N]
-        Tangential forces of contacts right after the nodes.
-    pressing : (n, ng)
-        Whether contacts press there.
+    Forces of contacts in ``nodes`` are means over the steps that end there; those along tangents
+    (n, ns) [N], and whether contacts press (n, ng), are of right after the nodes.
     """
     equations = NodeEquations(d, gains)
     solver, parts = _Solver(equations), []
@@ -198,15 +179,8 @@ class _Solver:
 def hold_closed(at: EquationsAt, W: Array, bias: Array, pressing: Mask) -> tuple[Array, Array]:
     """Return accelerations, forces of joints and of contacts, which are zero where none press.
 
-    Beside them the acceleration of each gap by a unit force there, (n, ng) [1/kg].
-
-    W^T a + bias = 0 where contacts press.
-
-    Parameters
-    ----------
-    at : EquationsAt
-    W, bias : (n, nv, ng), (n, ng)
-    pressing : (n, ng)
+    W^T a + bias = 0 where contacts press (n, ng), of W (n, nv, ng). Beside them the acceleration of
+    each gap by a unit force there, (n, ng) [1/kg].
     """
     (n, nv, ng), m = W.shape, at.system.shape[1]
     pushed = np.concatenate([W, np.zeros((n, m - nv, ng))], axis=1)

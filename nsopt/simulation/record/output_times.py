@@ -28,10 +28,7 @@ SHARED = ("loss", "work")
 def output_times(times: ArrayLike | None, begin: float, end: float) -> Array | None:
     """Return the times (n,) [s] after the start at which states are asked for, checked.
 
-    Raises
-    ------
-    ValueError
-        If they are no numbers, do not grow, or are not within the run.
+    ValueError if they are no numbers, do not grow, or are not within the run.
     """
     if times is None:
         return None
@@ -51,18 +48,13 @@ def output_times(times: ArrayLike | None, begin: float, end: float) -> Array | N
 
 @dataclass(frozen=True, eq=False)
 class OutputTimes:
-    """Rows of a record at given times, from the steps around them.
+    """Rows of a record at given times (n,) [s], from the steps around them.
 
     Coordinates between two nodes are cubic polynomials of both states, Euler parameters then
     normalised, velocities follow from their derivatives: of fourth and third order. In a step with
     an impact, at its end, they are parabolas of the state before and the coordinates after, of
     third and second order. Losses and work are shared in proportion to time, of impacts all at the
     end; impulses and h are those of the step that a time is in.
-
-    Parameters
-    ----------
-    dynamics : Dynamics
-    times : (n,) [s]
     """
 
     dynamics: Dynamics
@@ -73,13 +65,7 @@ class OutputTimes:
     ) -> tuple[AcceptedSteps, AcceptedSteps]:
         """Return rows at the times that steps pass, and what is left over, as one row or none.
 
-        Parameters
-        ----------
-        before : Start
-            Of the steps.
-        carried : AcceptedSteps
-            What was left over before, as one row or none.
-        steps : AcceptedSteps
+        ``before`` is the start of the steps, ``carried`` what was left over then.
         """
         ends = steps.t + SAME * steps.h
         passed = self.times[(self.times > before.t + SAME * steps.h[0]) & (self.times <= ends[-1])]

@@ -31,15 +31,7 @@ def _of_impact(depth: Array) -> int:
 
 
 class PressedSurfaces:
-    """What forces do at their surfaces, at all times of a run.
-
-    Parameters
-    ----------
-    dynamics : Dynamics
-    t, q, v, p : (n,), (n, nq), (n, nv), (n, np)
-    h : (n,) [s]
-        The step that ends at each time, NaN at the first.
-    """
+    """What forces do at their surfaces, at all times of a run; h is NaN at the first."""
 
     def __init__(
         self, dynamics: Dynamics, t: Array, q: Array, v: Array, p: Array, h: Array
