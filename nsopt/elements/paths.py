@@ -19,8 +19,7 @@ from nsopt.parameter import Numbers, Scalar, number
 
 Array = NDArray[np.float64]
 
-DRAWN = 49
-"""Points of a curved path in pictures."""
+DRAWN = 49  # points of a curved path in pictures
 
 
 class PointPath(ABC):

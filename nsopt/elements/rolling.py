@@ -20,8 +20,7 @@ from nsopt.mechanics import (
 )
 from nsopt.parameter import Scalar
 
-UP = ca.SX([0, 0, 1])
-"""The normal of the plane."""
+UP = ca.SX([0, 0, 1])  # the normal of the plane
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,8 +28,7 @@ from nsopt.schemes.variational import Variational
 
 Array = NDArray[np.float64]
 
-PRESSING = 1e-7
-"""Of the typical force, what a contact presses with at least."""
+PRESSING = 1e-7  # of the typical force, what a contact presses with at least
 
 FREE = 1e6
 """Impulses up to this many typical ones are not bounded."""

@@ -8,8 +8,7 @@ import casadi as ca
 
 from nsopt.mechanics import Dynamics
 
-At = tuple[ca.SX, ca.SX, ca.SX]
-"""Time, coordinates, parameters of the mechanism."""
+At = tuple[ca.SX, ca.SX, ca.SX]  # time, coordinates, parameters of the mechanism
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from nsopt.schemes.contacts.modes import TOUCH, KnownModes, ReachedGaps
 from nsopt.schemes.node import At, Node
 from nsopt.schemes.scales import Scales
 
-PUSHED = 0.1
-"""Of a typical impulse, what contacts press with in a guess over a horizon."""
+PUSHED = 0.1  # of a typical impulse, what contacts press with in a guess over a horizon
 
 
 class Projection(Protocol):

@@ -28,8 +28,7 @@ from nsopt.schemes.step import Interval, Step, Transition
 Array = NDArray[np.float64]
 
 
-MOST_NAMED = 3
-"""Elements that a message names."""
+MOST_NAMED = 3  # elements that a message names
 
 
 class Scheme(ABC):

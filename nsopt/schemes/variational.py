@@ -47,11 +47,8 @@ from nsopt.schemes.terms import (
 
 Array = NDArray[np.float64]
 
-PRESSED = 1e-9
-"""Of the typical impulse, what a contact takes at least to count as touching."""
-
-DAMPS = 0.5
-"""Normal implicitness from which nothing rattles, see `Scheme.normal_implicitness`."""
+PRESSED = 1e-9  # of the typical impulse, what a contact takes at least to count as touching
+DAMPS = 0.5  # normal implicitness from which nothing rattles, see `Scheme.normal_implicitness`
 
 
 @dataclass(frozen=True)

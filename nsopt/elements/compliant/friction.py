@@ -11,8 +11,7 @@ from nsopt.checks import not_negative, positive
 from nsopt.mechanics import State
 from nsopt.parameter import Scalar
 
-TINY = 1e-12
-"""Slip [m/s] whose direction does not count."""
+TINY = 1e-12  # slip [m/s] whose direction does not count
 
 
 class CompliantFriction(ABC):

@@ -11,11 +11,8 @@ from nsopt.elements.compliant.law import CompliantLaw, Hysteresis, Press
 from nsopt.mechanics import State
 from nsopt.parameter import Scalar
 
-ITERATIONS = 8
-"""Newton steps to the factor of Gonthier's law, from its own approximation."""
-
-NEAR_ONE = 1e-3
-"""1 - e below which that factor is taken from a series, to 1e-9."""
+ITERATIONS = 8  # Newton steps to the factor of Gonthier's law, from its own approximation
+NEAR_ONE = 1e-3  # 1 - e below which that factor is taken from a series, to 1e-9
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from nsopt.elements.friction.friction_laws import FrictionLaw
 from nsopt.mechanics import FrictionStep, JointFriction, Load, State
 from nsopt.parameter import Scalar
 
-TINY = 1e-9
-"""Force [N] added in squares, so that the size of a reaction has a derivative at zero."""
+TINY = 1e-9  # force [N] added in squares, so that the size of a reaction has a derivative at zero
 
 
 @dataclass(frozen=True, eq=False)

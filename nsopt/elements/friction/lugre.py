@@ -11,8 +11,7 @@ from nsopt.elements.friction.friction_laws import FrictionLaw, StribeckLaw
 from nsopt.mechanics import State
 from nsopt.parameter import Scalar
 
-SMALL = 1e-3
-"""Argument below which `_phi1` and `_phi2` are taken from their series."""
+SMALL = 1e-3  # argument below which `_phi1` and `_phi2` are taken from their series
 
 
 @dataclass(frozen=True)

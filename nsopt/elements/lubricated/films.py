@@ -14,8 +14,7 @@ NEARLY_CENTRED = 0.02
 STILL = 1e-9
 """Rate [1/s] that gives a film at rest a direction, and derivatives there."""
 
-POINTS = 12
-"""Terms of these sums: exact to round-off for an integrand that is as smooth."""
+POINTS = 12  # terms of these sums: exact to round-off for an integrand that is as smooth
 
 
 class OilFilm(ABC):

@@ -30,8 +30,7 @@ class _Film(NamedTuple):
     torque: ca.SX  # [N m] of shear on the bearing, about the axis
 
 
-THINNEST = 1e-4
-"""Least film over the clearance: at it the integrals keep six digits."""
+THINNEST = 1e-4  # least film over the clearance: at it the integrals keep six digits
 
 LEAST = 1e-30
 """Depth [m] of asperities that do not touch, as that of open gaps of a `CompliantContact`."""

@@ -15,18 +15,14 @@ from nsopt.parameter import Numbers, number
 
 Array = NDArray[np.float64]
 
-FULL = 2 * np.pi
-"""A full turn [rad]."""
-
-SAME = 1e-9
-"""Angles [rad] that differ by less are the same."""
+FULL = 2 * np.pi  # a full turn [rad]
+SAME = 1e-9  # angles [rad] that differ by less are the same
 
 FROM_AXIS, FROM_OPPOSITE = 1.75e-4, 1e-3
 """Least angle between the edge and the axis, and between the edge and the opposite of the axis
 [rad]: 0.01 and 0.06 deg."""
 
-CHECKED = 720
-"""Points of the edge at which a cone is checked."""
+CHECKED = 720  # points of the edge at which a cone is checked
 
 
 @dataclass(frozen=True, eq=False)

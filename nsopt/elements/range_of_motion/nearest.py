@@ -16,8 +16,7 @@ import numpy as np
 
 from nsopt.elements.range_of_motion.curve import Curve, Jet, Piece
 
-SEARCH_STEPS = 5
-"""Newton steps that locate the point."""
+SEARCH_STEPS = 5  # Newton steps that locate the point
 
 DIFFERENTIATED_STEPS = 2
 """Further Newton steps, the only ones that are differentiated: k of them from a solution have exact
@@ -27,8 +26,7 @@ GRID = 2.0**42
 """Points per turn to which the located l is rounded: by `floor`, which has no derivative, so that
 only the last Newton steps are differentiated."""
 
-NONE = -2.0
-"""Height that stands for no maximum, below every cosine."""
+NONE = -2.0  # height that stands for no maximum, below every cosine
 
 TINY = 1e-30
 """Added under roots and below fractions, so that they have a value and a derivative at zero."""

@@ -24,11 +24,8 @@ SECTORS = 64
 """Sectors of longitude, of each of which the latitude is kept up to which all is inside; a power of
 two."""
 
-DRAWN = 131
-"""Points of the law that a result keeps for pictures."""
-
-MARGIN = 0.02
-"""How far [rad] that latitude is below the lowest of the edge."""
+DRAWN = 131  # points of the law that a result keeps for pictures
+MARGIN = 0.02  # how far [rad] that latitude is below the lowest of the edge
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,8 +37,7 @@ Inertia = tuple[ca.SX, ca.SX, ca.SX]
 CentralInertia = tuple[ca.SX, ca.SX, ca.SX]
 """Mass [kg], centre of mass (3,) [m] and inertia about that (3, 3) [kg m^2]."""
 
-NO_COORDINATE = CoordinateMap(slice(0, 0), slice(0, 0))
-"""Of a link that is fixed to its parent."""
+NO_COORDINATE = CoordinateMap(slice(0, 0), slice(0, 0))  # of a link that is fixed to its parent
 
 
 class Placement(NamedTuple):

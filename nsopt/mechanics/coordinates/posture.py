@@ -15,8 +15,7 @@ from nsopt.mechanics.model.frame import Frame, Motion
 from nsopt.mechanics.model.freedom import Axis, Ball, reverse_freedom
 from nsopt.parameter import number
 
-OPEN = 1e-9
-"""Tolerance [m, rad, m/s or rad/s] of stated poses and velocities against the joints."""
+OPEN = 1e-9  # tolerance [m, rad, m/s or rad/s] of stated poses and velocities against the joints
 
 
 def joint_coordinates(owners: Sequence[Branch]) -> Array:

@@ -32,8 +32,7 @@ from nsopt.parameter import constant
 
 BALL_COORDINATES = ("e0", "e1", "e2", "e3")
 BALL_RATES = ("wx", "wy", "wz")
-ALIGNED = 1e-12
-"""By how much the cosine between axes that coincide may be off."""
+ALIGNED = 1e-12  # by how much the cosine between axes that coincide may be off
 Step = Axis | Ball
 
 

@@ -22,8 +22,7 @@ from nsopt.algebra import null_space
 
 Array = NDArray[np.float64]
 
-AIM = 1e-13
-"""Residual [m, or 1] at which joints are closed."""
+AIM = 1e-13  # residual [m, or 1] at which joints are closed
 
 CLOSED = 1e-10
 """Residual [m, or 1] at which joints count as closed if rounding keeps them from `AIM`; also how
@@ -33,14 +32,9 @@ ALIGNED = 0.5
 """Least of the cosines of `Constraint.alignment`, one where a joint is closed: its frames are not
 turned by 90 or 180 deg."""
 
-LONGEST = 0.4
-"""Longest move at once, as `reach` measures it."""
-
-FAR = 0.1
-"""Displacement, as `reach` measures it, beyond which nearer configurations are looked for."""
-
-TRIES = 24
-"""Random places from which they are looked for."""
+LONGEST = 0.4  # longest move at once, as `reach` measures it
+FAR = 0.1  # displacement, as `reach` measures it, beyond which nearer configurations are looked for
+TRIES = 24  # random places from which they are looked for
 
 DAMPING = (0.0, 1e-8, 1e-6, 1e-4, 1e-2, 1.0, 100.0)
 """Damping of moves that close joints, over the largest squared singular value; the first with which
@@ -53,8 +47,7 @@ less than rounding shows."""
 PERIOD = 0.1
 """T [s]: springs with which bodies swing more slowly hardly count, those of stiff parts do."""
 
-MASSLESS = 1e-9
-"""Inertia given to motions without any, over the largest of the others."""
+MASSLESS = 1e-9  # inertia given to motions without any, over the largest of the others
 
 
 @dataclass(frozen=True)

@@ -15,23 +15,12 @@ from nsopt.mpcc import Mpcc, Newton, SquareSolver
 
 Array = NDArray[np.float64]
 
-FIRST = 0.1
-"""Size h [s] of the first of the steps that lead there."""
-
-LONGER, SHORTER = 3.0, 0.1
-"""Factors on h after a step that is solved, and one that is not."""
-
-STEPS = 200
-"""Number of steps, at most."""
-
-BALANCED = 1e-10
-"""What may be left of the sum of forces, over the typical force."""
-
-FAR = 0.5
-"""Move [m, rad] of a step from which it counts as not solved: it may not lead down."""
-
-LONGEST, SHORTEST = 1e5, 1e-6
-"""h [s] beyond which the search is given up."""
+FIRST = 0.1  # size h [s] of the first of the steps that lead there
+LONGER, SHORTER = 3.0, 0.1  # factors on h after a step that is solved, and one that is not
+STEPS = 200  # number of steps, at most
+BALANCED = 1e-10  # what may be left of the sum of forces, over the typical force
+FAR = 0.5  # move [m, rad] of a step from which it counts as not solved: it may not lead down
+LONGEST, SHORTEST = 1e5, 1e-6  # h [s] beyond which the search is given up
 
 
 class _Step(NamedTuple):

@@ -14,20 +14,14 @@ from nsopt.mechanics.starts.redundancy import implied_rows, joints_of_tree
 
 Array = NDArray[np.float64]
 
-AWAY = 0.1
-"""How far, as `reach` measures it, the postures are that one is compared with."""
+AWAY = 0.1  # how far, as `reach` measures it, the postures are that one is compared with
 
 FREE = 1e-4
 """Singular values below this part of the largest leave directions free."""
 
-LOST = 0.02
-"""Part of its value nearby below which a singular value counts as lost."""
-
-CLOSED = 1e-10
-"""Residual [m, or 1] at which a posture nearby is closed."""
-
-TRIES = 4
-"""Random directions in which postures nearby are looked for."""
+LOST = 0.02  # part of its value nearby below which a singular value counts as lost
+CLOSED = 1e-10  # residual [m, or 1] at which a posture nearby is closed
+TRIES = 4  # random directions in which postures nearby are looked for
 
 
 def singular_posture(dynamics: Dynamics, t: float, q: Array, p: Array) -> str:

@@ -20,8 +20,7 @@ Array = NDArray[np.float64]
 CLOSURE_TOLERANCE = 1e-9
 """Residual of joints [m, 1] or of their rates [m/s, rad/s] up to which a start is allowed."""
 
-GAP_TOLERANCE = 1e-10
-"""How far [m] contacts may start inside each other."""
+GAP_TOLERANCE = 1e-10  # how far [m] contacts may start inside each other
 
 
 @dataclass(frozen=True, eq=False)

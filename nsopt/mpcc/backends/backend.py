@@ -24,8 +24,7 @@ Vector = NDArray[np.float64]
 ACCEPTABLE = "Solved_To_Acceptable_Level"
 """What IPOPT says of a point from which it makes no more progress."""
 
-Symbols = Any
-"""SX or MX."""
+Symbols = Any  # SX or MX
 
 
 class Derivatives(NamedTuple):

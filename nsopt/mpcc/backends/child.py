@@ -19,8 +19,7 @@ exec 3<&- </dev/null "$@"
 """
 
 
-LONG = 60.0
-"""Time [s] after which one is told what is waited for."""
+LONG = 60.0  # time [s] after which one is told what is waited for
 
 
 def run_child(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:

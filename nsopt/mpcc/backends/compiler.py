@@ -8,8 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from functools import cache
 
-PATIENCE = 30.0
-"""Time [s] in which a compiler must say its version."""
+PATIENCE = 30.0  # time [s] in which a compiler must say its version
 
 
 def has_compiler() -> bool:

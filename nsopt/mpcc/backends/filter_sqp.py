@@ -18,18 +18,13 @@ from nsopt.mpcc.backends.backend import Derivatives, Nlp, Outcome, Point
 
 Vector = NDArray[np.float64]
 
-ENOUGH = 1e-5
-"""Part of the violation by which a trial must be better than each entry of the filter."""
-ARMIJO = 1e-4
-"""Part of the predicted decrease of the objective that a step must reach."""
+ENOUGH = 1e-5  # part of the violation by which a trial must be better than each entry of the filter
+ARMIJO = 1e-4  # part of the predicted decrease of the objective that a step must reach
 SHORTEST = 1e-3
 """Part of a step below which another Hessian is tried, in the end one with a larger shift."""
-SHIFTS = (1e-4, 1e10)
-"""Least and largest multiple of the identity added to the Hessian."""
-PRICE = 100.0
-"""Least price of a violated row in an elastic quadratic program."""
-NEARLY = 100
-"""Times the tolerance, the violation up to which the objective decides over a step."""
+SHIFTS = (1e-4, 1e10)  # least and largest multiple of the identity added to the Hessian
+PRICE = 100.0  # least price of a violated row in an elastic quadratic program
+NEARLY = 100  # times the tolerance, the violation up to which the objective decides over a step
 STILL = 1e-10
 """Largest entry of a step, over one plus that of x, at which the iteration has ended."""
 

@@ -169,14 +169,9 @@ FLAT, STEEP = 0.5, 10.0
 steep ones down by itself; of flat ones its tolerances and barrier parameters cost two to three
 times as many iterations."""
 
-ROUGH = 1e-3
-"""Tolerance of optimality of a motion that is only the start of another."""
-
-BRIEF = 60
-"""Iterations within which a program near one that is solved is found, if at all."""
-
-EXACT = 1e-10
-"""Tolerance of a solution that shows by its multipliers that it is stationary."""
+ROUGH = 1e-3  # tolerance of optimality of a motion that is only the start of another
+BRIEF = 60  # iterations within which a program near one that is solved is found, if at all
+EXACT = 1e-10  # tolerance of a solution that shows by its multipliers that it is stationary
 
 QUIET: Mapping[str, Any] = MappingProxyType(
     {

@@ -25,8 +25,7 @@ from nsopt.mpcc.backends.compiler import Compiler, find_compiler, has_compiler
 
 SOURCES = Path(__file__).with_name("ldlt")
 
-THRESHOLD = 1e-6
-"""Least pivot beside the entries of its column; what IPOPT asks of MUMPS."""
+THRESHOLD = 1e-6  # least pivot beside the entries of its column; what IPOPT asks of MUMPS
 
 # Without contraction the compiler has no choice in rounding: an update of it between a run and its
 # resumption changes no bit, on ARM too. What stays undefined must fail at once: the loader binds

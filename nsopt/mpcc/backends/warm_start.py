@@ -43,8 +43,7 @@ AT_ONCE = WarmStart(1e-9, 1e-8)
 """At a rough solution where no curvature is negative, with the barrier parameter that IPOPT ends
 with."""
 
-NEAR = WarmStart()
-"""At the solution of another program that has the same one."""
+NEAR = WarmStart()  # at the solution of another program that has the same one
 
 ENDED = WarmStart(1e-9)
 """At a solution but for a few limits, with the barrier parameter that IPOPT ended with. From 1e-8

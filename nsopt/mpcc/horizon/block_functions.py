@@ -65,8 +65,7 @@ class BlockFunctions(NamedTuple):
         return cls(*(InstanceFunction(leaf, numbers) for leaf in leaves))
 
 
-OWN = (2, 2, 2, 2, 3)
-"""Inputs that each instance has for itself."""
+OWN = (2, 2, 2, 2, 3)  # inputs that each instance has for itself
 
 
 def _derive(function: ca.Function) -> list[ca.Function]:

@@ -14,11 +14,8 @@ import numpy as np
 from nsopt.mpcc.horizon.simple_bounds import find_unknown_of_rows
 from nsopt.mpcc.horizon.structured import Array, StructuredNlp
 
-NARROW = 1e-2
-"""Width of limits that count as a value; how near to a limit a row counts as at it."""
-
-ROOM = 1.0
-"""By how much such limits lie further out, in scaled units."""
+NARROW = 1e-2  # width of limits that count as a value; how near to a limit a row counts as at it
+ROOM = 1.0  # by how much such limits lie further out, in scaled units
 
 
 def find_given_values(nlp: StructuredNlp) -> Array:

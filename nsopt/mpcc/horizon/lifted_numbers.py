@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
-KEPT = (0.0, 1.0, -1.0, 2.0)
-"""Numbers that are part of the structure of an expression."""
+KEPT = (0.0, 1.0, -1.0, 2.0)  # numbers that are part of the structure of an expression
 
 
 def lift_numbers(f: ca.Function) -> tuple[ca.Function, ca.DM]:

@@ -21,29 +21,17 @@ from nsopt.mpcc.solve.lpec import Index, Lpec, Mask
 from nsopt.mpcc.solve.stationarity import Stationarity, StationarityKind, weaker
 from nsopt.mpcc.statement.layout import ACTIVE, Vector
 
-WITHIN = 0.1
-"""Distance from a point within which the slope of the objective counts."""
+WITHIN = 0.1  # distance from a point within which the slope of the objective counts
 
 STEEP = 10.0
 """Largest slope that a solver is given; complementarity then ends well below the tolerance."""
 
-NEARBY = 1e-3
-"""Distance from a point at which halves are compared."""
-
-AWAY = 1e3
-"""By how much halves grow from the start of a branch at most."""
-
-LARGER = 10.0
-"""Times the multipliers at the start, from which those at the end are doubted."""
-
-RELATIVE = 1e-6
-"""Descent that multipliers may leave, in proportion to the slope of the objective."""
-
-TINY = 1e-12
-"""Added to the normal equations of rows, which may depend on each other."""
-
-DIGITS = 12
-"""To which halves that are the same agree."""
+NEARBY = 1e-3  # distance from a point at which halves are compared
+AWAY = 1e3  # by how much halves grow from the start of a branch at most
+LARGER = 10.0  # times the multipliers at the start, from which those at the end are doubted
+RELATIVE = 1e-6  # descent that multipliers may leave, in proportion to the slope of the objective
+TINY = 1e-12  # added to the normal equations of rows, which may depend on each other
+DIGITS = 12  # to which halves that are the same agree
 
 
 class StructuredBranches(BranchProgram):

@@ -33,8 +33,7 @@ from nsopt.mpcc.statement.layout import Vector
 SHIFT = 10.0
 """Times what the relaxation gains to first order, by which a branch may cost more than its end."""
 
-CLOSE = 1e-6
-"""The same, in proportion to the objective."""
+CLOSE = 1e-6  # the same, in proportion to the objective
 
 
 EXACT = 1e-4

@@ -18,23 +18,15 @@ from nsopt.mpcc.solve.lpec import Lpec, Mask
 from nsopt.mpcc.solve.stationarity import Stationarity
 from nsopt.mpcc.statement.layout import Vector
 
-NEAR = 1e-5
-"""Scaled distance from a bound at which the bound is tried."""
-
-LESS = 1e-9
-"""By which f must be lower, in proportion to its size, for a branch to be better."""
-
-FLOOR = 1e-10
-"""Slope of f, in scaled units, that counts as none, however small f is."""
-
-SHRINK = 10.0
-"""By which the trust region shrinks where no better branch is found."""
+NEAR = 1e-5  # scaled distance from a bound at which the bound is tried
+LESS = 1e-9  # by which f must be lower, in proportion to its size, for a branch to be better
+FLOOR = 1e-10  # slope of f, in scaled units, that counts as none, however small f is
+SHRINK = 10.0  # by which the trust region shrinks where no better branch is found
 
 BESIDE = (1e-5, 1e-4, 1e-3)
 """Scaled distances from limits within which they are taken as reached, one after the other."""
 
-PROOF = 100
-"""Times as many nodes for the linear program that shows that there is no descent."""
+PROOF = 100  # times as many nodes for the linear program that shows that there is no descent
 
 
 @dataclass(frozen=True)

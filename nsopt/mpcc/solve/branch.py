@@ -19,8 +19,7 @@ from nsopt.mpcc.statement.layout import Layout, Vector
 from nsopt.mpcc.statement.lifting import Halves, count_fixed_unknowns
 from nsopt.mpcc.statement.problem import Mpcc
 
-SMALL = 1e-8
-"""Gradient of an objective beyond which it is not weighted more."""
+SMALL = 1e-8  # gradient of an objective beyond which it is not weighted more
 
 
 def weight_of(steepness: float) -> float:

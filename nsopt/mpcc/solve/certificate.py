@@ -10,8 +10,7 @@ from nsopt.mpcc.backends.backend import Point
 from nsopt.mpcc.solve.lpec import Index
 from nsopt.mpcc.statement.layout import Vector
 
-Sides = tuple[Vector, Vector]
-"""Lower and upper bounds."""
+Sides = tuple[Vector, Vector]  # lower and upper bounds
 
 
 class Linearised(NamedTuple):

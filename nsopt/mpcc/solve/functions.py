@@ -18,8 +18,7 @@ from nsopt.mpcc.statement.lifting import count_fixed_unknowns, own_unknowns
 from nsopt.mpcc.statement.problem import Mpcc
 from nsopt.mpcc.statement.relaxation import Relaxation
 
-EXACT = 1e-24
-"""Sigma at which smoothed equations are judged: they have derivatives there."""
+EXACT = 1e-24  # sigma at which smoothed equations are judged: they have derivatives there
 
 
 @dataclass(frozen=True, eq=False)

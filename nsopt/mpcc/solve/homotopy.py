@@ -41,8 +41,7 @@ class StageAttempt(NamedTuple):
     last: bool
 
 
-Walk = Generator[StageAttempt, None, Trial]
-"""Attempts in order, and the trial that they end with."""
+Walk = Generator[StageAttempt, None, Trial]  # attempts in order, and the trial that they end with
 
 
 class Homotopy:

@@ -14,10 +14,8 @@ from nsopt.mpcc.statement.layout import ACTIVE, Vector
 
 Mask = NDArray[np.bool_]
 Index = NDArray[np.intp]
-Matrix = Any
-"""scipy.sparse.csr_array"""
-Part = tuple[Matrix, Any, Any]
-"""Rows and their lower and upper bounds."""
+Matrix = Any  # scipy.sparse.csr_array
+Part = tuple[Matrix, Any, Any]  # rows and their lower and upper bounds
 
 
 class Direction(NamedTuple):

@@ -37,8 +37,7 @@ STEP = Settings()
 Sigma is small at once. Nothing is recovered: who takes steps has other ways of its own.
 """
 
-SQUARE = Settings(recovers=True)
-"""Of a program without an objective, from any start."""
+SQUARE = Settings(recovers=True)  # of a program without an objective, from any start
 
 GENERAL = Settings(Scholtes(), (GRADUAL,), retries=2, active_set=ActiveSet(), recovers=True)
 """Of a program with an objective, from any start."""

@@ -12,8 +12,7 @@ from nsopt.mpcc.solve.schedule import Stage
 from nsopt.mpcc.solve.stationarity import Stationarity
 from nsopt.mpcc.statement.layout import Kind, Layout, Section, Vector
 
-ABOUT = 1e-6
-"""Relative difference of objectives that counts as none."""
+ABOUT = 1e-6  # relative difference of objectives that counts as none
 
 
 @dataclass(frozen=True)

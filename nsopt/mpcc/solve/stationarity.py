@@ -14,8 +14,7 @@ from nsopt.mpcc.backends.native_output import printing_to_stderr
 from nsopt.mpcc.solve.lpec import Index, Lpec, Mask
 from nsopt.mpcc.statement.layout import ACTIVE, Layout, Vector
 
-MANY = 6
-"""Pairs with both halves zero up to which their combinations are tried."""
+MANY = 6  # pairs with both halves zero up to which their combinations are tried
 
 FREE = (-np.inf, np.inf)
 PLUS = (0.0, np.inf)

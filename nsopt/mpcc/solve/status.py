@@ -9,11 +9,8 @@ from nsopt.mpcc.solve.solution import Status
 from nsopt.mpcc.solve.stationarity import Stationarity
 from nsopt.mpcc.statement.layout import Kind, Layout
 
-RUNAWAY = 1e12
-"""Scaled unknowns this large come of a program that is unbounded below."""
-
-FAR = 1e8
-"""The same, where the point meets the program but is not optimal."""
+RUNAWAY = 1e12  # scaled unknowns this large come of a program that is unbounded below
+FAR = 1e8  # the same, where the point meets the program but is not optimal
 
 IN_WORDS = {
     "Infeasible_Problem_Detected": "near this point no direction lessens the violation",

@@ -18,14 +18,9 @@ from nsopt.mpcc.statement.blocks import Discs, Rows, stack
 from nsopt.mpcc.statement.min_row import Alternative, Holding, MinRow
 from nsopt.mpcc.statement.problem import Mpcc
 
-TINY = 1e-60
-"""Square of a length below which a vector has no direction."""
-
-ROUND = 0.1
-"""Of the root of sigma, the length over which the tip of a relaxed length is rounded."""
-
-BLUNT = 1e-2
-"""Of sigma, the square of a length over which the tip of a smoothed length is rounded."""
+TINY = 1e-60  # square of a length below which a vector has no direction
+ROUND = 0.1  # of the root of sigma, the length over which the tip of a relaxed length is rounded
+BLUNT = 1e-2  # of sigma, the square of a length over which the tip of a smoothed length is rounded
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,7 @@ from nsopt.schemes.node import Node
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.terms import metric
 
-LIGHT = 1e-12
-"""Least mobility [1/kg], that of a slip that nothing with a mass takes part in."""
+LIGHT = 1e-12  # least mobility [1/kg], that of a slip that nothing with a mass takes part in
 
 
 class Friction:

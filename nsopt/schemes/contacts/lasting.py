@@ -13,8 +13,7 @@ from nsopt.schemes.terms import smooth_forces, solve_mass
 ARRIVING = 100
 """Times what counts as touching, the way in a step from which a contact still arrives."""
 
-SAME_SIDE = 0.5
-"""Cosine by which a contact may turn in a step and still be one lasting contact."""
+SAME_SIDE = 0.5  # cosine by which a contact may turn in a step and still be one lasting contact
 
 
 @dataclass(frozen=True)

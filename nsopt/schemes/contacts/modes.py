@@ -19,14 +19,9 @@ from nsopt.mpcc import Mpcc
 from nsopt.schemes.node import Node
 from nsopt.schemes.scales import Scales
 
-TOUCH = 1e-10
-"""Of a typical opening, `Gap.scale`, the gap up to which a contact is closed."""
-
-FASTER = 10.0
-"""Over the typical rate of a gap, the scale of rates where modes are reached."""
-
-HALF = 0.5
-"""Guess of what is from 0 to 1."""
+TOUCH = 1e-10  # of a typical opening, `Gap.scale`, the gap up to which a contact is closed
+FASTER = 10.0  # over the typical rate of a gap, the scale of rates where modes are reached
+HALF = 0.5  # guess of what is from 0 to 1
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,8 @@ from nsopt.schemes.contacts.modes import ContactModes, KnownModes
 from nsopt.schemes.contacts.walls import respond
 from nsopt.schemes.node import Node
 
-LEAST = 1e-12
-"""Of the largest speed of approach, one that is none."""
-
-TINY = 1e-300
-"""Instead of the mobility of a contact that nothing moves."""
+LEAST = 1e-12  # of the largest speed of approach, one that is none
+TINY = 1e-300  # instead of the mobility of a contact that nothing moves
 
 
 @dataclass(frozen=True)

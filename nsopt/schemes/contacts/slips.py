@@ -7,20 +7,17 @@ import casadi as ca
 from nsopt.mechanics import Dynamics
 from nsopt.schemes.node import At, Node
 
-SLOW = 1e-3
-"""Of the speed that a typical impulse gives in a step, a slip that is none."""
+SLOW = 1e-3  # of the speed that a typical impulse gives in a step, a slip that is none
 
 NEXT_TO_NONE = 1e-14
 """Slip [m/s] by which the size of one is smoothed, so that it has a derivative where it sticks."""
 
-LARGEST_TURN = 0.5
-"""Difference of two directions of slip, up to which one is told from the other."""
+LARGEST_TURN = 0.5  # difference of two directions of slip, up to which one is told from the other
 
 TURNED = 0.9
 """Cosine between the slip at both ends of a step, from which it turned round, with a minus."""
 
-EARLY = 0.4
-"""Part of a step that is tried again where a slip ends in its first half."""
+EARLY = 0.4  # part of a step that is tried again where a slip ends in its first half
 
 
 def by_contact(d: Dynamics, values: ca.SX) -> ca.SX:

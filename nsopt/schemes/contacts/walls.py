@@ -12,22 +12,15 @@ from nsopt.schemes.contacts.modes import TOUCH
 from nsopt.schemes.node import Node
 from nsopt.schemes.terms import kinetic, solve_mass
 
-MATTERS = 1e-2
-"""Of the largest impulse, that from which the time of an impact matters."""
-
-SHORT = 1e-2
-"""Of a typical step, one in which forces change speeds by little."""
+MATTERS = 1e-2  # of the largest impulse, that from which the time of an impact matters
+SHORT = 1e-2  # of a typical step, one in which forces change speeds by little
 
 LIKELY, SLIGHT = 3.0, 1e-3
 """Over what applied forces give, the speed that bodies gain in a step; and a part of the speed of
 approach that is within what they may."""
 
-FLAT = 1e-6
-"""Least slope of a gap function whose direction counts."""
-
-
-REDUNDANT = 1e-9
-"""Of the trace of C M^-1 C^T, what is added so that redundant joints solve too."""
+FLAT = 1e-6  # least slope of a gap function whose direction counts
+REDUNDANT = 1e-9  # of the trace of C M^-1 C^T, what is added so that redundant joints solve too
 
 
 def _zero() -> ca.SX:

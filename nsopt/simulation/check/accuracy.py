@@ -19,32 +19,15 @@ from nsopt.interrupt import remember
 from nsopt.result import Result
 from nsopt.simulation.bounds import StepBounds
 
-FIRST = 100
-"""Steps of the first run, where no bounds are given, and ..."""
-
-SMALLEST = 1e-4
-"""... the part of h_max that h_min is: impacts are placed by it."""
-
-SAFE = 0.5
-"""Of the accuracy asked for, that which the next run aims at."""
-
-SHORTEST, LONGEST = 1 / 64, 0.5
-"""Part of h that the next run takes at least and at most."""
-
-LOST = 0.25
-"""The same where no order was seen."""
-
-GAIN = 0.8
-"""Of the error before, that from which on shorter steps do not help."""
-
-LONGER = 1.5
-"""Of the time until which a motion is predictable, that from which on they do."""
-
-FAILED = 4
-"""Runs in a row that may tell nothing of their error, before one does."""
-
-RUNS, MOST = 20, 1_000_000
-"""Runs at most, and steps of each at most."""
+FIRST = 100  # steps of the first run, where no bounds are given, and ...
+SMALLEST = 1e-4  # ... the part of h_max that h_min is: impacts are placed by it
+SAFE = 0.5  # of the accuracy asked for, that which the next run aims at
+SHORTEST, LONGEST = 1 / 64, 0.5  # part of h that the next run takes at least and at most
+LOST = 0.25  # the same where no order was seen
+GAIN = 0.8  # of the error before, that from which on shorter steps do not help
+LONGER = 1.5  # of the time until which a motion is predictable, that from which on they do
+FAILED = 4  # runs in a row that may tell nothing of their error, before one does
+RUNS, MOST = 20, 1_000_000  # runs at most, and steps of each at most
 
 
 class _Trial(NamedTuple):

@@ -22,27 +22,15 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-PARTS = 8
-"""Parts of the time beyond, which tell how much statistics scatter."""
-
-ROWS = 10
-"""Times in each part at least, with fewer statistics tell nothing."""
-
-SURE = 2.0
-"""Standard errors that a statistic may be off by, and ..."""
-
-ALIKE = 3.0
-"""... those by which two runs differ at most that are alike."""
-
-STEEP = 1e-3
-"""Of the error at the predictable time, that from which its growth is measured."""
-
-GROWS = 10.0
-"""Factor by which it grows at least where a rate is told."""
+PARTS = 8  # parts of the time beyond, which tell how much statistics scatter
+ROWS = 10  # times in each part at least, with fewer statistics tell nothing
+SURE = 2.0  # standard errors that a statistic may be off by, and ...
+ALIKE = 3.0  # ... those by which two runs differ at most that are alike
+STEEP = 1e-3  # of the error at the predictable time, that from which its growth is measured
+GROWS = 10.0  # factor by which it grows at least where a rate is told
 
 
-ROUNDING = 1e-9
-"""Of the kinetic energy, losses that are rounding."""
+ROUNDING = 1e-9  # of the kinetic energy, losses that are rounding
 
 
 class Course(NamedTuple):

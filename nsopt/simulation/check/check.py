@@ -49,20 +49,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-FINER, COARSER = (1 / 2, 1 / 4), (2.0, 4.0)
-"""Parts of h of the repetitions."""
-
-FINEST = 1 / 8
-"""Part of h of a third one, where two figures may agree by chance."""
-
-SLOWER = 2.0
-"""What a repetition may take, over what it was expected to."""
-
-RECORDS = 5.0
-"""Time [s] that records of forces and angles of both repetitions may take in any case."""
-
-RECORDED = 2
-"""What a step takes with the record of it, over what it takes by itself, roughly."""
+FINER, COARSER = (1 / 2, 1 / 4), (2.0, 4.0)  # parts of h of the repetitions
+FINEST = 1 / 8  # part of h of a third one, where two figures may agree by chance
+SLOWER = 2.0  # what a repetition may take, over what it was expected to
+RECORDS = 5.0  # time [s] that records of forces and angles of both repetitions may take in any case
+RECORDED = 2  # what a step takes with the record of it, over what it takes by itself, roughly
 
 
 @dataclass(frozen=True)

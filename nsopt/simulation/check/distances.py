@@ -18,14 +18,9 @@ Array = NDArray[np.float64]
 STEPS = 2
 """Longest steps by which an energy may change earlier or later, where contacts do, and ..."""
 
-SOON = 5e-3
-"""... the same as a part of the duration."""
-
-LEAST = 1e-9
-"""Of the distance of the farthest body from the origin, a motion that is none."""
-
-NONE = 1e-12
-"""A motion [m] that is none, be all else zero: a hundredth of an atom."""
+SOON = 5e-3  # ... the same as a part of the duration
+LEAST = 1e-9  # of the distance of the farthest body from the origin, a motion that is none
+NONE = 1e-12  # a motion [m] that is none, be all else zero: a hundredth of an atom
 
 
 def find_gyration_radii(dynamics: Dynamics, p: Array) -> Array:

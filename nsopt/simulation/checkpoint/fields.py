@@ -15,8 +15,7 @@ from nsopt.simulation.driver import StepCounts
 from nsopt.simulation.fallback_chain import Backoff
 from nsopt.simulation.record.accepted_steps import FieldError
 
-POINT = ("x", "lam_x", "lam_g")
-"""Arrays of a `Point`."""
+POINT = ("x", "lam_x", "lam_g")  # arrays of a `Point`
 
 Check = Callable[[Any], bool]
 

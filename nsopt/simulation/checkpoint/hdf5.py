@@ -21,11 +21,8 @@ Facts = dict[str, Any]
 FACTS, HASHES = "facts", "hashes"
 """Datasets beside the arrays: the facts, and the hash of each dataset by name, as JSON."""
 
-OF_FACTS = "of facts"
-"""Among the hashes, those of each fact."""
-
-OLDER = "nsopt 1.0.0"
-"""What wrote files without hashes."""
+OF_FACTS = "of facts"  # among the hashes, those of each fact
+OLDER = "nsopt 1.0.0"  # what wrote files without hashes
 
 BINARY = getattr(os, "O_BINARY", 0)  # on Windows
 

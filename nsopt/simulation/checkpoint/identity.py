@@ -21,12 +21,10 @@ from nsopt.versions import version
 Identity = Mapping[str, str]
 """Values as text by name, outer names before inner: "scheme", "scheme.closed"."""
 
-FORMAT = "11"
-"""Of the files of a checkpoint."""
+FORMAT = "11"  # of the files of a checkpoint
 
 _PROGRAMS = ("nsopt", "casadi", "numpy", "scipy")
-_SHOWN = 5
-"""Number of differences that one message names."""
+_SHOWN = 5  # number of differences that one message names
 
 
 def identity(

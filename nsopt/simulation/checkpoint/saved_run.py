@@ -22,14 +22,9 @@ from nsopt.simulation.record.history import History
 from nsopt.simulation.step_error import Refused
 from nsopt.simulation.stepper import StepperState
 
-PENDING = "pending_"
-"""Before the names of columns in a head."""
-
-EXACT = 1e-9
-"""Of a time, what rounding may leave of a difference."""
-
-NORM_ERROR = 0.1
-"""Of Euler parameters, far beyond what steps leave."""
+PENDING = "pending_"  # before the names of columns in a head
+EXACT = 1e-9  # of a time, what rounding may leave of a difference
+NORM_ERROR = 0.1  # of Euler parameters, far beyond what steps leave
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,7 @@ Array = NDArray[np.float64]
 ROUND_OFF = 1e-14
 """Of a typical impulse, the part below which an impulse counts as zero."""
 
-TEXTS = ("reason", "tried")
-"""Columns of texts; the others are of numbers."""
+TEXTS = ("reason", "tried")  # columns of texts; the others are of numbers
 
 ADDING = (
     *("loss", "work", "projection_work"),

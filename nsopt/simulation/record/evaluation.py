@@ -13,8 +13,7 @@ from nsopt.mechanics import Dynamics
 
 Array = NDArray[np.float64]
 
-BLOCK = 512
-"""Number of times whose values are in memory at once."""
+BLOCK = 512  # number of times whose values are in memory at once
 
 
 @lru_cache(maxsize=128)  # of a sweep, or of runs to compare, all need the same ones

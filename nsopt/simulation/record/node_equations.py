@@ -17,8 +17,7 @@ from nsopt.simulation.record.evaluation import BLOCK, AtTimes
 
 Array = NDArray[np.float64]
 
-ALLOWED = 1e-9
-"""Rate of a joint [m/s, rad/s] up to which velocities count as those that it allows."""
+ALLOWED = 1e-9  # rate of a joint [m/s, rad/s] up to which velocities count as those that it allows
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,14 +17,12 @@ from nsopt.simulation.record.node_equations import EquationsAt, NodeEquations, N
 
 Array = NDArray[np.float64]
 
-SAME = 1e-12
-"""Of the reactions, the change at which friction under them is found."""
+SAME = 1e-12  # of the reactions, the change at which friction under them is found
 
 PLAIN, DAMPED = 50, 200
 """Iterations for that: full ones, then half as long."""
 
-PROXIMAL = 1e-12
-"""Of the contact forces, what is added so that redundant contacts solve too."""
+PROXIMAL = 1e-12  # of the contact forces, what is added so that redundant contacts solve too
 
 TINY = 1e-300
 

@@ -18,8 +18,7 @@ from nsopt.simulation.record.evaluation import AtTimes
 
 Array = NDArray[np.float64]
 
-SAME = 1e-9
-"""Of a step, how far an output time may be from its end and count as that."""
+SAME = 1e-9  # of a step, how far an output time may be from its end and count as that
 
 SHARED = ("loss", "work")
 """Of the columns that add up, those of which a part of a step has its part."""
