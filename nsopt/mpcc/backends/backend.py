@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from time import perf_counter
@@ -44,6 +44,26 @@ class Derivatives(NamedTuple):
     grad_f: ca.Function
     jac_g: ca.Function
     hess_lag: ca.Function
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        known: tuple[Symbols, Symbols, Symbols, Symbols],
+        values: tuple[Symbols, Symbols],
+        slopes: tuple[Sequence[Symbols], Sequence[Symbols]],
+        H: Symbols,
+    ) -> Derivatives:
+        """Return functions of (x, p, lam_f, lam_g): of (f, g), of each with its slope, and of H."""
+        x, p = known[:2]
+        names = ["x", "p"]
+        return cls(
+            ca.Function(f"{name}_f", [x, p], values[:1], names, ["f"]),
+            ca.Function(f"{name}_g", [x, p], values[1:], names, ["g"]),
+            ca.Function(f"{name}_grad_f", [x, p], slopes[0], names, ["f", "g"]),
+            ca.Function(f"{name}_jac_g", [x, p], slopes[1], names, ["g", "J"]),
+            ca.Function(f"{name}_hess_l", known, [H], [*names, "lam_f", "lam_g"], ["H"]),
+        )
 
 
 @dataclass(frozen=True, eq=False)

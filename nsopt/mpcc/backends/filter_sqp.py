@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -29,19 +30,6 @@ STILL = 1e-10
 """Largest entry of a step, over one plus that of x, at which the iteration has ended."""
 
 
-@dataclass(frozen=True)
-class FilterOptions:
-    """Limits of the iteration: largest violation, largest gradient of the Lagrangian, count.
-
-    That gradient is over a hundredth of the largest multiplier where that is above one, much as in
-    IPOPT: under large multipliers it is known less well.
-    """
-
-    tol_pr: float
-    tol_du: float
-    max_iter: int
-
-
 @dataclass(frozen=True, eq=False)
 class _Iterate:
     """A point with its values: objective f, its gradient, rows g (m,) and violation."""
@@ -54,6 +42,7 @@ class _Iterate:
     violation: float
 
 
+@dataclass(frozen=True, eq=False)
 class FilterSqp:
     """A `Call` that solves one quadratic program an iteration, by solvers of `make_structured_qp`.
 
@@ -63,19 +52,24 @@ class FilterSqp:
     multiple grows. It falls where a full step is taken. A step is halved until
     it lowers the violation or the objective beyond all entries of the filter; a full step that
     fails is corrected once for the curvature of the constraints (second-order correction).
+
+    It stops at a largest violation, and a largest entry of the gradient of the Lagrangian. That is
+    over a hundredth of the largest multiplier where that is above one, much as in IPOPT: under
+    large multipliers it is known less well.
     """
 
-    def __init__(
-        self,
-        nlp: Nlp,
-        derivatives: Derivatives,
-        qp: ca.Function,
-        elastic: ca.Function,
-        options: FilterOptions,
-    ) -> None:
-        self.nlp, self.derivatives, self.options = nlp, derivatives, options
-        self.qp, self.elastic = qp, elastic
-        self.values = ca.Function("values", [nlp.x, nlp.p], [nlp.f, nlp.g])
+    nlp: Nlp
+    derivatives: Derivatives
+    qp: ca.Function
+    elastic: ca.Function
+    tol_pr: float
+    tol_du: float
+    max_iter: int
+
+    @cached_property
+    def values(self) -> ca.Function:
+        """The objective and the rows."""
+        return ca.Function("values", [self.nlp.x, self.nlp.p], [self.nlp.f, self.nlp.g])
 
     def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
         begin = perf_counter()
@@ -104,11 +98,10 @@ class _Run:
 
     def solve(self, start: Point) -> tuple[_Iterate, str]:
         """Return the last iterate and the status."""
-        options = self._call.options
         now = self._at(start)
         # A violation that no objective makes up for, as by Waechter and Biegler.
         self._filter = [(1e4 * max(1.0, now.violation), -np.inf)]
-        while self.iterations < options.max_iter:
+        while self.iterations < self._call.max_iter:
             if self._optimal(now) and (start.warm or self.iterations):
                 return now, SOLVED
             self.iterations += 1
@@ -121,16 +114,16 @@ class _Run:
                 1 + np.abs(now.point.x).max()
             )
             now = new
-            if still and now.violation <= options.tol_pr:
+            if still and now.violation <= self._call.tol_pr:
                 return now, SOLVED
         return now, "Maximum_Iterations_Exceeded"
 
     def _optimal(self, now: _Iterate) -> bool:
-        options, point = self._call.options, now.point
+        point = now.point
         slope = now.gradient + now.J.sparse().T @ point.lam_g + point.lam_x
         scale = max(1.0, float(np.abs(np.append(point.lam_g, point.lam_x)).max()) / 100)
-        small = np.abs(slope).max() <= options.tol_du * scale
-        return bool(small and now.violation <= options.tol_pr)
+        small = np.abs(slope).max() <= self._call.tol_du * scale
+        return bool(small and now.violation <= self._call.tol_pr)
 
     def _at(self, point: Point) -> _Iterate:
         d = self._call.derivatives
@@ -168,7 +161,7 @@ class _Run:
     def _along(self, now: _Iterate, H: ca.DM) -> _Iterate | None:
         """Return the next iterate with a Hessian, or None where it leads to none."""
         step = self._solve_qp(now, H, now.g)
-        if step is None and now.violation > self._call.options.tol_pr:
+        if step is None and now.violation > self._call.tol_pr:
             step = self._solve_elastic(now, H)
         return None if step is None else self._search(now, step, H)
 
@@ -264,7 +257,7 @@ class _Run:
 
         The objective was to change by ``slope``. One for the sake of feasibility enters the filter.
         """
-        small = NEARLY * self._call.options.tol_pr
+        small = NEARLY * self._call.tol_pr
         round_off = 1e-12 * (1 + abs(now.f))
         if now.violation <= small and slope < 0:
             falls = value <= now.f + ARMIJO * slope + round_off

@@ -33,14 +33,8 @@ def _structure(nlp: Nlp, own: Derivatives, excess: int) -> Nlp:
     slope = ca.vertcat(own.grad_f(x[:n], p)[1], 2 * idle)
     J = ca.horzcat(own.jac_g(x[:n], p)[1], ca.MX(m, excess))
     H = ca.diagcat(own.hess_lag(x[:n], p, sigma, lam), 2 * sigma * ca.MX.eye(excess))
-    names = ["x", "p"]
-    derivatives = Derivatives(
-        ca.Function("padded_f", [x, p], [f], names, ["f"]),
-        ca.Function("padded_g", [x, p], [g], names, ["g"]),
-        ca.Function("padded_grad_f", [x, p], [f, slope], names, ["f", "g"]),
-        ca.Function("padded_jac_g", [x, p], [g, J], names, ["g", "J"]),
-        ca.Function("padded_hess_l", [x, p, sigma, lam], [H], [*names, "lam_f", "lam_g"], ["H"]),
-    )
+    slopes = [f, slope], [g, J]
+    derivatives = Derivatives.of("padded", (x, p, sigma, lam), (f, g), slopes, H)
     return replace(nlp, x=x, p=p, f=f, g=g, derivatives=derivatives)
 
 

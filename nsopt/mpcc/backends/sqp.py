@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import casadi as ca
 
@@ -21,7 +21,7 @@ from nsopt.mpcc.backends.backend import (
     Vector,
 )
 from nsopt.mpcc.backends.evaluator import Evaluator
-from nsopt.mpcc.backends.filter_sqp import FilterOptions, FilterSqp, make_structured_qp
+from nsopt.mpcc.backends.filter_sqp import FilterSqp, make_structured_qp
 from nsopt.mpcc.backends.ipopt import QUIET, Ipopt
 from nsopt.mpcc.backends.native_output import printing_to_stderr
 from nsopt.mpcc.backends.padding import PaddedCall, pad
@@ -30,33 +30,31 @@ FEASIBLE = 1e-6  # scaled violation up to which a call counts as having come to 
 
 
 class QpSolver(ABC):
-    """A solver of the quadratic programs, silent."""
+    """A solver of the quadratic programs, silent.
 
-    @property
-    @abstractmethod
-    def plugin(self) -> str:
-        """Name of the CasADi conic plugin."""
+    Attributes
+    ----------
+    plugin : str
+        Name of the CasADi conic plugin.
+    prints : bool
+        Whether it prints errors on standard output whatever it is told.
+    """
+
+    plugin: ClassVar[str]
+    prints: ClassVar[bool] = False
 
     @property
     @abstractmethod
     def options(self) -> dict[str, Any]:
         """Options of the plugin."""
 
-    @property
-    def prints(self) -> bool:
-        """Whether it prints errors on standard output whatever it is told."""
-        return False
-
 
 @dataclass(frozen=True)
 class Qrqp(QpSolver):
     """CasADi's own sparse active-set solver; the fastest on small steps."""
 
+    plugin: ClassVar[str] = "qrqp"
     max_iter: int = 40
-
-    @property
-    def plugin(self) -> str:
-        return "qrqp"
 
     @property
     def options(self) -> dict[str, Any]:
@@ -68,9 +66,7 @@ class Qrqp(QpSolver):
 class Daqp(QpSolver):
     """Dual active-set solver; needs a positive definite Hessian, which the L-BFGS one is."""
 
-    @property
-    def plugin(self) -> str:
-        return "daqp"
+    plugin: ClassVar[str] = "daqp"
 
     @property
     def options(self) -> dict[str, Any]:
@@ -84,11 +80,8 @@ class Piqp(QpSolver):
     One that is not convex has no end; others take 10 to 30 iterations.
     """
 
+    plugin: ClassVar[str] = "piqp"
     max_iter: int = 60
-
-    @property
-    def plugin(self) -> str:
-        return "piqp"
 
     @property
     def options(self) -> dict[str, Any]:
@@ -99,12 +92,9 @@ class Piqp(QpSolver):
 class Proxqp(QpSolver):
     """Augmented-Lagrangian solver; indifferent to redundant constraints."""
 
+    plugin: ClassVar[str] = "proxqp"
     eps_abs: float = 1e-11
     max_iter: int = 200
-
-    @property
-    def plugin(self) -> str:
-        return "proxqp"
 
     @property
     def options(self) -> dict[str, Any]:
@@ -116,33 +106,24 @@ class Proxqp(QpSolver):
 class Osqp(QpSolver):
     """Operator-splitting solver with a final polish; low accuracy on hard programs."""
 
+    plugin: ClassVar[str] = "osqp"
+    prints: ClassVar[bool] = True
     eps: float = 1e-10
     max_iter: int = 20000
-
-    @property
-    def plugin(self) -> str:
-        return "osqp"
 
     @property
     def options(self) -> dict[str, Any]:
         accuracy = {"eps_abs": self.eps, "eps_rel": self.eps, "max_iter": self.max_iter}
         return {"osqp": {"verbose": False, "polish": True, **accuracy}}
 
-    @property
-    def prints(self) -> bool:
-        return True
-
 
 @dataclass(frozen=True)
 class IpoptQp(QpSolver):
     """IPOPT for the quadratic programs: sparse, and its inertia correction needs no convexity."""
 
+    plugin: ClassVar[str] = "nlpsol"
     tol: float = 1e-10
     max_iter: int = 200
-
-    @property
-    def plugin(self) -> str:
-        return "nlpsol"
 
     @property
     def options(self) -> dict[str, Any]:
@@ -269,13 +250,11 @@ class Sqp(Backend):
             nlp,
             derivatives,
             *make_structured_qp(nlp, derivatives, qp.plugin, options),
-            FilterOptions(
-                1e-8 if self.tol_pr is None else self.tol_pr,
-                1e-6 if self.tol_du is None else self.tol_du,
-                300 if self.max_iter is None else self.max_iter,
-            ),
+            tol_pr=1e-8 if self.tol_pr is None else self.tol_pr,
+            tol_du=1e-6 if self.tol_du is None else self.tol_du,
+            max_iter=300 if self.max_iter is None else self.max_iter,
         )
-        return _ToStderr(call) if qp.prints else call
+        return _to_stderr(call) if qp.prints else call
 
     def _call(self, nlp: Nlp, qp: QpSolver) -> Call:
         quiet = dict.fromkeys(
@@ -299,18 +278,17 @@ class Sqp(Backend):
         program = {"x": padded.x, "p": padded.p, "f": padded.f, "g": padded.g}
         solver = ca.nlpsol(f"{nlp.name}_sqp", "sqpmethod", program, options)
         call = PaddedCall(NlpsolCall(solver, padded), nlp, padded)
-        return _ToStderr(call) if qp.prints else call
+        return _to_stderr(call) if qp.prints else call
 
 
-class _ToStderr:
-    """A Call that prints on standard error."""
+def _to_stderr(call: Call) -> Call:
+    """Return a call that prints on standard error."""
 
-    def __init__(self, call: Call) -> None:
-        self._call = call
-
-    def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
+    def solve(start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
         with printing_to_stderr():
-            return self._call(start, p, lower, upper)
+            return call(start, p, lower, upper)
+
+    return solve
 
 
 class _Cascade:

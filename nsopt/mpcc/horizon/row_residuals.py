@@ -55,20 +55,8 @@ class RowResiduals:
 def _layout(nlp: StructuredNlp) -> Layout:
     """Return a layout of unknowns and parameters alone, for rows have sections of their own."""
     n = nlp.x.numel()
-    return Layout(
-        variables={"x": slice(0, n)},
-        parameters={"p": slice(0, nlp.p.numel())},
-        scale=np.ones(n),
-        least=np.zeros(0, dtype=np.intp),
-        equations=0,
-        inequalities=0,
-        pairs=0,
-        row_scale=np.zeros(0),
-        blocks_of_pairs=(),
-        equality_rows={},
-        inequality_rows={},
-        pair_rows={},
-    )
+    unknowns, parameters = {"x": slice(0, n)}, {"p": slice(0, nlp.p.numel())}
+    return Layout(unknowns, parameters, np.ones(n), np.zeros(0, dtype=np.intp))
 
 
 def _sections(nlp: StructuredNlp, t: Tolerances) -> tuple[Section, ...]:

@@ -263,14 +263,9 @@ class StructuredNlp:
                 hessian.add_square(entries, block.columns, functions.hessian.pattern(0))
             row += value.numel()
         grad, H = ca.densify(gradient.matrix(n, 1)), hessian.matrix(n, n)
-        J, names, weighted = jacobian.matrix(row, n), ["x", "p"], [x, p, self.sigma, self.lam]
-        return Derivatives(
-            ca.Function("nlp_f", [x, p], [f], names, ["f"]),
-            ca.Function("nlp_g", [x, p], [ca.vertcat(*g)], names, ["g"]),
-            ca.Function("nlp_grad_f", [x, p], [slope, grad], names, ["f", "g"]),
-            ca.Function("nlp_jac_g", [x, p], [ca.vertcat(*rows), J], names, ["g", "J"]),
-            ca.Function("nlp_hess_l", weighted, [H], [*names, "lam_f", "lam_g"], ["H"]),
-        )
+        known, values = (x, p, self.sigma, self.lam), (f, ca.vertcat(*g))
+        slopes = [slope, grad], [ca.vertcat(*rows), jacobian.matrix(row, n)]
+        return Derivatives.of("nlp", known, values, slopes, H)
 
     @cached_property
     def _functions(self) -> list[BlockFunctions]:

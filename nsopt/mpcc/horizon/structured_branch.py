@@ -71,32 +71,12 @@ class StructuredBranches(BranchProgram):
             rows, list(range(len(rows))), ca.DM.ones(len(rows)), g.numel(), len(rows)
         )
         H = own.hess_lag(*at, weight * sigma, ca.MX(pick) @ lam)
-        names, held = ["x", "p"], ca.vertcat(ca.MX.zeros(len(rows) - m), x[n:])
-        return Derivatives(
-            ca.Function("branch_f", [x, p], [weight * own.f(*at)], names, ["f"]),
-            ca.Function("branch_g", [x, p], [own.g(*at)[rows] - held], names, ["g"]),
-            ca.Function(
-                "branch_grad_f",
-                [x, p],
-                [weight * f, ca.vertcat(weight * slope, ca.MX.zeros(m))],
-                names,
-                ["f", "g"],
-            ),
-            ca.Function(
-                "branch_jac_g",
-                [x, p],
-                [g[rows] - held, ca.horzcat(J[rows, :], ca.MX(lift))],
-                names,
-                ["g", "J"],
-            ),
-            ca.Function(
-                "branch_hess_l",
-                [x, p, sigma, lam],
-                [ca.diagcat(H, ca.MX(m, m))],
-                [*names, "lam_f", "lam_g"],
-                ["H"],
-            ),
-        )
+        held = ca.vertcat(ca.MX.zeros(len(rows) - m), x[n:])
+        values = weight * own.f(*at), own.g(*at)[rows] - held
+        of_f = [weight * f, ca.vertcat(weight * slope, ca.MX.zeros(m))]
+        of_g = [g[rows] - held, ca.horzcat(J[rows, :], ca.MX(lift))]
+        curvature = ca.diagcat(H, ca.MX(m, m))
+        return Derivatives.of("branch", (x, p, sigma, lam), values, (of_f, of_g), curvature)
 
     def _call(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
         """Solve a branch; what does that is made where the first one comes."""

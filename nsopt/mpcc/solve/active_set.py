@@ -145,8 +145,7 @@ class ActiveSetRun:
             return now, found
         counted = replace(now.outcome, iterations=0, time=0.0)
         moved = self.judge(x, replace(counted, point=replace(now.point, x=x)))
-        more = moved.objective - now.objective
-        if moved.ok and more <= LESS * max(abs(moved.objective), abs(now.objective)):
+        if moved.ok and _is_no_higher(moved, now):
             return moved, self._settle(moved, tolerance)
         return now, None
 
@@ -174,8 +173,7 @@ class ActiveSetRun:
                 continue
             tried.append(held)
             corner = self._solve(now.point, closed, held)
-            more = corner.objective - now.objective
-            if not corner.ok or more > LESS * max(abs(corner.objective), abs(now.objective)):
+            if not corner.ok or not _is_no_higher(corner, now):
                 continue
             at = self.branches.at(corner.point.x, self.case)
             if at.finite:
@@ -235,8 +233,10 @@ class ActiveSetRun:
         if x is trial.point.x:
             return trial
         moved = self.refine(self.judge(x, trial.outcome))
-        more = moved.objective - trial.objective
-        size = max(abs(trial.objective), abs(moved.objective))
-        if moved.ok and (not trial.ok or more <= LESS * size):
-            return moved
-        return trial
+        return moved if moved.ok and (not trial.ok or _is_no_higher(moved, trial)) else trial
+
+
+def _is_no_higher(trial: Trial, other: Trial) -> bool:
+    """Return whether the objective of a trial is that of another, or less."""
+    more, size = trial.objective - other.objective, max(abs(trial.objective), abs(other.objective))
+    return more <= LESS * size

@@ -154,13 +154,11 @@ def _find_halves(e: _Expressions) -> NDArray[np.bool_]:
 
 
 def _limits(mpcc: Mpcc, p: ca.SX) -> ca.Function:
-    def scale(parts: list[ca.SX]) -> ca.SX:
-        return ca.densify(stack(parts))
-
-    lower = scale([_over(v.lower, v.scale) for v in mpcc.variables])
-    upper = scale([_over(v.upper, v.scale) for v in mpcc.variables])
-    guess = scale([_over(v.guess, v.scale) for v in mpcc.variables])
-    return ca.Function("limits", [p], [lower, upper, guess])
+    limits = (
+        ca.densify(stack(_over(getattr(v, what), v.scale) for v in mpcc.variables))
+        for what in ("lower", "upper", "guess")
+    )
+    return ca.Function("limits", [p], list(limits))
 
 
 def _report(e: _Expressions, nlp: Nlp, t: Tolerances) -> ca.Function:

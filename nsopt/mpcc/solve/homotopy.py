@@ -90,7 +90,7 @@ class Homotopy:
         for schedule in self._schedules:
             end, best = (yield from walk(schedule, start)), self._best
             if end.outcome.interrupted:
-                self._best = min((x for _, x in reversed(self._made)), key=_violation)
+                self._best = min((x for _, x in reversed(self._made)), key=measure_violation)
                 return
             if best is None or end.residuals.largest < best.residuals.largest or end.ok:
                 self._best = end
@@ -158,29 +158,13 @@ def end_solve(
 
     ``objectives`` are those of the ends from several starts, empty from one.
     """
-    last = trials[-1]
-    runs = (
-        StageRun(
-            x.stage,
-            x.ok,
-            x.outcome.status,
-            x.outcome.iterations,
-            x.outcome.time,
-            x.outcome.interrupted,
-        )
-        for x in trials
+    ends = [(x.stage, x.ok, x.outcome) for x in trials]
+    runs = tuple(
+        StageRun(stage, ok, end.status, end.iterations, end.time, end.interrupted)
+        for stage, ok, end in ends
     )
-    return Solution(
-        layout,
-        last.point,
-        last.objective,
-        last.residuals,
-        status,
-        tuple(runs),
-        time,
-        stationarity,
-        objectives,
-    )
+    found = (trials[-1].point, trials[-1].objective, trials[-1].residuals)
+    return Solution(layout, *found, status, runs, time, stationarity, objectives)
 
 
 def _same(a: Point, b: Point) -> bool:
@@ -198,7 +182,7 @@ def _close(good: Stage, failed: Stage) -> bool:
     return bool(failed) and good[1:] == failed[1:] and good[0] < NARROW * failed[0]
 
 
-def _violation(trial: Trial) -> float:
+def measure_violation(trial: Trial) -> float:
     """Return the largest residual over its tolerance; infinite where not a number.
 
     1 at least: all that are within tolerances are alike.

@@ -14,7 +14,7 @@ from nsopt.mpcc.backends.backend import Backend, Point
 from nsopt.mpcc.solve.active_set import ActiveSetRun
 from nsopt.mpcc.solve.branch import Branches
 from nsopt.mpcc.solve.functions import Case
-from nsopt.mpcc.solve.homotopy import Trial, end_solve
+from nsopt.mpcc.solve.homotopy import Trial, end_solve, measure_violation
 from nsopt.mpcc.solve.multi_start import MultiStart
 from nsopt.mpcc.solve.recovery import Recovery
 from nsopt.mpcc.solve.relaxed import RelaxedProgram
@@ -57,9 +57,7 @@ class End(NamedTuple):
     def rank(self) -> tuple[bool, float, float]:
         """Return what is less of a better end."""
         last = self.trials[-1]
-        violation = last.residuals.largest
-        known = violation if violation >= 0 else np.inf
-        return not self.status.ok, max(1.0, known), last.objective
+        return not self.status.ok, measure_violation(last), last.objective
 
 
 class Program:

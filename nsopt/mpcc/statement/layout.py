@@ -84,14 +84,14 @@ class Layout:
     parameters: dict[str, slice]
     scale: Vector  # (n,) physical x = scale * x
     least: NDArray[np.intp]  # (k,) unknowns that take their least norm
-    equations: int  # numbers of rows, in this order in `Functions.rows`
-    inequalities: int
-    pairs: int  # in rows all G, then all H
-    row_scale: Vector  # (equations + inequalities + 2 pairs,)
-    blocks_of_pairs: tuple[Pairs, ...]
-    equality_rows: dict[str, slice]  # each counted from its own first row
-    inequality_rows: dict[str, slice]
-    pair_rows: dict[str, slice]
+    equations: int = 0  # numbers of rows, in this order in `Functions.rows`
+    inequalities: int = 0
+    pairs: int = 0  # in rows all G, then all H
+    row_scale: Vector = field(default_factory=lambda: np.zeros(0))  # of c, d, all G, all H
+    blocks_of_pairs: tuple[Pairs, ...] = ()
+    equality_rows: dict[str, slice] = field(default_factory=dict)  # from their own first row on
+    inequality_rows: dict[str, slice] = field(default_factory=dict)
+    pair_rows: dict[str, slice] = field(default_factory=dict)
     sides: dict[str, Sides] = field(default_factory=dict)  # of inequalities that limit from both
     added: frozenset[str] = frozenset()  # variables and equations that nobody stated
 

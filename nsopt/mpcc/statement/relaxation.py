@@ -70,7 +70,6 @@ class Scholtes(Relaxation):
     states_halves: ClassVar[bool] = True
 
     def constraints(self, G: ca.SX, H: ca.SX, sigma: ca.SX) -> tuple[ca.SX, Side, Side]:
-        """Return signs and products."""
         rows, lower, upper = _signs(G, H)
         m = G.shape[0]
         return (
@@ -90,7 +89,6 @@ class ScholtesAggregated(Relaxation):
     states_halves: ClassVar[bool] = True
 
     def constraints(self, G: ca.SX, H: ca.SX, sigma: ca.SX) -> tuple[ca.SX, Side, Side]:
-        """Return signs and the sum of products."""
         rows, lower, upper = _signs(G, H)
         if G.shape[0] == 0:
             return rows, lower, upper
@@ -110,7 +108,6 @@ class FischerBurmeister(Relaxation):
     """
 
     def constraints(self, G: ca.SX, H: ca.SX, sigma: ca.SX) -> tuple[ca.SX, Side, Side]:
-        """Return one equation a pair."""
         return _zero(G + H - ca.sqrt(G**2 + H**2 + 2 * sigma))
 
 
@@ -123,7 +120,6 @@ class NaturalResidual(Relaxation):
     """
 
     def constraints(self, G: ca.SX, H: ca.SX, sigma: ca.SX) -> tuple[ca.SX, Side, Side]:
-        """Return one equation a pair."""
         return _zero((G + H - ca.sqrt((G - H) ** 2 + 4 * sigma)) / 2)
 
 
@@ -141,15 +137,9 @@ class ExactPenalty(Relaxation):
     states_halves: ClassVar[bool] = True
     exact: ClassVar[bool] = True
 
-    def constraints(
-        self,
-        G: ca.SX,
-        H: ca.SX,
-        sigma: ca.SX,  # noqa: ARG002
-    ) -> tuple[ca.SX, Side, Side]:
-        """Return the signs alone."""
+    def constraints(self, G: ca.SX, H: ca.SX, sigma: ca.SX) -> tuple[ca.SX, Side, Side]:
+        del sigma
         return _signs(G, H)
 
     def penalty(self, G: ca.SX, H: ca.SX, sigma: ca.SX) -> ca.SX:
-        """Return G.H / sigma."""
         return ca.dot(G, H) / sigma
