@@ -151,22 +151,10 @@ def _compare(name: str, runs: Sequence[Array]) -> dict[str, Variable]:
     }
 
 
-def _average(x: Array, weights: Array) -> float:
-    return float(np.sum(x * weights) / np.sum(weights))
-
-
-def _find_median(x: Array, weights: Array) -> float:
-    return find_quantile(x, weights, 0.5)
-
-
-def _find_peak(x: Array, weights: Array) -> float:
-    return find_quantile(x, weights, 0.95)
-
-
-OF_FORCES = MappingProxyType(
+OF_FORCES: MappingProxyType[str, Callable[[Array, Array], float]] = MappingProxyType(
     {
-        "beyond_mean_force": _average,
-        "beyond_median_force": _find_median,
-        "beyond_peak_force": _find_peak,
+        "beyond_mean_force": lambda x, h: float(np.sum(x * h) / np.sum(h)),
+        "beyond_median_force": lambda x, h: find_quantile(x, h, 0.5),
+        "beyond_peak_force": lambda x, h: find_quantile(x, h, 0.95),
     }
 )

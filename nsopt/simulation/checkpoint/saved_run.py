@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -143,15 +142,10 @@ def _block(path: Path, known: str, none: AcceptedSteps) -> AcceptedSteps:
         raise make_damage_error(path, str(error)) from None
 
 
-class Head(NamedTuple):
-    """The content of ``head.h5``."""
-
-    arrays: Arrays
-    facts: Facts
-
-
-def head(run: Identity, history: History, driver: Driver, blocks: Mapping[str, str]) -> Head:
-    """Return the head of a checkpoint whose steps are in ``blocks``."""
+def head(
+    run: Identity, history: History, driver: Driver, blocks: Mapping[str, str]
+) -> tuple[Arrays, Facts]:
+    """Return arrays and facts of ``head.h5``, of a checkpoint whose steps are in ``blocks``."""
     state = driver.state
     pending = history.pending or AcceptedSteps.none(history.dynamics)
     arrays: Arrays = {f"{PENDING}{name}": x for name, x in pending.columns().items()}
@@ -173,7 +167,7 @@ def head(run: Identity, history: History, driver: Driver, blocks: Mapping[str, s
         "trial": [stepper.trial for stepper in state.steppers],
         "warm": [[point.warm for point in stepper.points] for stepper in state.steppers],
     }
-    return Head(arrays, facts)
+    return arrays, facts
 
 
 def _driver_state(arrays: Arrays, facts: Facts) -> DriverState:

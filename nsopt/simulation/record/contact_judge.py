@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nsopt.contact_modes import FREE, IMPACT, LASTING
 from nsopt.mechanics import Dynamics, Start
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
-from nsopt.simulation.record.evaluation import BLOCK, AtTimes
+from nsopt.simulation.record.evaluation import BLOCK, evaluate_at_times
 from nsopt.simulation.record.node_equations import NodeEquations, Nodes
 from nsopt.simulation.record.node_forces import hold_closed
 
@@ -211,7 +211,7 @@ def _find_held(
     nodes = Nodes(t, q, v, p, drive, t, none, np.zeros(pressing.shape), slip, t, q)
     at = equations.at(nodes)
     W, T = equations.directions(t, q, p)
-    gap, drift = AtTimes(_gaps(equations.dynamics))(t, q, p)
+    gap, drift = evaluate_at_times(_gaps(equations.dynamics), t, q, p)
     rate = (W.transpose(0, 2, 1) @ at.nodes.v[:, :, None])[:, :, 0] + drift
     at = at._replace(force=at.force + (T @ slip[:, :, None])[:, :, 0])
     found, compliance = hold_closed(at, W, equations.gap_bias(at.nodes), pressing)

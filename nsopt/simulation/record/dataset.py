@@ -24,37 +24,18 @@ Array = NDArray[np.float64]
 AXES = ("x", "y", "z")
 
 
-GROUPS: dict[str, frozenset[str]] = {
-    "states": frozenset({"h", "q", "v", "euler_norm_error"}),
-    "bodies": frozenset(
-        {"body_position", "body_quaternion", "body_velocity", "body_angular_velocity"}
-    ),
-    "surfaces": frozenset(
-        {
-            *("gap", "impulse", "impact_impulse", "contact_mode", "contact_force"),
-            *("contact_point", "contact_offset", "contact_loss", "contact_slip"),
-            *("complementarity_residual", "gap_violation"),
-        }
-    ),
-    "joints": frozenset(
-        {
-            *("joint_reaction", "joint_reaction_torque", "constraint_violation"),
-            *("joint_resistance", "joint_resistance_force"),
-        }
-    ),
-    "freedoms": frozenset({"joint_coordinate", "joint_rate"}),
-    "accelerations": frozenset(
-        {"lasting_force", "acceleration", "body_acceleration", "body_angular_acceleration"}
-    ),
-    "energies": frozenset(
-        {
-            *("kinetic_energy", "potential_energy", "total_energy"),
-            *("external_work", "dissipated_energy", "projection_work"),
-        }
-    ),
-    "solver": frozenset(
-        {"motion_residual", "iterations", "retries", "solve_time", "step_reason", "tried"}
-    ),
+GROUPS = {
+    "states": "h q v euler_norm_error",
+    "bodies": "body_position body_quaternion body_velocity body_angular_velocity",
+    "surfaces": "gap impulse impact_impulse contact_mode contact_force contact_point "
+    "contact_offset contact_loss contact_slip complementarity_residual gap_violation",
+    "joints": "joint_reaction joint_reaction_torque constraint_violation joint_resistance "
+    "joint_resistance_force",
+    "freedoms": "joint_coordinate joint_rate",
+    "accelerations": "lasting_force acceleration body_acceleration body_angular_acceleration",
+    "energies": "kinetic_energy potential_energy total_energy external_work dissipated_energy "
+    "projection_work",
+    "solver": "motion_residual iterations retries solve_time step_reason tried",
 }
 """The variables that each method of a `Record` returns."""
 
@@ -65,12 +46,9 @@ class Record(EvaluatedSteps):
     @cached_property
     def pressed(self) -> PressedSurfaces | None:
         """The surfaces that forces press apart, if any."""
-        d = self.dynamics
-        return (
-            PressedSurfaces(d, self.t, self.q, self.v, self._at_nodes[0], self.h)
-            if d.pressed_names
-            else None
-        )
+        if not self.dynamics.pressed_names:
+            return None
+        return PressedSurfaces(self.dynamics, self.t, self.q, self.v, self._at_nodes[0], self.h)
 
     def coordinates(self) -> dict[str, Any]:
         """Return time, and the labels of the other dimensions."""
@@ -94,7 +72,7 @@ class Record(EvaluatedSteps):
         """Return dimensions, values and attributes of the variables wanted, by name."""
         values: dict[str, Array] = {}
         for group, names in GROUPS.items():
-            if names.intersection(wanted):
+            if {*names.split()} & {*wanted}:
                 values |= getattr(self, group)()
         stored = {
             name: (dims, values[name], {"units": units, "long_name": text})
@@ -232,7 +210,7 @@ class Record(EvaluatedSteps):
     def energies(self) -> dict[str, Array]:
         """Return energies and the work from outside."""
         kinetic, potential = self.over("kinetic")[:, 0], self.over("potential")[:, 0]
-        total, work = kinetic + potential, self.external_work()
+        total, work = kinetic + potential, np.append(0.0, np.cumsum(self.steps.work))
         return {
             "kinetic_energy": kinetic,
             "potential_energy": potential,
@@ -320,10 +298,6 @@ class Record(EvaluatedSteps):
         known = self._follows
         q[1:][known, moving:], h[0] = self.q[:-1][known, moving:], INSTANT
         return q, h
-
-    def external_work(self) -> Array:
-        """Return the work of applied loads since the start (time,) [J]."""
-        return np.append(0.0, np.cumsum(self.steps.work))
 
     def violation(self, distance: Array) -> Array:
         """Return the largest residual of each joint (time, joint): closure, depth, or slip."""

@@ -50,11 +50,8 @@ class EvaluatedSteps:
 
     def over(self, name: str, before: bool = False) -> Array:
         """Return a function of the dynamics at all times (or at the start of each step)."""
-        if (name, before) not in self._found:
-            self._found[name, before] = self._evaluate(name, before)
-        return self._found[name, before]
-
-    def _evaluate(self, name: str, before: bool) -> Array:
+        if (name, before) in self._found:
+            return self._found[name, before]
         function: ca.Function = getattr(self.dynamics, name)
         known = {"t": self.t, "q": self.q, "v": self.v}
         arguments = [
@@ -63,7 +60,8 @@ class EvaluatedSteps:
         ]
         if before:
             arguments = [np.vstack([a[:1], a[:-1]]) for a in arguments]
-        return evaluate_at_times(function, *arguments)[0]
+        self._found[name, before] = evaluate_at_times(function, *arguments)[0]
+        return self._found[name, before]
 
     def columns(self, name: str, before: bool = False) -> Array:
         """Return a function whose value is (3, n) as an array (time, n, 3)."""

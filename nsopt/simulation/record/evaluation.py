@@ -24,17 +24,6 @@ def _leaf(function: ca.Function) -> MappedLeaf:
     return MappedLeaf(ca.Function(function.name(), inputs, outputs))
 
 
-class AtTimes:
-    """An SX function to evaluate at many times."""
-
-    def __init__(self, function: ca.Function) -> None:
-        self._leaf = _leaf(function)
-
-    def __call__(self, *arguments: Array) -> list[Array]:
-        """Return the outputs at n times, each (n, size), matrices by columns; inputs likewise."""
-        return self._leaf(arguments)
-
-
 def losses_of_forces(d: Dynamics, t: Array, q: Array, v: Array, p: Array) -> Array:
     """Return what forces dissipate at surfaces between times, (n - 1, ns) [J]; trapezoidal rule.
 
@@ -48,5 +37,5 @@ def losses_of_forces(d: Dynamics, t: Array, q: Array, v: Array, p: Array) -> Arr
 
 
 def evaluate_at_times(function: ca.Function, *arguments: Array) -> list[Array]:
-    """Return the outputs of an SX function at all times, see `AtTimes`."""
-    return AtTimes(function)(*arguments)
+    """Return outputs of an SX function at n times, (n, size), matrices by columns, as inputs."""
+    return _leaf(function)(arguments)

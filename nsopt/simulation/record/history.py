@@ -192,19 +192,12 @@ def provenance(dynamics: Dynamics, p: Array, lines: Sequence[Outline] = ()) -> d
     def body_index(frame: Frame) -> int:
         return -1 if frame.body is None else bodies.index(frame.body.name)
 
-    outline = [
-        {"body": body_index(line.frame), "points": _in_body_axes(line.frame, line.points)}
-        for member in members
-        for line in member.outline()
-    ]
-    outline += [
-        {
-            "body": body_index(line.frame),
-            "points": _in_body_axes(line.frame, line.points),
-            "obstacle": True,
-        }
-        for line in lines
-    ]
+    def place(line: Outline) -> dict[str, Any]:
+        points = _in_body_axes(line.frame, line.points)
+        return {"body": body_index(line.frame), "points": points}
+
+    outline = [place(line) for member in members for line in member.outline()]
+    outline += [place(line) | {"obstacle": True} for line in lines]
     outline += [
         {"body": b, "points": line, "shape": True}
         for b, body in enumerate(mechanism.bodies)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import casadi as ca
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nsopt.algebra import left_null_arrays, solve_systems
 from nsopt.mechanics import Dynamics
-from nsopt.simulation.record.evaluation import BLOCK, AtTimes
+from nsopt.simulation.record.evaluation import BLOCK, evaluate_at_times
 
 Array = NDArray[np.float64]
 
@@ -74,12 +74,12 @@ class NodeEquations:
 
     def __init__(self, dynamics: Dynamics, gains: tuple[float, float] | None = None) -> None:
         self.dynamics, self._gains = dynamics, gains
-        self._matrices = AtTimes(_matrices(dynamics))
-        self._forces = AtTimes(_forces(dynamics))
-        self._directions = AtTimes(_directions(dynamics))
-        self._gap_bias = AtTimes(dynamics.gap_bias)
+        self._matrices = partial(evaluate_at_times, _matrices(dynamics))
+        self._forces = partial(evaluate_at_times, _forces(dynamics))
+        self._directions = partial(evaluate_at_times, _directions(dynamics))
+        self._gap_bias = partial(evaluate_at_times, dynamics.gap_bias)
         friction = dynamics.friction_joints
-        self._friction = AtTimes(dynamics.joint_friction) if friction else None
+        self._friction = partial(evaluate_at_times, dynamics.joint_friction) if friction else None
 
     def at(self, x: Nodes) -> EquationsAt:
         """Return the equations at a block of nodes."""

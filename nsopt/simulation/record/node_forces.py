@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from nsopt.algebra import solve_systems
 from nsopt.mechanics import Dynamics, transmission
 from nsopt.simulation.record.contact_phases import Mask
-from nsopt.simulation.record.evaluation import AtTimes
+from nsopt.simulation.record.evaluation import evaluate_at_times
 from nsopt.simulation.record.node_equations import EquationsAt, NodeEquations, Nodes
 
 Array = NDArray[np.float64]
@@ -67,11 +68,11 @@ class _Solver:
 
     def __init__(self, equations: NodeEquations) -> None:
         self._equations, self._d = equations, equations.dynamics
-        self._reactions = AtTimes(self._d.reactions)
+        self._reactions = partial(evaluate_at_times, self._d.reactions)
         self._transmission = None
         if self._d.redundant:
             by_mu = transmission(self._d.reactions, len(self._d.internal_names))
-            self._transmission = AtTimes(by_mu)
+            self._transmission = partial(evaluate_at_times, by_mu)
 
     def under(self, at: EquationsAt, directions: tuple[Array, Array]) -> tuple[Array, Array]:
         """Return accelerations and wrenches (n, joint, 6) under the forces of contacts.

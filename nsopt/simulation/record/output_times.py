@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from nsopt.checks import numbers
 from nsopt.mechanics import Dynamics, Start
 from nsopt.simulation.record.accepted_steps import ADDING, AcceptedSteps, objects
-from nsopt.simulation.record.evaluation import AtTimes
+from nsopt.simulation.record.evaluation import evaluate_at_times
 
 Array = NDArray[np.float64]
 
@@ -110,10 +110,8 @@ class OutputTimes:
         self, before: Start, steps: AcceptedSteps, k: Array, share: Array, struck: Array
     ) -> tuple[Array, Array]:
         q, v = np.vstack([before.q, steps.q]), np.vstack([before.v, steps.v])
-        state = AtTimes(_between(self.dynamics))
-        found_q, found_v = state(
-            q[k], v[k], q[k + 1], v[k + 1], steps.h[k], share, struck.astype(float)
-        )
+        known = q[k], v[k], q[k + 1], v[k + 1], steps.h[k], share, struck.astype(float)
+        found_q, found_v = evaluate_at_times(_between(self.dynamics), *known)
         whole = share == 1
         found_q[whole], found_v[whole] = q[k[whole] + 1], v[k[whole] + 1]
         return found_q, found_v
