@@ -1,10 +1,12 @@
 """Two points at a distance: a rod without mass, or a linear actuator of given length."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import casadi as ca
 
 from nsopt.checks import positive
+from nsopt.elements.vector import number_now
 from nsopt.mechanics import Constraint, Pair, State, TimeFunction
 from nsopt.parameter import Scalar
 
@@ -47,17 +49,7 @@ class Distance(Pair, Constraint):
         return f"length of Distance {self.name!r}"
 
     def residual(self, s: State) -> ca.SX:
-        d, length = s.motion(self.b).r - s.motion(self.a).r, self._length(s)
-        return (ca.sumsqr(d) - length**2) / (2 * length)
-
-    def _length(self, s: State) -> ca.SX:
-        """Return the length at this time [m]."""
-        length = s.value(self.length)
-        if not callable(self.length):
-            return length
-        if not length.is_scalar():
-            raise ValueError(f"{self._what} must return one number, got shape {length.shape}")
-        begin = ca.substitute(length, s.t, 0)
-        if not ca.symvar(begin):
-            positive(f"{self._what} at t = 0", float(ca.evalf(begin)), "give a longer one")
-        return length
+        d, length = s.motion(self.b).r - s.motion(self.a).r, self.length
+        check = partial(positive, remedy="give a longer one")
+        now = number_now(s, length, self._what, check) if callable(length) else s.value(length)
+        return (ca.sumsqr(d) - now**2) / (2 * now)

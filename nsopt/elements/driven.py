@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import casadi as ca
 
 from nsopt.checks import finite
 from nsopt.elements.drives import find_driven_freedom
+from nsopt.elements.vector import number_now
 from nsopt.mechanics import Constraint, DrivenFreedom, Frame, State, TimeFunction
 from nsopt.parameter import Scalar
 
@@ -77,17 +79,8 @@ class Driven(Constraint):
     def _coordinate(self, s: State) -> ca.SX:
         """Return the coordinate of the joint at this time [rad or m]."""
         if callable(self.course):
-            return self._evaluate_course(s)
+            course = f"course of Driven {self.name!r}"
+            return number_now(s, self.course, course, partial(finite, shape=()))
         begin = self.begin
         first = self.drives[0].coordinate(s.stated(self.frames)) if begin is None else begin
         return s.value(first) + s.value(self.course) * s.t
-
-    def _evaluate_course(self, s: State) -> ca.SX:
-        """Return the course now [rad or m], checked at t = 0."""
-        what, now = f"course of Driven {self.name!r}", s.value(self.course)
-        if not now.is_scalar():
-            raise ValueError(f"{what} must return one number, got shape {now.shape}")
-        first = ca.substitute(now, s.t, 0)
-        if not ca.symvar(first):
-            finite(f"{what} at t = 0", float(ca.evalf(first)), ())
-        return now

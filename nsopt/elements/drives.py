@@ -93,8 +93,8 @@ def find_driven_freedom(what: str, joint: object) -> DrivenFreedom:
     return (Turn if turns else Slide)(*joint.frames)
 
 
-class _Law:
-    """A control law. Not callable itself, as a callable would count as a function of time."""
+class HeldFunction:
+    """A function. Not callable itself, as a callable would count as a function of time."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -147,7 +147,7 @@ class JointDrives(Force):
         of_element = f"of JointDrives {self.name!r}"
         joints, law = tuple(self.joints), self.law
         object.__setattr__(self, "joints", joints)
-        object.__setattr__(self, "law", law if isinstance(law, _Law) else _Law(law))
+        object.__setattr__(self, "law", law if isinstance(law, HeldFunction) else HeldFunction(law))
         if not joints:
             raise ValueError(
                 f"joints {of_element} are none: give at least one Turn(a, b) or Slide(a, b)"

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 
+from nsopt.elements.drives import HeldFunction
 from nsopt.mechanics import Constraint, Pair, State
 from nsopt.parameter import at_time, constant
-
-Curve = Callable[[ca.SX, ca.SX], Any]
-
-
-class _Function:
-    """A function. Not callable itself, as a callable would count as a function of time."""
-
-    def __init__(self, function: Curve) -> None:
-        self.function = function
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,14 +37,14 @@ class PointOnCurve(Pair, Constraint):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.curve, _Function):
+        if isinstance(self.curve, HeldFunction):
             return
         if not callable(self.curve):
             raise TypeError(
                 f"{self._what} must be a function of x and y that is zero on it, got "
                 f"{self.curve!r}: lambda x, y: ..."
             )
-        object.__setattr__(self, "curve", _Function(self.curve))
+        object.__setattr__(self, "curve", HeldFunction(self.curve))
         x, y = ca.SX.sym("x"), ca.SX.sym("y")
         if not ca.depends_on(self._evaluate_curve(x, y), ca.vertcat(x, y)):
             raise ValueError(f"{self._what} must depend on x and y: it is the same everywhere")

@@ -151,9 +151,8 @@ class CompliantContact(Force):
 
     def energy(self, s: State) -> ca.SX:
         gaps = self.contact.gaps(s)
-        moves = callable(
-            getattr(self.contact, "offset", None)
-        )  # if along the surface, unseen without friction
+        # What moves along the surface is not seen in gaps without friction.
+        moves = callable(getattr(self.contact, "offset", None))
         if moves or any(ca.depends_on(ca.vertcat(x.distance, x.slip), s.t) for x in gaps):
             raise ValueError(
                 f"contact of CompliantContact {self.name!r} moves with time, whose work it would "
@@ -178,7 +177,7 @@ class CompliantContact(Force):
 
     def _gap_energy(self, s: State, gap: Gap) -> ca.SX:
         energy = self.law.energy(s, self._depth(s, gap))
-        return energy if self.reaches else _touching(gap) * energy
+        return energy if self.reaches else (gap.distance < 0) * energy
 
     @property
     def reaches(self) -> bool:
@@ -186,7 +185,10 @@ class CompliantContact(Force):
         return isinstance(self.reach, Parameter) or float(self.reach) > 0
 
     def _depth(self, s: State, gap: Gap) -> ca.SX:
-        return _smooth_depth(gap, s.value(self.reach)) if self.reaches else _depth(gap)
+        """Return how deep surfaces are in each other [m]: if they reach, from far outside on."""
+        g = gap.distance
+        depth = (ca.sqrt(g**2 + s.value(self.reach) ** 2) - g) / 2 if self.reaches else -g
+        return ca.fmax(depth, LEAST)
 
     def _surfaces(self, s: State) -> list[_Surface]:
         gaps = self.contact.gaps(s)
@@ -196,7 +198,7 @@ class CompliantContact(Force):
     def _surface(self, s: State, gap: Gap, impact: ca.SX) -> _Surface:
         depth, rate = self._depth(s, gap), self._rate(s, gap)
         # By how much the depth grows as the gap closes: the force is the gradient of the energy.
-        on = depth / (2 * depth + gap.distance) if self.reaches else _touching(gap)
+        on = depth / (2 * depth + gap.distance) if self.reaches else gap.distance < 0
         e = s.value(gap.law.restitution)
         # In the step in which a gap closes no speed is kept yet: that of now is taken.
         press = Press(depth, -rate, ca.if_else(impact > 0, impact, ca.fmax(-rate, LATCHED)), e)
@@ -214,22 +216,6 @@ class CompliantContact(Force):
         """Return the rate at which a gap opens [m/s]."""
         a, b = (s.motion(frame) for frame in (self.frames[0], self.frames[-1]))
         return ca.dot(gap.normal, b.velocity_at(gap.point) - a.velocity_at(gap.point))
-
-
-def _touching(gap: Gap) -> ca.SX:
-    """Return 1 where a gap is closed, otherwise 0."""
-    return gap.distance < 0
-
-
-def _depth(gap: Gap) -> ca.SX:
-    """Return how deep surfaces are in each other [m]."""
-    return ca.fmax(-gap.distance, LEAST)
-
-
-def _smooth_depth(gap: Gap, reach: ca.SX) -> ca.SX:
-    """Return a depth [m] that is smooth in the gap g: -g deep inside, to zero far outside."""
-    g = gap.distance
-    return ca.fmax((ca.sqrt(g**2 + reach**2) - g) / 2, LEAST)
 
 
 def _count_gaps(contact: Contact) -> int:
