@@ -60,7 +60,7 @@ class Composition(Scheme):
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
     ) -> Step:
         """State the parts as programs before this one, all alike."""
-        pattern = _Part.of(Variational(), mpcc, dynamics, start, h, scales)
+        pattern = _Part(mpcc, dynamics, start, h, scales)
         steps, now = list[Step](), start
         for k, weight in enumerate(self.weights):
             steps.append(pattern.repeat(mpcc, k, now, weight * h))
@@ -72,9 +72,6 @@ class Composition(Scheme):
             total([step.local_error for step in steps]),
         )
         return Step.of(Transition(balances, steps[-1].transition.end), h, errors)
-
-    def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
-        self.check(dynamics, p)
 
     def add_interval(
         self,
@@ -97,42 +94,24 @@ class Composition(Scheme):
         return Interval.of(first, Transition(tuple(balances), now), one.h)
 
 
-@dataclass(frozen=True)
 class _Part:
-    """A step of a scheme as two programs, whose code serves each step that repeats it."""
+    """A step of h from a start as two programs, whose code serves each step that repeats it."""
 
-    scheme: Scheme
-    dynamics: Dynamics
-    scales: Scales
-    half: Mpcc
-    end: Mpcc
-
-    @classmethod
-    def of(
-        cls,
-        scheme: Scheme,
-        mpcc: Mpcc,
-        d: Dynamics,
-        start: StepStart,
-        h: ca.SX,
-        scales: Scales,
-    ) -> _Part:
-        """Return the step of h from a start, in parameters of a program."""
-        half = mpcc.beside("half")
-        step = scheme.add_step(half, d, start, h, scales)
-        end = half.after("end")
-        scheme.add_projection(end, d, start, scales, step)
-        return cls(scheme, d, scales, half, end)
+    def __init__(self, mpcc: Mpcc, d: Dynamics, start: StepStart, h: ca.SX, scales: Scales) -> None:
+        self._scheme, self._d, self._scales = Variational(), d, scales
+        self._half = mpcc.beside("half")
+        step = self._scheme.add_step(self._half, d, start, h, scales)
+        self._end = self._half.after("end")
+        self._scheme.add_projection(self._end, d, start, scales, step)
 
     def repeat(self, mpcc: Mpcc, k: int, start: StepStart, h: ca.SX) -> Step:
         """State step k of h from a start, before a program."""
-        d, scales = self.dynamics, self.scales
         given = {"t": start.t, "q": start.q, "v": start.v, "h": h}
         with mpcc.before(f"half_{k}") as half:
-            step = self.scheme.add_step(half, d, start, h, scales)
-            half.repeats(self.half, **given)
+            step = self._scheme.add_step(half, self._d, start, h, self._scales)
+            half.repeats(self._half, **given)
         given["half"] = mpcc.parameters[-1].symbol
         with mpcc.before(f"end_{k}") as end:
-            whole = self.scheme.add_projection(end, d, start, scales, step)
-            end.repeats(self.end, **given)
+            whole = self._scheme.add_projection(end, self._d, start, self._scales, step)
+            end.repeats(self._end, **given)
         return whole

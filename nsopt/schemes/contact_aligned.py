@@ -156,9 +156,6 @@ class ContactAligned(Scheme):
         ended = ca.if_else(h < given * (1 - 1e-9), 2, 0)
         return replace(Step.of(x, h, errors), frozen=lam, event=ended)
 
-    def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
-        self.check(dynamics, p)
-
     def add_interval(
         self,
         mpcc: Mpcc,

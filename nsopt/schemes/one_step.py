@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import casadi as ca
 
@@ -15,13 +16,10 @@ from nsopt.schemes.contacts.modes import TOUCH, KnownModes, ReachedGaps
 from nsopt.schemes.node import At, Node
 from nsopt.schemes.scales import Scales
 
+Projection = Callable[["OneStep", ca.SX, ca.SX], Node]
+"""States the end of a step near coordinates q, with v, as `OneStep.end` returns it."""
+
 PUSHED = 0.1  # of a typical impulse, what contacts press with in a guess over a horizon
-
-
-class Projection(Protocol):
-    """States the end of a step near coordinates q, as `OneStep.end` returns it."""
-
-    def __call__(self, one: OneStep, q: ca.SX, v: ca.SX) -> Node: ...
 
 
 @dataclass(frozen=True)

@@ -194,15 +194,17 @@ class Scheme(ABC):
         return {}
 
     def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
-        """Refuse a mechanism that the scheme has no `add_interval` for; all by default.
+        """Refuse a mechanism that `add_interval` is not for: restitution is not, by default.
 
         Raises
         ------
         ValueError
             Naming what it cannot, and a scheme that can.
         """
-        del dynamics, p
-        raise self._no_horizon()
+        if type(self).add_interval is Scheme.add_interval:
+            raise self._no_horizon()
+        self.check(dynamics, p)
+        self.check_no_rebound(dynamics, p)
 
     def remedy(self, bores: bool) -> str:
         """Return what else to try where a motion through contacts is not found; nothing by default.
@@ -358,10 +360,6 @@ class UnifiedScheme(Scheme):
         one = SimulatedStep.of(mpcc, dynamics, start.node(dynamics), h, scales)
         x = self.state(one)
         return self.refine(Step.of(x, h, self.errors(x, h)))
-
-    def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
-        self.check(dynamics, p)
-        self.check_no_rebound(dynamics, p)
 
     def add_interval(
         self,

@@ -295,10 +295,6 @@ class Variational(Scheme):
             return ""
         return f"let contacts in bores not rattle, Variational(normal_implicitness={DAMPS:g})"
 
-    def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
-        self.check(dynamics, p)
-        self.check_no_rebound(dynamics, p)
-
     def add_interval(
         self,
         mpcc: Mpcc,
