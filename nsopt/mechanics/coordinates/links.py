@@ -10,7 +10,7 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
-from nsopt.algebra import without_round_off
+from nsopt.algebra import rotation_matrix, without_round_off
 from nsopt.mechanics.coordinates.base import Array, Value
 from nsopt.mechanics.coordinates.spanning_tree import Branch
 from nsopt.mechanics.model.bodies import Body
@@ -70,6 +70,19 @@ class TreeLink:
     def rates(self, v: ca.SX) -> ca.SX:
         """Return the rates of its freedom (k,) from those of the coordinates (nv,)."""
         return self.coordinate.ratio * v[self.coordinate.v] if self.step else ca.SX(0, 1)
+
+    def move(self, q: ca.SX, displacement: ca.SX | None) -> tuple[ca.SX, ca.SX]:
+        """Return rotation (3, 3) and slide (3,) [m] by its freedom, displaced to first order."""
+        if self.step is None:
+            return ca.SX.eye(3), ca.SX.zeros(3)
+        rates = self.coordinate.v
+        none = ca.SX.zeros(rates.stop - rates.start)
+        shift = none if displacement is None else displacement[rates]
+        if isinstance(self.step, Ball):
+            R = rotation_matrix(q[self.coordinate.q])
+            return R + R @ ca.skew(shift), ca.SX.zeros(3)
+        u = self.coordinate.ratio * (q[self.coordinate.q] + shift) + self.coordinate.offset
+        return self.step.rotation(u), self.slide * u
 
     def masses(self, value: Value) -> Iterator[CentralInertia]:
         """Yield the inertia of each body, in the axes of the link."""

@@ -14,10 +14,9 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from nsopt.algebra import rotation_matrix, state_once
+from nsopt.algebra import state_once
 from nsopt.mechanics.coordinates.links import Inertia, LinkTree, TreeLink
 from nsopt.mechanics.model.frame import Motion
-from nsopt.mechanics.model.freedom import Ball
 
 Wrench = tuple[ca.SX, ca.SX]
 """Force [N] and torque about the origin of a link [N m], in its axes."""
@@ -263,14 +262,8 @@ def _carry(R: ca.SX, p: ca.SX, m: ca.SX, h: ca.SX, J: ca.SX, *up: ca.SX) -> Iner
 
 
 def _link_pose(link: TreeLink, q: ca.SX, displacement: ca.SX | None) -> LinkPose:
-    A, step, entry = ca.SX(link.placement.A), link.step, link.coordinate
-    if step is None:
+    A = ca.SX(link.placement.A)
+    if link.step is None:
         return LinkPose(A, link.placement.c)
-    shift = (
-        ca.SX.zeros(entry.v.stop - entry.v.start) if displacement is None else displacement[entry.v]
-    )
-    if isinstance(step, Ball):
-        R = rotation_matrix(q[entry.q])
-        return LinkPose(A @ (R + R @ ca.skew(shift)), link.placement.c)
-    u = entry.ratio * (q[entry.q] + shift) + entry.offset
-    return LinkPose(A @ step.rotation(u), link.placement.c + A @ (link.slide * u))
+    R, slide = link.move(q, displacement)
+    return LinkPose(A @ R, link.placement.c + A @ slide)

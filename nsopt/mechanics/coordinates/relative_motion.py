@@ -11,11 +11,10 @@ from collections.abc import Sequence
 import casadi as ca
 import numpy as np
 
-from nsopt.algebra import rotation_matrix, without_round_off
+from nsopt.algebra import without_round_off
 from nsopt.mechanics.coordinates.base import Value
 from nsopt.mechanics.coordinates.links import LinkTree, Placement, TreeLink
 from nsopt.mechanics.model.frame import Frame, Motion
-from nsopt.mechanics.model.freedom import Ball
 
 
 class RelativeMotions:
@@ -69,25 +68,13 @@ class RelativeMotions:
         for link in links:
             r, v = _shift(r, v, w, A, link.placement.c)
             A = _product(A, link.placement.A)
-            R, slide = self._freedom(link)
+            R, slide = link.move(self._q, self._displacement)
             way = ca.SX(A) @ slide
             r, v = r + way, v + ca.cross(w, way)
             A, rates = ca.SX(A) @ R, link.rates(self._v)
             w, v = w + A @ (link.turn @ rates), v + A @ (link.slide @ rates)
         r, v = _shift(r, v, w, A, end.c)
         return Motion(r, ca.SX(_product(A, end.A)), v, w)
-
-    def _freedom(self, link: TreeLink) -> tuple[ca.SX, ca.SX]:
-        """Return rotation (3, 3) and slide (3,) [m] by the freedom of a link, displaced."""
-        step, entry = link.step, link.coordinate
-        if step is None:
-            return ca.SX.eye(3), ca.SX.zeros(3)
-        shift = self._displacement[entry.v]
-        if isinstance(step, Ball):
-            R = rotation_matrix(self._q[entry.q])
-            return R + R @ ca.skew(shift), ca.SX.zeros(3)
-        u = entry.ratio * (self._q[entry.q] + shift) + entry.offset
-        return step.rotation(u), link.slide * u
 
 
 def _shift(r: ca.SX, v: ca.SX, w: ca.SX, A: ca.SX | np.ndarray, c: ca.SX) -> tuple[ca.SX, ca.SX]:
