@@ -13,7 +13,7 @@ FOLDER = Path(__file__).resolve().parent
 BEHIND = {
     "parts of the solvers that no user calls, tested by numbers of their own": """
         algebra.rank mpcc.backends.backend mpcc.horizon.block_functions mpcc.solve.branch
-        mpcc.solve.functions mpcc.horizon.given_rows mpcc.backends.linear_solver
+        mpcc.solve.functions mpcc.horizon.simple_bounds mpcc.backends.linear_solver
         mpcc.square.square_program mpcc.solve.stationarity mpcc.horizon.structured_branch
         trajectory.checks trajectory.diagnosis.feasibility trajectory.smoothing.dry_friction
         trajectory.node_sample trajectory.programs trajectory.refine
@@ -34,7 +34,7 @@ BEHIND = {
         simulation.step_rules
         """,
     "where tests hold a run on, break it off or count its calls": """
-        mpcc.backends.filter_sqp mpcc.backends.interrupt_callback mpcc.backends.ipopt
+        mpcc.backends.filter_sqp mpcc.backends.ipopt
         parallel.cluster simulation.checkpoint.hdf5 simulation.checkpoint.identity
         simulation.checkpoint.writer simulation.driver simulation.method simulation.run
         simulation.step_kernel sweep.job sweep.store

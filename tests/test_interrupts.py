@@ -20,7 +20,7 @@ from nsopt.interrupt import (
     suspend_interrupts,
 )
 from nsopt.mpcc.backends.filter_sqp import _Run
-from nsopt.mpcc.backends.interrupt_callback import InterruptCallback
+from nsopt.mpcc.backends.ipopt import InterruptCallback
 from nsopt.problem import load_optimization
 from nsopt.simulation.driver import Driver
 from nsopt.trajectory import Earlier, ObjectiveChange, multi_start, refine

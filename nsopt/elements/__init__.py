@@ -32,20 +32,17 @@ from nsopt.elements.compliant import (
     pin_stiffness,
 )
 from nsopt.elements.contacts import CylinderContact, PlaneContact, SphereContact
-from nsopt.elements.corridor import Corridor
-from nsopt.elements.distance import Distance
-from nsopt.elements.driven import Driven
-from nsopt.elements.drives import JointDrives, Slide, Turn
-from nsopt.elements.extension_spring import ExtensionSpring
-from nsopt.elements.friction.friction_laws import FrictionLaw, StribeckLaw, ViscousLaw
+from nsopt.elements.drives import Driven, JointDrives, Slide, Turn
+from nsopt.elements.friction.friction_laws import FrictionLaw, LuGreLaw, StribeckLaw, ViscousLaw
 from nsopt.elements.friction.joint_friction import SlideFriction, TurnFriction
-from nsopt.elements.friction.lugre import LuGreLaw
 from nsopt.elements.joints import (
     Bend,
     Cylindrical,
+    Distance,
     Fixed,
     PinInSlot,
     Planar,
+    PointOnCurve,
     PointOnLine,
     Prismatic,
     Revolute,
@@ -67,8 +64,7 @@ from nsopt.elements.paths import (
 )
 from nsopt.elements.paths import check_path as check_path
 from nsopt.elements.paths import path_at as path_at
-from nsopt.elements.point_on_curve import PointOnCurve
-from nsopt.elements.programmed import Programmed
+from nsopt.elements.programmed import Corridor, Programmed
 from nsopt.elements.range_of_motion import (
     Chord,
     Cone,
@@ -89,7 +85,7 @@ from nsopt.elements.rolling import (
     RollingDisc,
     Wheel,
 )
-from nsopt.elements.springs import SpringDamper, TorsionSpringDamper
+from nsopt.elements.springs import ExtensionSpring, SpringDamper, TorsionSpringDamper
 from nsopt.elements.tracker import Tracker
 
 __all__ = [

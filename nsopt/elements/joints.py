@@ -5,14 +5,20 @@ ground, and is closed where the two coincide. Residuals are written in the axes 
 in metres, and products of unit axes.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from nsopt.checks import finite
-from nsopt.mechanics import Axis, Ball, Constraint, Freedom, Pair, State, X, Y, Z
-from nsopt.parameter import Scalar
+from nsopt.checks import finite, positive
+from nsopt.elements.drives import HeldFunction
+from nsopt.elements.vector import number_now
+from nsopt.mechanics import Axis, Ball, Constraint, Freedom, Pair, State, TimeFunction, X, Y, Z
+from nsopt.parameter import Scalar, at_time, constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,3 +208,99 @@ class Screw(_Joint):
         angle = 2 * np.pi * self._offset(s)[2] / s.value(self.pitch)
         sine, cosine = ca.sin(angle), ca.cos(angle)
         return R[1, 0] * cosine - R[0, 0] * sine, R[0, 0] * cosine + R[1, 0] * sine
+
+
+@dataclass(frozen=True, eq=False)
+class Distance(Pair, Constraint):
+    """Keeps the origins of two frames at a distance: 1 row.
+
+    A rod with a ball at each end, of no mass, that may pull and push. A length that is a function
+    of time is a linear actuator that obeys at any force.
+
+    Parameters
+    ----------
+    a, b : Frame
+        Their axes do not matter.
+    length : float or Parameter [m], or a function of time
+        ``lambda t: ...`` with NumPy functions of the symbol t [s]; above zero throughout the run.
+
+    Raises
+    ------
+    ValueError
+        If the length is no positive number; of a function of time, at t = 0, when it is assembled.
+
+    Notes
+    -----
+    The residual is (d.d - l^2) / (2 l) [m], with the same value and gradient to first order as
+    |d| - l where the joint is closed, and smooth also where both origins coincide. Its multiplier
+    is the force in the rod, positive where it pushes.
+    """
+
+    length: Scalar | TimeFunction
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not callable(self.length):
+            positive(self._what, self.length, "two points that coincide are a Spherical")
+
+    @property
+    def _what(self) -> str:
+        return f"length of Distance {self.name!r}"
+
+    def residual(self, s: State) -> ca.SX:
+        d, length = s.motion(self.b).r - s.motion(self.a).r, self.length
+        check = partial(positive, remedy="give a longer one")
+        now = number_now(s, length, self._what, check) if callable(length) else s.value(length)
+        return (ca.sumsqr(d) - now**2) / (2 * now)
+
+
+@dataclass(frozen=True, eq=False)
+class PointOnCurve(Pair, Constraint):
+    """Keeps the origin of b on a curve in the xy plane of a, as a cam does its follower: 2 rows.
+
+    Parameters
+    ----------
+    a, b : Frame
+        On the cam, and on what carries the centre of the roller; axes of b do not matter.
+    curve : callable
+        ``curve(x, y)`` [m] is zero on the curve, and nowhere near it else, with a gradient of about
+        one; NumPy functions of the symbols x and y. The pitch curve of a cam with the radius
+        ``r(angle)`` is ``lambda x, y: np.sqrt(x**2 + y**2) - r(np.arctan2(y, x))``.
+
+    Raises
+    ------
+    TypeError
+        If the curve is no function.
+    ValueError
+        If it does not return one number, or one that is the same everywhere.
+    """
+
+    curve: Any
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.curve, HeldFunction):
+            return
+        if not callable(self.curve):
+            raise TypeError(
+                f"{self._what} must be a function of x and y that is zero on it, got "
+                f"{self.curve!r}: lambda x, y: ..."
+            )
+        object.__setattr__(self, "curve", HeldFunction(self.curve))
+        x, y = ca.SX.sym("x"), ca.SX.sym("y")
+        if not ca.depends_on(self._evaluate_curve(x, y), ca.vertcat(x, y)):
+            raise ValueError(f"{self._what} must depend on x and y: it is the same everywhere")
+
+    @property
+    def _what(self) -> str:
+        return f"curve of PointOnCurve {self.name!r}"
+
+    def residual(self, s: State) -> ca.SX:
+        x, y, z = ca.vertsplit(s.seen(self.a, self.b).r)
+        return ca.vertcat(s.value(lambda _: self.curve.function(x, y)), z)
+
+    def _evaluate_curve(self, x: ca.SX, y: ca.SX) -> ca.SX:
+        found = at_time(lambda _: self.curve.function(x, y), x, constant)
+        if not isinstance(found, ca.SX | float | int) or not ca.SX(found).is_scalar():
+            raise ValueError(f"{self._what} must return one number, got {found!r}")
+        return ca.SX(found)

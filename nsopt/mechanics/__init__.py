@@ -54,8 +54,8 @@ from nsopt.mechanics.starts.redundancy import (
     redundancy,
     redundancy_note,
     redundant_rows,
+    singular_posture,
 )
-from nsopt.mechanics.starts.singularity import singular_posture
 from nsopt.mechanics.starts.start import Start, check_start, consistent, entry_named
 
 __all__ = [

@@ -3,14 +3,12 @@
 from nsopt.schemes.balance import Balance, Impulses
 from nsopt.schemes.composition import Composition
 from nsopt.schemes.contact_aligned import ContactAligned
-from nsopt.schemes.contacts.impact import Impact, NewtonImpact, PoissonImpact
-from nsopt.schemes.contacts.sequential_impact import SequentialImpact
-from nsopt.schemes.explicit_midpoint import ExplicitMidpoint
+from nsopt.schemes.contacts.impact import Impact, NewtonImpact, PoissonImpact, SequentialImpact
 from nsopt.schemes.moreau_jean import MoreauJean
 from nsopt.schemes.node import Node, StepStart
 from nsopt.schemes.one_step import OneStep
 from nsopt.schemes.paper import Closure, LinearisedClosure, PaperStep, TrueClosure
-from nsopt.schemes.runge_kutta import RungeKutta
+from nsopt.schemes.runge_kutta import ExplicitMidpoint, RungeKutta
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import Scheme, UnifiedScheme
 from nsopt.schemes.step import Interval, Step, Transition

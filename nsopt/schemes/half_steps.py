@@ -1,16 +1,96 @@
-"""The two halves of a symmetric step."""
+"""The two halves of a symmetric step, in which contacts that press stay closed."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import casadi as ca
 
-from nsopt.schemes.balance import Impulses
-from nsopt.schemes.held_balance import HeldBalance, rates_of_halves
+from nsopt.mechanics import Dynamics
+from nsopt.schemes.balance import Balance, Impulses
+from nsopt.schemes.node import Node
 from nsopt.schemes.one_step import OneStep
 from nsopt.schemes.step import Transition
 from nsopt.schemes.terms import coordinates_after
+
+
+class Rates(NamedTuple):
+    """Rates at v = 0, of what moves with time."""
+
+    gaps: ca.SX  # (ng,) [m/s]
+    rows: ca.SX  # (nm,) [m/s, rad/s] of ideal joints, then of rolling
+
+    @classmethod
+    def at(cls, d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX) -> Rates:
+        """Return those at a time and coordinates."""
+        return cls(d.gap_drift(t, q, p), d.multiplier_drift(t, q, p))
+
+
+def rates_of_halves(
+    d: Dynamics, first: Node, second: Node, v: tuple[ca.SX, ca.SX, ca.SX]
+) -> tuple[Rates, Rates]:
+    """Return the rates by which the impulses of both halves of a step do work (`HeldBalance`).
+
+    v are velocities (nv,) at the start, of the move and at the end.
+    """
+    (before, move, after), h = v, second.t - first.t
+    # The middle is seen from both ends, so that the step stays symmetric.
+    early = coordinates_after(d, first, h / 2, (before + move) / 2)
+    late = coordinates_after(d, second, -h / 2, (move + after) / 2)
+    t = (first.t + second.t) / 2
+    places = first.at, second.at, (t, early, first.p), (t, late, first.p)
+    begin, end, *middle = (Rates.at(d, *place) for place in places)
+    bends = [(m + n - u - w) / 3 for u, w, m, n in zip(begin, end, *middle, strict=True)]
+    return (
+        Rates(*(u + bend for u, bend in zip(begin, bends, strict=True))),
+        Rates(*(w + bend for w, bend in zip(end, bends, strict=True))),
+    )
+
+
+def _nothing_moves() -> Rates:
+    return Rates(ca.SX(0, 1), ca.SX(0, 1))
+
+
+@dataclass(frozen=True)
+class HeldBalance(Balance):
+    """Half of a step; each contact that presses is held closed, without friction.
+
+    Such a contact takes no energy. What moves with time does the work of its impulses along its own
+    motion: positions see a force over the step with the weight 1 - t/h in the impulse of the first
+    half and t/h in that of the second, so that with the rates u at v = 0, at both ends and in the
+    middle (`rates_of_halves`),
+
+        work = -lam u_n - lam' u_n+1 - 2/3 (lam + lam') (u_m - (u_n + u_n+1) / 2)
+
+    is of fourth order in h where the other forces and the directions are constant. Else it is of
+    second order, as the impulses of the halves are.
+    """
+
+    rates: Rates = field(kw_only=True, default_factory=_nothing_moves)
+
+    @property
+    def loss(self) -> ca.SX:
+        """Energy that each contact takes, (ng,) [J]: none."""
+        return ca.SX.zeros(self.impulses.lam.numel())
+
+    @property
+    def contact_work(self) -> ca.SX:
+        return -ca.sum1(super().loss)
+
+    @property
+    def wall_work(self) -> ca.SX:
+        return -ca.dot(self.impulses.lam, self.rates.gaps)
+
+    @property
+    def driver_work(self) -> ca.SX:
+        """Of joints that move with time [J]; of those kept by drives on the mean velocity."""
+        d, mu = self.dynamics, self.impulses.mu
+        if not d.working_rows:
+            return ca.SX(0)
+        pushed = self.F @ (d.driven * mu)
+        moved = ca.dot((1 - d.driven) * mu, self.rates.rows)
+        return ca.dot(pushed, (self.before + self.after) / 2) - moved
 
 
 class HalfSteps:

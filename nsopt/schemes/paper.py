@@ -16,8 +16,7 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance, Impulses
 from nsopt.schemes.contacts.impact import Impact, NewtonImpact
-from nsopt.schemes.contacts.lasting import contacts_of_step
-from nsopt.schemes.contacts.modes import KnownModes
+from nsopt.schemes.contacts.modes import KnownModes, contacts_of_step
 from nsopt.schemes.contacts.slips import slip_over
 from nsopt.schemes.contacts.walls import Approach, WallFigures, depth, respond
 from nsopt.schemes.errors import Errors, first_order_errors, impulse_at_end

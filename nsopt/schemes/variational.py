@@ -16,9 +16,7 @@ from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance, Impulses
 from nsopt.schemes.contacts.friction import Friction
 from nsopt.schemes.contacts.impact import Impact, NewtonImpact
-from nsopt.schemes.contacts.lasting import contacts_of_step
-from nsopt.schemes.contacts.modes import KnownModes, parts, rate_sizes, touching
-from nsopt.schemes.contacts.pressed import judge_pressed
+from nsopt.schemes.contacts.modes import KnownModes, contacts_of_step, parts, rate_sizes, touching
 from nsopt.schemes.contacts.slips import (
     SLOW,
     find_end_of_slip,
@@ -26,7 +24,14 @@ from nsopt.schemes.contacts.slips import (
     turn_from_end,
     turn_from_start,
 )
-from nsopt.schemes.contacts.walls import Approach, WallFigures, depth, find_approach, time_impacts
+from nsopt.schemes.contacts.walls import (
+    Approach,
+    WallFigures,
+    depth,
+    find_approach,
+    judge_pressed,
+    time_impacts,
+)
 from nsopt.schemes.errors import Errors, symmetric_errors
 from nsopt.schemes.moreau_jean import MoreauJean
 from nsopt.schemes.node import Node, StepStart

@@ -36,7 +36,7 @@ sys.meta_path.insert(0, Held())
 """
 OPTIMIZING = """
 from nsopt.interrupt import is_interrupted
-from nsopt.mpcc.backends.interrupt_callback import InterruptCallback
+from nsopt.mpcc.backends.ipopt import InterruptCallback
 
 def held(self, *arguments):
     global calls

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from nsopt.mpcc import Bound, StructuredNlp, constraint_block
-from nsopt.mpcc.horizon.given_rows import ROOM, find_given_values, with_room
+from nsopt.mpcc.horizon.simple_bounds import ROOM, find_given_values, with_room
 
 pytestmark = pytest.mark.unit
 

@@ -2,16 +2,18 @@
 
 from nsopt.elements.compliant.contact import CompliantContact
 from nsopt.elements.compliant.friction import AmbrosioFriction, CompliantFriction, SmoothCoulomb
-from nsopt.elements.compliant.law import CompliantLaw, Hysteresis, Press
 from nsopt.elements.compliant.laws import (
+    CompliantLaw,
     Flores,
     Gonthier,
     HerbertMcWhannell,
     Hertz,
     HuntCrossley,
+    Hysteresis,
     KelvinVoigt,
     LankaraniNikravesh,
     LeeWang,
+    Press,
 )
 from nsopt.elements.compliant.stiffness import (
     STEEL,

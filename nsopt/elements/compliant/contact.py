@@ -10,7 +10,7 @@ import casadi as ca
 
 from nsopt.checks import not_negative, positive
 from nsopt.elements.compliant.friction import CompliantFriction, SmoothCoulomb
-from nsopt.elements.compliant.law import CompliantLaw, Press
+from nsopt.elements.compliant.laws import CompliantLaw, Press
 from nsopt.mechanics import (
     Contact,
     Force,

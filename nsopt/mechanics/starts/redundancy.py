@@ -1,12 +1,15 @@
-"""Redundancy of the ideal joints: rows that the others imply."""
+"""Ideal joints whose rows imply others, everywhere or at a posture."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.algebra import new_directions, rank
 from nsopt.mechanics.equations.dynamics import Dynamics
+from nsopt.mechanics.starts.closing import reach
 
 Array = NDArray[np.float64]
 
@@ -78,3 +81,90 @@ def over_determined(d: Dynamics, t: float, q: Array, p: Array) -> str:
         f"{names} keep {len(timed)} coordinates as functions of time, but the other joints leave "
         f"{free} free, so that {free} at most may be programmed"
     )
+
+
+AWAY = 0.1  # how far, as `reach` measures it, the postures are that one is compared with
+
+FREE = 1e-4
+"""Singular values below this part of the largest leave directions free."""
+
+LOST = 0.02  # part of its value nearby below which a singular value counts as lost
+CLOSED = 1e-10  # residual [m, or 1] at which a posture nearby is closed
+TRIES = 4  # random directions in which postures nearby are looked for
+
+
+def singular_posture(dynamics: Dynamics, t: float, q: Array, p: Array) -> str:
+    """Return in words how the rank of the ideal joints drops at a posture; empty if it does not.
+
+    The posture is compared with closed ones nearby, in random directions that its joints leave
+    free; it may be one that a solver did not quite reach. Where no others are found, though some
+    directions are free, that is told.
+    """
+    C = np.asarray(dynamics.closure_matrix(t, q, p))
+    free = _find_free_directions(C)
+    if not C.size or not free.shape[1]:
+        return ""
+    nearby = list(_find_nearby_matrices(dynamics, t, q, p, free))
+    if not nearby:
+        return (
+            f"no other posture near that at t = {t:.4g} s was found in which the joints close, "
+            "though to first order some motion is free: it may be shaky"
+        )
+    regular = max(nearby, key=rank)
+    r = rank(regular)
+    U, here, V = np.linalg.svd(C, full_matrices=False)
+    there = np.linalg.svd(regular, compute_uv=False)
+    left = int(np.sum(here[:r] > LOST * there[:r]))
+    if left == r:
+        return ""
+    # A solver stops near a singular posture: C of the rank that it has there tells whose rows.
+    singular = (U[:, :left] * here[:left]) @ V[:left]
+    first = joints_of_tree(dynamics)
+    usual, found = (implied_rows(x, dynamics.closure_names, first) for x in (regular, singular))
+    lost = [name for name, count in found.items() if count > usual.get(name, 0)]
+    return (
+        f"the posture at t = {t:.4g} s is singular: the joints have rank {left}, {r} nearby, as "
+        f"rows of {', '.join(map(repr, lost))} depend on others there"
+    )
+
+
+def _find_free_directions(C: Array) -> Array:
+    """Return the directions (nv, k) that are free to first order, or nearly so."""
+    _, values, V = np.linalg.svd(C)
+    return V[int(np.sum(values > FREE * values.max(initial=0.0))) :].T
+
+
+def _find_nearby_matrices(
+    dynamics: Dynamics, t: float, q: Array, p: Array, free: Array
+) -> Iterator[Array]:
+    """Yield the matrices C (nc, nv) of the joints at closed postures nearby."""
+    rng = np.random.default_rng(0)
+    for _ in range(TRIES):
+        v = free @ rng.normal(size=free.shape[1])
+        closed = _close_after(dynamics, t, q, AWAY / reach(dynamics.poses, q, v, p) * v, p)
+        if closed is not None:
+            yield closed
+
+
+def _close_after(
+    dynamics: Dynamics, t: float, q: Array, displacement: Array, p: Array
+) -> Array | None:
+    """Return C where Gauss-Newton closes the joints after a displacement; None if not nearby.
+
+    Nearby is a quarter to four times `AWAY` from q.
+    """
+    begin, total = q, displacement
+    q = _move(dynamics, q, displacement)
+    for _ in range(20):
+        error = np.asarray(dynamics.closure(t, q, p)).ravel()
+        C = np.asarray(dynamics.closure_matrix(t, q, p))
+        if np.max(np.abs(error), initial=0.0) < CLOSED:
+            near = AWAY / 4 < reach(dynamics.poses, begin, total, p) < 4 * AWAY
+            return C if near else None
+        step = np.asarray(-np.linalg.lstsq(C, error, rcond=1e-8)[0], dtype=float)
+        q, total = _move(dynamics, q, step), total + step
+    return None
+
+
+def _move(dynamics: Dynamics, q: Array, displacement: Array) -> Array:
+    return np.asarray(dynamics.renormalise(dynamics.retract(q, displacement))).ravel()

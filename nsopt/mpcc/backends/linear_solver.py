@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from nsopt.kept_code import Entry, cache_folder
-from nsopt.mpcc.backends.child import run_child
-from nsopt.mpcc.backends.compiler import Compiler, find_compiler, has_compiler
+from nsopt.mpcc.backends.compiler import Compiler, find_compiler, has_compiler, run_child
 
 SOURCES = Path(__file__).with_name("ldlt")
 

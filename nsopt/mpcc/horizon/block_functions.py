@@ -9,8 +9,49 @@ from typing import NamedTuple
 import casadi as ca
 
 from nsopt.leaves import MappedLeaf
-from nsopt.mpcc.horizon.lifted_numbers import lift_numbers
-from nsopt.mpcc.horizon.mapped_callback import MappedCallback
+
+
+class MappedCallback(ca.Callback):
+    """A function at so many instances; inputs and outputs have those of each side by side.
+
+    It must be there as long as what calls it is used. What evaluates a leaf changes from one call
+    to the next, its bits do not. Backends are given functions for derivatives; those that ask
+    CasADi for its own get them, interpreted.
+    """
+
+    def __init__(self, leaf: MappedLeaf, count: int) -> None:
+        ca.Callback.__init__(self)
+        self._leaf, self._count = leaf, count
+        self.construct(leaf.function.name(), {})
+
+    def get_n_in(self) -> int:
+        return int(self._leaf.function.n_in())
+
+    def get_n_out(self) -> int:
+        return int(self._leaf.function.n_out())
+
+    def get_sparsity_in(self, i: int) -> ca.Sparsity:
+        pattern = self._leaf.function.sparsity_in(i)
+        return ca.repmat(pattern, 1, self._count) if i < self._leaf.own else pattern
+
+    def get_sparsity_out(self, i: int) -> ca.Sparsity:
+        return ca.repmat(self._leaf.function.sparsity_out(i), 1, self._count)
+
+    def has_jacobian(self) -> bool:
+        return True
+
+    def get_jacobian(self, *_named: object) -> ca.Function:
+        return self._leaf.interpreter(self._count).jacobian()
+
+    def has_eval_buffer(self) -> bool:
+        return True
+
+    def eval_buffer(
+        self, arguments: tuple[memoryview, ...], results: tuple[memoryview | None, ...]
+    ) -> int:
+        self._leaf.evaluate(self._count, arguments, results)
+        return 0
+
 
 LONG = 5000
 """Instructions of a block from which its numbers are inputs of its functions: their machine code
@@ -86,3 +127,56 @@ def _derive(function: ca.Function) -> list[ca.Function]:
         "hessian": (weighted, [H]),
     }
     return [ca.Function(f"{function.name()}_{x}", *outputs[x]) for x in BlockFunctions._fields]
+
+
+KEPT = (0.0, 1.0, -1.0, 2.0)  # numbers that are part of the structure of an expression
+
+
+def lift_numbers(f: ca.Function) -> tuple[ca.Function, ca.DM]:
+    """Return an SX function with its numbers as a last input, and the numbers (k,).
+
+    Numbers inside of functions that it calls stay there.
+    """
+    inputs = [ca.SX.sym(f"x{i}", f.sparsity_in(i)) for i in range(f.n_in())]
+    outputs = [ca.SX(f.sparsity_out(i)) for i in range(f.n_out())]
+    values: list[list[ca.SX]] = [[ca.SX(0)] * f.nnz_out(i) for i in range(f.n_out())]
+    work: dict[int, ca.SX] = {}
+    symbols: dict[float, ca.SX] = {}
+    expressions = None
+    for k in range(f.n_instructions()):
+        kind, out, given = f.instruction_id(k), f.instruction_output(k), f.instruction_input(k)
+        if kind == ca.OP_INPUT:
+            work[out[0]] = inputs[given[0]].nz[given[1]]
+        elif kind == ca.OP_OUTPUT:
+            values[out[0]][out[1]] = work[given[0]]
+        elif kind == ca.OP_CONST:
+            number = f.instruction_constant(k)
+            structural = number in KEPT or not abs(number) < float("inf")
+            if not structural and number not in symbols:
+                symbols[number] = ca.SX.sym(f"c{len(symbols)}")
+            work[out[0]] = ca.SX(number) if structural else symbols[number]
+        elif kind == ca.OP_CALL:
+            expressions = f.instructions_sx() if expressions is None else expressions
+            results = _call(expressions[k].which_function(), [work[x] for x in given])
+            work.update((x, y) for x, y in zip(out, results, strict=True) if x >= 0)
+        elif len(given) == 2:
+            work[out[0]] = ca.SX.binary(kind, work[given[0]], work[given[1]])
+        else:
+            work[out[0]] = ca.SX.unary(kind, work[given[0]])
+    for matrix, entries in zip(outputs, values, strict=True):
+        if entries:
+            matrix.nz[:] = ca.vertcat(*entries)
+    numbers = ca.vertcat(ca.SX(0, 1), *symbols.values())
+    function = ca.Function(f.name(), [*inputs, numbers], outputs)
+    return function, ca.DM(list(symbols)) if symbols else ca.DM(0, 1)
+
+
+def _call(f: ca.Function, given: list[ca.SX]) -> list[ca.SX]:
+    """Return the entries of the outputs of a call, from those of its inputs."""
+    arguments, first = [], 0
+    for i in range(f.n_in()):
+        last = first + f.nnz_in(i)
+        arguments.append(ca.SX(f.sparsity_in(i), ca.vertcat(ca.SX(0, 1), *given[first:last])))
+        first = last
+    results = f.call(arguments)
+    return [x for result in results for x in ca.vertsplit(ca.SX(result.nz[:]))]

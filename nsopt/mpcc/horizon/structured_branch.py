@@ -15,10 +15,15 @@ from nsopt.mpcc.backends.padding import PaddedCall, pad
 from nsopt.mpcc.backends.warm_start import NEAR
 from nsopt.mpcc.horizon.structured import StructuredNlp
 from nsopt.mpcc.solve.branch import BranchProgram, hold, weight_of
-from nsopt.mpcc.solve.certificate import Certificate, Linearised
 from nsopt.mpcc.solve.functions import Case
 from nsopt.mpcc.solve.lpec import Index, Lpec, Mask
-from nsopt.mpcc.solve.stationarity import Stationarity, StationarityKind, weaker
+from nsopt.mpcc.solve.stationarity import (
+    Certificate,
+    Linearised,
+    Stationarity,
+    StationarityKind,
+    weaker,
+)
 from nsopt.mpcc.statement.layout import ACTIVE, Vector
 
 WITHIN = 0.1  # distance from a point within which the slope of the objective counts

@@ -14,9 +14,13 @@ import numpy as np
 from nsopt.interrupt import is_interrupted
 from nsopt.mpcc.backends.backend import Backend, Call, Nlp, Outcome, Point
 from nsopt.mpcc.backends.warm_start import WarmStart
-from nsopt.mpcc.horizon.given_rows import find_given_values, with_room
 from nsopt.mpcc.horizon.row_residuals import RowResiduals
-from nsopt.mpcc.horizon.simple_bounds import SimpleBounds, SimplyBounded
+from nsopt.mpcc.horizon.simple_bounds import (
+    SimpleBounds,
+    SimplyBounded,
+    find_given_values,
+    with_room,
+)
 from nsopt.mpcc.horizon.structured import StructuredNlp
 from nsopt.mpcc.horizon.structured_branch import StructuredBranches
 from nsopt.mpcc.solve.active_set import ActiveSet, ActiveSetRun

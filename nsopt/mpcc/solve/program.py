@@ -16,9 +16,8 @@ from nsopt.mpcc.solve.branch import Branches
 from nsopt.mpcc.solve.functions import Case
 from nsopt.mpcc.solve.homotopy import Trial, end_solve, measure_violation
 from nsopt.mpcc.solve.multi_start import MultiStart
-from nsopt.mpcc.solve.recovery import Recovery
 from nsopt.mpcc.solve.relaxed import RelaxedProgram
-from nsopt.mpcc.solve.settings import STEP, Settings
+from nsopt.mpcc.solve.settings import STEP, Recovery, Settings
 from nsopt.mpcc.solve.solution import Solution, Status
 from nsopt.mpcc.solve.stationarity import Stationarity
 from nsopt.mpcc.solve.status import is_far, status_of

@@ -11,8 +11,8 @@ from nsopt.mpcc.solve.functions import Case, Functions
 from nsopt.mpcc.solve.homotopy import Homotopy, Trial
 from nsopt.mpcc.solve.least_norm import least_norm
 from nsopt.mpcc.solve.polish import lift, polish
-from nsopt.mpcc.solve.recovery import Recovery
 from nsopt.mpcc.solve.schedule import Schedule, Stage, schedule
+from nsopt.mpcc.solve.settings import Recovery
 from nsopt.mpcc.solve.status import RUNAWAY
 from nsopt.mpcc.statement.layout import Tolerances, Vector
 from nsopt.mpcc.statement.problem import Mpcc

@@ -1,13 +1,15 @@
-"""The settings of a solve, all of them given."""
+"""The settings of a solve, and what else is tried where it fails."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from nsopt.mpcc.backends.backend import Backend
 from nsopt.mpcc.solve.active_set import ActiveSet
-from nsopt.mpcc.solve.schedule import GRADUAL, Schedule
+from nsopt.mpcc.solve.schedule import GRADUAL, Schedule, Stage, schedule
 from nsopt.mpcc.statement.layout import Tolerances
-from nsopt.mpcc.statement.relaxation import FischerBurmeister, Relaxation, Scholtes
+from nsopt.mpcc.statement.relaxation import ExactPenalty, FischerBurmeister, Relaxation, Scholtes
 
 
 @dataclass(frozen=True)
@@ -41,3 +43,41 @@ SQUARE = Settings(recovers=True)  # of a program without an objective, from any 
 
 GENERAL = Settings(Scholtes(), (GRADUAL,), retries=2, active_set=ActiveSet(), recovers=True)
 """Of a program with an objective, from any start."""
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """A homotopy to be followed where another ended without a solution.
+
+    Parameters
+    ----------
+    backend : Backend
+    relaxation : Relaxation
+    schedules : sequence of schedules
+        As of `Solver`.
+    """
+
+    backend: Backend
+    relaxation: Relaxation
+    schedules: Sequence[Sequence[float | Stage]] = (GRADUAL,)
+
+    def __post_init__(self) -> None:
+        made: tuple[Schedule, ...] = tuple(schedule(stages) for stages in self.schedules)
+        object.__setattr__(self, "schedules", made)
+        if not made:
+            raise ValueError("schedules of a Recovery must be one or more, got none")
+
+
+def list_recoveries(backend: Backend, relaxation: Relaxation) -> tuple[Recovery, ...]:
+    """Return what is tried, in order, for a solver that is given no recoveries of its own.
+
+    The same relaxation by the other backend; then, by the same backend, pairs as a penalty that is
+    exact, and as equations by the function of Fischer and Burmeister.
+    """
+    others = [Recovery(backend.other, relaxation)]
+    others += [
+        Recovery(backend, other)
+        for other in (ExactPenalty(), FischerBurmeister())
+        if other != relaxation
+    ]
+    return tuple(others)

@@ -10,9 +10,8 @@ from nsopt.mpcc.backends.ipopt import Ipopt
 from nsopt.mpcc.solve.active_set import ActiveSet
 from nsopt.mpcc.solve.multi_start import MultiStart
 from nsopt.mpcc.solve.program import Program
-from nsopt.mpcc.solve.recovery import Recovery, list_recoveries
 from nsopt.mpcc.solve.schedule import Schedule, Stage, schedule
-from nsopt.mpcc.solve.settings import GENERAL, SQUARE, STEP, Settings
+from nsopt.mpcc.solve.settings import GENERAL, SQUARE, STEP, Recovery, Settings, list_recoveries
 from nsopt.mpcc.statement.layout import Tolerances
 from nsopt.mpcc.statement.problem import Mpcc
 from nsopt.mpcc.statement.relaxation import Relaxation

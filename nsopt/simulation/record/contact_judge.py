@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nsopt.contact_modes import FREE, IMPACT, LASTING
 from nsopt.mechanics import Dynamics, Start
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
-from nsopt.simulation.record.evaluation import BLOCK, evaluate_at_times
+from nsopt.simulation.record.evaluated_steps import BLOCK, evaluate_at_times
 from nsopt.simulation.record.node_equations import NodeEquations, Nodes
 from nsopt.simulation.record.node_forces import hold_closed
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nsopt.algebra import left_null_arrays, solve_systems
 from nsopt.mechanics import Dynamics
-from nsopt.simulation.record.evaluation import BLOCK, evaluate_at_times
+from nsopt.simulation.record.evaluated_steps import BLOCK, evaluate_at_times
 
 Array = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nsopt.algebra import solve_systems
 from nsopt.mechanics import Dynamics, transmission
 from nsopt.simulation.record.contact_phases import Mask
-from nsopt.simulation.record.evaluation import evaluate_at_times
+from nsopt.simulation.record.evaluated_steps import evaluate_at_times
 from nsopt.simulation.record.node_equations import EquationsAt, NodeEquations, Nodes
 
 Array = NDArray[np.float64]

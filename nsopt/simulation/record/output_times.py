@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from nsopt.checks import numbers
 from nsopt.mechanics import Dynamics, Start
 from nsopt.simulation.record.accepted_steps import ADDING, AcceptedSteps, objects
-from nsopt.simulation.record.evaluation import evaluate_at_times
+from nsopt.simulation.record.evaluated_steps import evaluate_at_times
 
 Array = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from nsopt.contact_modes import FREE, IMPACT, LASTING, spans
 from nsopt.mechanics import Dynamics
-from nsopt.simulation.record.evaluation import evaluate_at_times
+from nsopt.simulation.record.evaluated_steps import evaluate_at_times
 
 Array = NDArray[np.float64]
 
