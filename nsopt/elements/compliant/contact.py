@@ -25,8 +25,7 @@ from nsopt.mechanics import (
 )
 from nsopt.parameter import Parameter, Scalar, number, parameters_in
 
-LEAST = 1e-30
-"""Depth [m] of an open gap: powers of zero have no finite second and third derivatives."""
+LEAST = 1e-30  # depth [m] of an open gap, as powers of zero have no higher derivatives
 
 LATCHED = 1e-12
 """Least speed of impact [m/s] of a closed gap: zero as internal state means an open one."""

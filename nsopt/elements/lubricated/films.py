@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-NEARLY_CENTRED = 0.02
-"""Eccentricity below which sums replace closed forms, which lose their digits there."""
+NEARLY_CENTRED = 0.02  # eccentricity below which sums replace closed forms, which lose digits there
 
 STILL = 1e-9
 """Rate [1/s] that gives a film at rest a direction, and derivatives there."""

@@ -15,8 +15,7 @@ from nsopt.elements.outlines import circle
 from nsopt.mechanics import Bore, Force, Gap, Load, Outline, Output, Pair, Pressed, State
 from nsopt.parameter import Scalar, number
 
-CENTRED = 1e-9
-"""Offset over the clearance that is added along x, so that a centred journal has a direction."""
+CENTRED = 1e-9  # offset over the clearance added along x, a direction for a centred journal
 
 
 class _Film(NamedTuple):
@@ -31,9 +30,7 @@ class _Film(NamedTuple):
 
 
 THINNEST = 1e-4  # least film over the clearance: at it the integrals keep six digits
-
-LEAST = 1e-30
-"""Depth [m] of asperities that do not touch, as that of open gaps of a `CompliantContact`."""
+LEAST = 1e-30  # depth [m] of asperities that do not touch, as of gaps of a `CompliantContact`
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,7 @@ from nsopt.checks import finite, positive
 from nsopt.mechanics import State
 from nsopt.parameter import Scalar, parameters_in
 
-SAMPLED = (0.013, 0.11, 0.37)
-"""Excesses [rad, or m], of no special value, at which `Law.check_potential` compares."""
+SAMPLED = (0.013, 0.11, 0.37)  # excesses of no special value, at which potentials are checked
 
 
 class Law(ABC):

@@ -27,9 +27,7 @@ GRID = 2.0**42
 only the last Newton steps are differentiated."""
 
 NONE = -2.0  # height that stands for no maximum, below every cosine
-
-TINY = 1e-30
-"""Added under roots and below fractions, so that they have a value and a derivative at zero."""
+TINY = 1e-30  # added under roots and below fractions, for a value and a derivative at zero
 
 
 class Nearest(NamedTuple):

@@ -22,8 +22,7 @@ from nsopt.parameter import number
 
 CHOICES = ("absolute", "relative")
 
-LONGEST = 20
-"""Bodies in a row up to which joint coordinates are the default: expressions grow with that."""
+LONGEST = 20  # bodies in a row up to which joint coordinates are the default, as expressions grow
 
 
 def _check_unique(what: str, names: Sequence[str]) -> None:

@@ -44,9 +44,7 @@ NEAR_LEAST = 1e-6
 """Length of a move, over that of the displacement, below which the displacement becomes shorter by
 less than rounding shows."""
 
-PERIOD = 0.1
-"""T [s]: springs with which bodies swing more slowly hardly count, those of stiff parts do."""
-
+PERIOD = 0.1  # T [s]: slower swings by springs hardly count, those of stiff parts do
 MASSLESS = 1e-9  # inertia given to motions without any, over the largest of the others
 
 

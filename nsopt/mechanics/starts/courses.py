@@ -20,18 +20,10 @@ from nsopt.mechanics.starts.start import Start
 Array = NDArray[np.float64]
 
 SAMPLES = 1024  # times at which speeds are compared
-
-SUSPECTS = 8
-"""Intervals between these times, those of the largest changes, that are halved to find jumps."""
-
+SUSPECTS = 8  # intervals between them, of the largest changes, that are halved to find jumps
 HALVINGS = 40  # how often: to 1e-12 of an interval, where what is smooth hardly changes
-
-JUMP = 1e-6
-"""Change of speed in an interval after all halvings, over the largest speed, that is a jump."""
-
-LEAST_POSTURES, MOST_POSTURES = 64, 400
-"""Postures along the courses that are looked for, at least and at most."""
-
+JUMP = 1e-6  # change of speed after all halvings, over the largest speed, that is a jump
+LEAST_POSTURES, MOST_POSTURES = 64, 400  # along the courses that are looked for
 SPACING = 0.1  # way [m, rad] of the fastest course from one of them to the next
 HISTORY = 4  # postures whose rates are extrapolated to the next
 

@@ -21,8 +21,7 @@ Vector = NDArray[np.float64]
 
 ENOUGH = 1e-5  # part of the violation by which a trial must be better than each entry of the filter
 ARMIJO = 1e-4  # part of the predicted decrease of the objective that a step must reach
-SHORTEST = 1e-3
-"""Part of a step below which another Hessian is tried, in the end one with a larger shift."""
+SHORTEST = 1e-3  # part of a step below which another Hessian is tried, at last by a larger shift
 SHIFTS = (1e-4, 1e10)  # least and largest multiple of the identity added to the Hessian
 PRICE = 100.0  # least price of a violated row in an elastic quadratic program
 NEARLY = 100  # times the tolerance, the violation up to which the objective decides over a step

@@ -153,8 +153,7 @@ class Ipopt(Backend):
         return NlpsolCall(solver, nlp, callback)
 
 
-KEPT = 20_000
-"""Unknowns up to which solvers are kept; of more they take little of the time, much memory."""
+KEPT = 20_000  # unknowns up to which solvers are kept; those of more take memory, and little time
 
 ADAPTIVE: Mapping[str, Any] = MappingProxyType({"ipopt.mu_strategy": "adaptive"})
 """Options of a program without complementarity where no step was found by others."""

@@ -27,10 +27,7 @@ from nsopt.mpcc.solve.stationarity import (
 from nsopt.mpcc.statement.layout import ACTIVE, Vector
 
 WITHIN = 0.1  # distance from a point within which the slope of the objective counts
-
-STEEP = 10.0
-"""Largest slope that a solver is given; complementarity then ends well below the tolerance."""
-
+STEEP = 10.0  # largest slope that a solver is given, for complementarity below the tolerance
 NEARBY = 1e-3  # distance from a point at which halves are compared
 AWAY = 1e3  # by how much halves grow from the start of a branch at most
 LARGER = 10.0  # times the multipliers at the start, from which those at the end are doubted

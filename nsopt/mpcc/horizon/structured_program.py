@@ -34,14 +34,11 @@ from nsopt.mpcc.solve.stationarity import Stationarity
 from nsopt.mpcc.solve.status import why_not_optimal
 from nsopt.mpcc.statement.layout import Vector
 
-SHIFT = 10.0
-"""Times what the relaxation gains to first order, by which a branch may cost more than its end."""
-
+SHIFT = 10.0  # times what the relaxation gains to first order, by which a branch may cost more
 CLOSE = 1e-6  # the same, in proportion to the objective
 
 
-EXACT = 1e-4
-"""Part of the slope of the objective that multipliers of a branch may leave, to be of use."""
+EXACT = 1e-4  # part of the slope of the objective that useful multipliers of a branch may leave
 
 
 class StructuredProgram:

@@ -19,8 +19,7 @@ from nsopt.schemes.contacts.walls import respond
 from nsopt.schemes.node import Node
 from nsopt.schemes.terms import rolling
 
-Early = Callable[[ca.SX], ca.SX]
-"""Impulse (nv,) of all else before the rebound, by the velocity (nv,) of greatest compression."""
+Early = Callable[[ca.SX], ca.SX]  # of all else before the rebound, by v of greatest compression
 
 
 def nothing(v: ca.SX) -> ca.SX:

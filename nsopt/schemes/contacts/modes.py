@@ -175,9 +175,7 @@ def parts(
     return above, below
 
 
-ARRIVING = 100
-"""Times what counts as touching, the way in a step from which a contact still arrives."""
-
+ARRIVING = 100  # times what counts as touching, the way in a step from which a contact arrives
 SAME_SIDE = 0.5  # cosine by which a contact may turn in a step and still be one lasting contact
 
 

@@ -8,10 +8,7 @@ from nsopt.mechanics import Dynamics
 from nsopt.schemes.node import At, Node
 
 SLOW = 1e-3  # of the speed that a typical impulse gives in a step, a slip that is none
-
-NEXT_TO_NONE = 1e-14
-"""Slip [m/s] by which the size of one is smoothed, so that it has a derivative where it sticks."""
-
+NEXT_TO_NONE = 1e-14  # slip [m/s] by which its size is smoothed, for a derivative where it sticks
 LARGEST_TURN = 0.5  # difference of two directions of slip, up to which one is told from the other
 
 TURNED = 0.9

@@ -29,9 +29,7 @@ ENTRIES = ("q", "v", "body_position", "kinetic_energy", "potential_energy")
 
 RECORDED = ("body_velocity", "joint_coordinate", "gap")
 REACTIONS = ("joint_reaction", "joint_reaction_torque")  # ... those where they are on record
-
-EXTREMES = ("largest_force", "peak_force")
-"""Figures of single instants, which differ from run to run where a force rattles."""
+EXTREMES = ("largest_force", "peak_force")  # of single instants, chance where a force rattles
 
 
 def compare_states(

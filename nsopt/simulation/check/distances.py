@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-STEPS = 2
-"""Longest steps by which an energy may change earlier or later, where contacts do, and ..."""
-
+STEPS = 2  # longest steps by which an energy may change earlier or later where contacts do
 SOON = 5e-3  # ... the same as a part of the duration
 LEAST = 1e-9  # of the distance of the farthest body from the origin, a motion that is none
 NONE = 1e-12  # a motion [m] that is none, be all else zero: a hundredth of an atom

@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 T = TypeVar("T")
 
-SEEN = (0.7, 4.5)
-"""Orders between which differences fall as those of a scheme do; others are chance."""
-
+SEEN = (0.7, 4.5)  # orders between which differences fall as those of a scheme; others are chance
 HIGHEST = 4.0  # order that is used at most to conclude from longer steps on the run's own
 ROUNDING = 1e-12  # of the largest size of what is compared, differences that tell nothing of steps
 

@@ -18,9 +18,7 @@ from nsopt.files import NO_LINK, create, replacing
 Arrays = dict[str, NDArray[Any]]
 Facts = dict[str, Any]
 
-FACTS, HASHES = "facts", "hashes"
-"""Datasets beside the arrays: the facts, and the hash of each dataset by name, as JSON."""
-
+FACTS, HASHES = "facts", "hashes"  # datasets beside the arrays, both as JSON, the latter by name
 OF_FACTS = "of facts"  # among the hashes, those of each fact
 OLDER = "nsopt 1.0.0"  # what wrote files without hashes
 

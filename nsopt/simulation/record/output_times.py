@@ -19,9 +19,7 @@ from nsopt.simulation.record.evaluated_steps import evaluate_at_times
 Array = NDArray[np.float64]
 
 SAME = 1e-9  # of a step, how far an output time may be from its end and count as that
-
-SHARED = ("loss", "work")
-"""Of the columns that add up, those of which a part of a step has its part."""
+SHARED = ("loss", "work")  # columns that add up of which a part of a step has its part
 
 
 def output_times(times: ArrayLike | None, begin: float, end: float) -> Array | None:

@@ -12,8 +12,7 @@ from nsopt.simulation.record.evaluated_steps import evaluate_at_times
 Array = NDArray[np.float64]
 
 
-REBOUND = 0.5
-"""Share of its largest depth below which a surface comes back in the rebound of an impact."""
+REBOUND = 0.5  # share of its largest depth below which a surface comes back, rebounding
 
 
 def _of_impact(depth: Array) -> int:
