@@ -48,10 +48,6 @@ def rates_of_halves(
     )
 
 
-def _nothing_moves() -> Rates:
-    return Rates(ca.SX(0, 1), ca.SX(0, 1))
-
-
 @dataclass(frozen=True)
 class HeldBalance(Balance):
     """Half of a step; each contact that presses is held closed, without friction.
@@ -67,7 +63,7 @@ class HeldBalance(Balance):
     second order, as the impulses of the halves are.
     """
 
-    rates: Rates = field(kw_only=True, default_factory=_nothing_moves)
+    rates: Rates = field(kw_only=True, default=Rates(ca.SX(0, 1), ca.SX(0, 1)))
 
     @property
     def loss(self) -> ca.SX:

@@ -158,7 +158,10 @@ class CompliantContact(Force):
                 "leave out: give the contact to the mechanism as it is, or let a joint such as "
                 "Distance move a body with the wall"
             )
-        return ca.sum1(ca.vertcat(*(self._gap_energy(s, gap) for gap in gaps)))
+        energies = [self.law.energy(s, self._depth(s, gap)) for gap in gaps]
+        if not self.reaches:
+            energies = [(gap.distance < 0) * x for gap, x in zip(gaps, energies, strict=True)]
+        return ca.sum1(ca.vertcat(*energies))
 
     def loads(self, s: State) -> list[Load]:
         return [load for x in self._surfaces(s) for load in x.losing]
@@ -173,10 +176,6 @@ class CompliantContact(Force):
             depth = ca.fmax(depth, -x.gap.distance)
         pressure = ca.sum1(ca.vertcat(*(x.elastic + x.damping for x in surfaces)))
         return [Output("depth", depth, "m"), Output("force", pressure, "N")]
-
-    def _gap_energy(self, s: State, gap: Gap) -> ca.SX:
-        energy = self.law.energy(s, self._depth(s, gap))
-        return energy if self.reaches else (gap.distance < 0) * energy
 
     @property
     def reaches(self) -> bool:

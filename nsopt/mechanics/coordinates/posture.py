@@ -39,7 +39,8 @@ def check_closed(branches: Sequence[Branch], motions: Mapping[str, Motion]) -> N
 
 def _coordinates(branch: Branch) -> Array:
     """Return the coordinates of the joint by which a body is attached."""
-    R, d = _relative_pose(branch.parent_frame, branch.child_frame)
+    (A, r), (B, s) = _pose(branch.parent_frame), _pose(branch.child_frame)
+    R, d = A.T @ B, A.T @ (s - r)  # of the child frame in that of the parent
     if branch.joint is None:
         ball = [] if branch.body.point_mass else [number(branch.body.orientation)]
         return np.concatenate([d, *ball])
@@ -75,12 +76,6 @@ def _along(steps: Sequence[Axis], R: Array, d: Array) -> Mapping[str, float]:
         angles = first, np.arcsin(np.clip(R[0, 2], -1.0, 1.0)), second
         values |= {step.name: float(x) for step, x in zip(turning, angles, strict=True)}
     return values
-
-
-def _relative_pose(parent: Frame, child: Frame) -> tuple[Array, Array]:
-    """Return axes and origin of frame ``child`` in ``parent``, as their bodies are stated."""
-    (A, r), (B, s) = _pose(parent), _pose(child)
-    return A.T @ B, A.T @ (s - r)
 
 
 def _pose(frame: Frame) -> tuple[Array, Array]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from nsopt.mechanics.model.element import Constraint, Element, Force
+from nsopt.mechanics.model.element import Element, Force
 
 
 def resisted_joint(force: Force, joints: Sequence[Element]) -> Element | None:
@@ -29,10 +29,11 @@ def resisted_joint(force: Force, joints: Sequence[Element]) -> Element | None:
             f"{type(force).__name__} {force.name!r} names the joint {force.joint!r}, which "
             "connects other bodies"
         )
+    # What drives of other joints keep is no joint that anything resists in.
     candidates = named or [
         joint
         for joint in joints
-        if {frame.body for frame in joint.frames} == bodies and not _is_drive(joint)
+        if {frame.body for frame in joint.frames} == bodies and not getattr(joint, "drives", ())
     ]
     if len(candidates) > 1:
         raise ValueError(
@@ -40,8 +41,3 @@ def resisted_joint(force: Force, joints: Sequence[Element]) -> Element | None:
             f"{candidates[1].name!r}: name one by joint=..."
         )
     return candidates[0] if candidates else None
-
-
-def _is_drive(joint: Element) -> bool:
-    """Return whether a constraint is kept by drives of other joints, so that none resists in it."""
-    return isinstance(joint, Constraint) and bool(joint.drives)

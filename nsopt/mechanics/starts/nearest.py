@@ -54,7 +54,9 @@ def nearest_posture(d: Dynamics, t: float, start: State | None, p: Array) -> tup
     if tree is None or _has_same_tree(tree, d.mechanism):
         found = Search(own, t, q, p, stiffness).nearest()
         return (found.q, v), _describe_opening(found, own.closure_names, opened)
-    placed = stated if given is None else _place_bodies_at(d, stated, given, p)
+    placed = stated
+    if given is not None:
+        placed = _place_bodies(stated, *(np.asarray(x) for x in d.poses(*given, p)))
     return _find_nearest_by_tree(d, tree, placed, (t, q, p), opened)
 
 
@@ -71,7 +73,12 @@ def _find_nearest_by_tree(
     """
     t, near, p = at
     symbolic = SymbolicMechanism(tree, d.contacts, d.gravity, d.parameters)
-    configurations = _make_configurations(symbolic)
+    of_kinds = (constraint_functions, contact_functions, pose_functions)
+    functions = {name: f for of_kind in of_kinds for name, f in of_kind(symbolic).items()}
+    wanted = {x.name: functions[x.name] for x in fields(Configurations)}
+    configurations = Configurations(
+        **{name: f() if isfunction(f) else f for name, f in wanted.items()}
+    )
     coordinates = replace(placed, coordinates=tree.coordinates).generalized_coordinates
     q, v = coordinates.start(refuse=False)
     found = Search(configurations, t, q, p, _find_stiffness(d, tree, (t, q, p))).nearest()
@@ -159,17 +166,6 @@ def _find_stiffness(d: Dynamics, mechanism: Mechanism, at: tuple[float, Array, A
     stiffness = ca.Function("stiffness", [s.t, s.q, s.p], [ca.densify(hessian)])
     t, q, p = at
     return np.asarray(stiffness(t, q[: s.q.numel()], p), dtype=float)
-
-
-def _make_configurations(s: SymbolicMechanism) -> Configurations:
-    functions = constraint_functions(s) | contact_functions(s) | pose_functions(s)
-    wanted = {x.name: functions[x.name] for x in fields(Configurations)}
-    return Configurations(**{name: x() if isfunction(x) else x for name, x in wanted.items()})
-
-
-def _place_bodies_at(d: Dynamics, stated: Mechanism, state: State, p: Array) -> Mechanism:
-    """Return the mechanism as if its bodies stated a state."""
-    return _place_bodies(stated, *(np.asarray(x) for x in d.poses(*state, p)))
 
 
 def _place_bodies(

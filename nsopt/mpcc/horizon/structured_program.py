@@ -221,8 +221,9 @@ class StructuredProgram:
 
         start = replace(origin, point=branches.lift(origin.point, case))
         case = replace(case, guess=start.point.x)
-        worse = SHIFT * _find_gain(nlp, origin) + CLOSE * abs(origin.objective)
-        most = origin.objective + worse
+        products = np.abs(origin.point.lam_g[nlp.products])
+        gain = origin.stage[0] * float(products.sum())  # of the relaxation, to first order
+        most = origin.objective + (SHIFT * gain + CLOSE * abs(origin.objective))
         run = ActiveSetRun(options, branches, case, judge, lambda trial: trial, most)
         best, found, tried = run.run(start)
         assert best is not None  # the end of the homotopy is, at least
@@ -235,12 +236,6 @@ class StructuredProgram:
         if not np.abs(best.residuals.gradient).max() <= EXACT * steepest:
             point = replace(point, lam_x=np.nan * point.lam_x, lam_g=np.nan * point.lam_g)
         return _mark([*others, replace(best, point=point)]), found
-
-
-def _find_gain(nlp: StructuredNlp, end: Trial) -> float:
-    """Return by how much the relaxation at the end of the homotopy lowers f, to first order."""
-    sigma = end.stage[0]
-    return sigma * float(np.abs(end.point.lam_g[nlp.products]).sum())
 
 
 def _mark(trials: list[Trial]) -> list[Trial]:

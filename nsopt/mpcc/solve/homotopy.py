@@ -112,7 +112,9 @@ class Homotopy:
     def _along(self, schedule: Schedule, start: Point) -> Walk:
         """Run one schedule; return its last trial."""
         pending = [*reversed(schedule)]
-        stage, good = _before(pending[-1]), start
+        good, first = start, pending[-1]
+        # The easy stage from which halfway is taken before any stage was good.
+        stage = (max(1.0, 100 * first[0]), *first[1:]) if first else first
         failures = 0
         while True:
             trial = yield from self._solve(StageAttempt(pending[-1], good, len(pending) == 1))
@@ -189,8 +191,3 @@ def measure_violation(trial: Trial) -> float:
     """
     largest = trial.residuals.largest
     return max(1.0, largest) if largest >= 0 else float("inf")
-
-
-def _before(first: Stage) -> Stage:
-    """Return the easy stage from which halfway is taken before any stage was good."""
-    return (max(1.0, 100 * first[0]), *first[1:]) if first else first

@@ -92,16 +92,14 @@ class Solver:
         schedules: tuple[Schedule, ...] = defaults.schedules
         if self.schedules is not None:
             schedules = tuple(schedule(stages) for stages in self.schedules)
+        goes_on = self.phase_two and defaults.active_set is not None
         return Settings(
             defaults.relaxation if self.relaxation is None else self.relaxation,
             schedules,
             defaults.tolerances if self.tolerances is None else self.tolerances,
             defaults.retries if self.retries is None else self.retries,
-            self.active_set or defaults.active_set if self._goes_on(defaults) else None,
+            self.active_set or defaults.active_set if goes_on else None,
         )
-
-    def _goes_on(self, defaults: Settings) -> bool:
-        return self.phase_two and defaults.active_set is not None
 
     def build(self, mpcc: Mpcc, defaults: Settings | None = None) -> Program:
         """Compile a snapshot of ``mpcc``; statements made later do not enter.

@@ -133,7 +133,10 @@ def min_rows(mpcc: Mpcc) -> list[MinRow]:
         rows += _of_boxes(boxes, x)
     for discs in mpcc.discs:
         rows += rows_of_discs(discs)
-    return rows + [_of_first_event(event) for event in mpcc.first_events]
+    return rows + [
+        FirstEventRow(event.expr / ca.SX(event.scale), event.active, event.labels)
+        for event in mpcc.first_events
+    ]
 
 
 def _of_pairs(block: Pairs) -> Iterator[MinRow]:
@@ -149,10 +152,6 @@ def _of_boxes(block: Boxes, x: ca.SX) -> Iterator[MinRow]:
     for k, label in enumerate(block.labels):
         z, lower, upper = (x[k] for x in (block.z, block.lower, block.upper))
         yield BoxRow(z, lower, upper, size[k], F[k], meet[k], label)
-
-
-def _of_first_event(block: FirstEvent) -> MinRow:
-    return FirstEventRow(block.expr / ca.SX(block.scale), block.active, block.labels)
 
 
 def split_into_pairs(mpcc: Mpcc) -> Mpcc:

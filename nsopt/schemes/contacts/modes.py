@@ -100,7 +100,9 @@ class ReachedGaps(ContactModes):
         cls, mpcc: Mpcc, d: Dynamics, scales: Scales, node: Node, gap: ca.SX, guess: ca.SX
     ) -> ReachedGaps:
         """State which gaps (ng,) [m] are reached; ``guess`` of them."""
-        away = positive_part(mpcc, "reach", d, gap, guess, scales.gap)
+        away, below = parts(mpcc, "reach", gap, scales.gap, guess)
+        sizes = (scales.gap, scales.gap)
+        mpcc.complement("reach_parts", away, below, scale=sizes, labels=d.contact_names)
         return cls(mpcc, d, scales, node, away, touching(mpcc, d, node, away, scales.gap))
 
     def press(self, name: str, rate: ca.SX, lam: ca.SX) -> ca.SX | None:
@@ -148,15 +150,6 @@ def touching(mpcc: Mpcc, d: Dynamics, node: Node, gap: ca.SX, scale: ca.SX) -> c
     for i, k in enumerate(some):
         closed[k] = on[i]
     return closed
-
-
-def positive_part(
-    mpcc: Mpcc, name: str, d: Dynamics, x: ca.SX, guess: ca.SX, scale: ca.SX
-) -> ca.SX:
-    """Return max(x, 0) of numbers (ng,) of the contacts, of a size, as the solver keeps it."""
-    above, below = parts(mpcc, name, x, scale, guess)
-    mpcc.complement(f"{name}_parts", above, below, scale=(scale, scale), labels=d.contact_names)
-    return above
 
 
 def parts(

@@ -131,11 +131,7 @@ def _compare_reactions(name: str, runs: Sequence[xr.Dataset], finer: bool, rows:
 
 def _compare(values: Sequence[Array], finer: bool, trusted: bool = True) -> Estimate:
     """Return the errors of the entries of arrays, one by one."""
-    return estimate_error(values, _subtract, finer, _extent(values), trusted)
-
-
-def _subtract(a: Array, b: Array) -> Array:
-    return np.abs(a - b)
+    return estimate_error(values, lambda a, b: np.abs(a - b), finer, _extent(values), trusted)
 
 
 def _extent(values: Sequence[Array]) -> float:

@@ -44,7 +44,7 @@ def estimate_error(
     """
     apart = [distance(a, b) for a, b in pairwise(runs)]
     orders = [
-        _see_order(*(pair[::-1] if finer else pair), ROUNDING * size) if trusted else np.nan
+        observe_order(*(pair[::-1] if finer else pair), ROUNDING * size) if trusted else np.nan
         for pair in pairwise(apart)
     ]
     if not finer:
@@ -58,18 +58,15 @@ def estimate_error(
     return Estimate(np.sum(apart, axis=0), np.nan)
 
 
-def _see_order(smaller: Array, larger: Array, rounding: float) -> float:
-    """Return the order by which differences fall, NaN where it is chance."""
-    order = observe_order(smaller, larger, rounding)
-    return order if SEEN[0] <= order <= SEEN[1] else np.nan
-
-
 def observe_order(smaller: Array, larger: Array, rounding: float) -> float:
-    """Return the order by which differences fall as h is halved, the median over time; or NaN.
+    """Return the order by which differences fall as h is halved, NaN where it is chance.
 
-    So neither the times at which a difference passes through zero nor those after which motions
-    part decide it.
+    The median over time: so neither the times at which a difference passes through zero nor those
+    after which motions part decide it.
     """
     sizes = [np.sqrt(np.sum(x.reshape(len(x), -1) ** 2, axis=1)) for x in (smaller, larger)]
     told = np.minimum(*sizes) > rounding
-    return float(np.median(np.log2(sizes[1][told] / sizes[0][told]))) if told.any() else np.nan
+    if not told.any():
+        return np.nan
+    order = float(np.median(np.log2(sizes[1][told] / sizes[0][told])))
+    return order if SEEN[0] <= order <= SEEN[1] else np.nan
