@@ -52,8 +52,7 @@ from nsopt.elements.joints import (
 )
 from nsopt.elements.limits import SlideRange, TurnRange
 from nsopt.elements.loads import AppliedForce, AppliedTorque
-from nsopt.elements.lubricated.films import LongBearing, OilFilm, ShortBearing
-from nsopt.elements.lubricated.journal import JournalBearing
+from nsopt.elements.lubricated.journal import JournalBearing, LongBearing, OilFilm, ShortBearing
 from nsopt.elements.outlines import box_outline, capsule_outline, link_outline
 from nsopt.elements.paths import AnyPath as AnyPath  # for statements of others, not for users
 from nsopt.elements.paths import (

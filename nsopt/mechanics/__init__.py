@@ -2,9 +2,8 @@
 
 from nsopt.mechanics.coordinates.base import Block
 from nsopt.mechanics.coordinates.links import CoordinateMap
-from nsopt.mechanics.coordinates.recursion import Recursion, Wrench
+from nsopt.mechanics.coordinates.recursion import Recursion, Wrench, tree_reactions
 from nsopt.mechanics.coordinates.spanning_tree import Branch, Relative
-from nsopt.mechanics.coordinates.tree_reactions import tree_reactions
 from nsopt.mechanics.equations.acceleration import (
     IndexOne,
     Instant,

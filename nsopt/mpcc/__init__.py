@@ -29,8 +29,7 @@ from nsopt.mpcc.horizon.structured import (
 )
 from nsopt.mpcc.horizon.structured_program import StructuredProgram
 from nsopt.mpcc.solve.active_set import ActiveSet
-from nsopt.mpcc.solve.multi_start import MultiStart
-from nsopt.mpcc.solve.program import Program
+from nsopt.mpcc.solve.program import MultiStart, Program
 from nsopt.mpcc.solve.schedule import Schedule
 from nsopt.mpcc.solve.settings import GENERAL, STEP, Recovery, Settings
 from nsopt.mpcc.solve.solution import (

@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 import casadi as ca
 
 from nsopt.mechanics import Dynamics
-from nsopt.schemes.contacts.slips import by_contact
+from nsopt.schemes.contacts.friction import by_contact
 from nsopt.schemes.node import Node
 from nsopt.schemes.terms import momentum_size
 

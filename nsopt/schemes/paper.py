@@ -15,9 +15,9 @@ from nsopt.checks import not_negative
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance, Impulses
+from nsopt.schemes.contacts.friction import slip_over
 from nsopt.schemes.contacts.impact import Impact, NewtonImpact
 from nsopt.schemes.contacts.modes import KnownModes, contacts_of_step
-from nsopt.schemes.contacts.slips import slip_over
 from nsopt.schemes.contacts.walls import Approach, WallFigures, depth, respond
 from nsopt.schemes.errors import Errors, first_order_errors, impulse_at_end
 from nsopt.schemes.node import Node, StepStart

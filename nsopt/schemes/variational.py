@@ -14,16 +14,16 @@ from nsopt.checks import between, not_negative
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance, Impulses
-from nsopt.schemes.contacts.friction import Friction
-from nsopt.schemes.contacts.impact import Impact, NewtonImpact
-from nsopt.schemes.contacts.modes import KnownModes, contacts_of_step, parts, rate_sizes, touching
-from nsopt.schemes.contacts.slips import (
+from nsopt.schemes.contacts.friction import (
     SLOW,
+    Friction,
     find_end_of_slip,
     slip_over,
     turn_from_end,
     turn_from_start,
 )
+from nsopt.schemes.contacts.impact import Impact, NewtonImpact
+from nsopt.schemes.contacts.modes import KnownModes, contacts_of_step, parts, rate_sizes, touching
 from nsopt.schemes.contacts.walls import (
     Approach,
     WallFigures,

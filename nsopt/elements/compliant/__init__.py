@@ -1,8 +1,9 @@
 """Contact as a force that grows with penetration: laws, friction, stiffness from material."""
 
 from nsopt.elements.compliant.contact import CompliantContact
-from nsopt.elements.compliant.friction import AmbrosioFriction, CompliantFriction, SmoothCoulomb
 from nsopt.elements.compliant.laws import (
+    AmbrosioFriction,
+    CompliantFriction,
     CompliantLaw,
     Flores,
     Gonthier,
@@ -14,6 +15,7 @@ from nsopt.elements.compliant.laws import (
     LankaraniNikravesh,
     LeeWang,
     Press,
+    SmoothCoulomb,
 )
 from nsopt.elements.compliant.stiffness import (
     STEEL,

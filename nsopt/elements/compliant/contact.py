@@ -9,8 +9,7 @@ from typing import NamedTuple
 import casadi as ca
 
 from nsopt.checks import not_negative, positive
-from nsopt.elements.compliant.friction import CompliantFriction, SmoothCoulomb
-from nsopt.elements.compliant.laws import CompliantLaw, Press
+from nsopt.elements.compliant.laws import CompliantFriction, CompliantLaw, Press, SmoothCoulomb
 from nsopt.mechanics import (
     Contact,
     Force,

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 import casadi as ca
 
 from nsopt.mechanics.coordinates.links import LinkTree
-from nsopt.mechanics.coordinates.recursion import Recursion, Wrench
+from nsopt.mechanics.coordinates.recursion import Recursion, Wrench, tree_reactions
 from nsopt.mechanics.coordinates.relative import RelativeCoordinates
-from nsopt.mechanics.coordinates.tree_reactions import tree_reactions
 from nsopt.mechanics.equations.efforts import pair_joints, pair_rates
 from nsopt.mechanics.equations.symbolic import SymbolicMechanism, VirtualWork
 from nsopt.mechanics.model.element import INSTANT, Element, FrictionStep

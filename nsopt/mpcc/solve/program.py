@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -15,7 +15,6 @@ from nsopt.mpcc.solve.active_set import ActiveSetRun
 from nsopt.mpcc.solve.branch import Branches
 from nsopt.mpcc.solve.functions import Case
 from nsopt.mpcc.solve.homotopy import Trial, end_solve, measure_violation
-from nsopt.mpcc.solve.multi_start import MultiStart
 from nsopt.mpcc.solve.relaxed import RelaxedProgram
 from nsopt.mpcc.solve.settings import STEP, Recovery, Settings
 from nsopt.mpcc.solve.solution import Solution, Status
@@ -26,6 +25,54 @@ from nsopt.mpcc.statement.layout import Vector
 from nsopt.mpcc.statement.lifting import lift_pairs
 from nsopt.mpcc.statement.min_map import split_into_pairs
 from nsopt.mpcc.statement.problem import Mpcc
+
+
+@dataclass(frozen=True)
+class MultiStart:
+    """Starts besides the given one, drawn at random; the best solution of all counts.
+
+    Unknowns with two finite bounds are drawn uniformly between them, others normally about the
+    given start and moved into the bound that they have.
+
+    Parameters
+    ----------
+    starts : int
+        With the given one.
+    spread : float
+        Standard deviation of unknowns without two bounds, in scaled units.
+    seed : int
+        The same draws the same starts.
+
+    Raises
+    ------
+    ValueError
+        If starts is less than two or spread not positive.
+    """
+
+    starts: int = 10
+    spread: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.starts < 2 or not self.spread > 0:
+            raise ValueError(f"starts of 2 or more and a positive spread are needed, got {self}")
+
+    def points(self, lower: Vector, upper: Vector, start: Vector) -> Iterator[Vector]:
+        """Yield the other starts, (n,).
+
+        Parameters
+        ----------
+        lower, upper, start : (n,)
+            Bounds and the given start, in scaled units.
+        """
+        rng = np.random.default_rng(self.seed)
+        low, high = (np.where(np.isfinite(x), x, 0.0) for x in (lower, upper))
+        both = np.isfinite(lower) & np.isfinite(upper)
+        for _ in range(self.starts - 1):
+            about = start + self.spread * rng.normal(size=start.size)
+            between = low + (high - low) * rng.uniform(size=start.size)
+            yield np.where(both, between, np.clip(about, lower, upper))
+
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 

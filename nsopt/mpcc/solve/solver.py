@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from nsopt.mpcc.backends.backend import Backend
 from nsopt.mpcc.backends.ipopt import Ipopt
 from nsopt.mpcc.solve.active_set import ActiveSet
-from nsopt.mpcc.solve.multi_start import MultiStart
-from nsopt.mpcc.solve.program import Program
+from nsopt.mpcc.solve.program import MultiStart, Program
 from nsopt.mpcc.solve.schedule import Schedule, Stage, schedule
 from nsopt.mpcc.solve.settings import GENERAL, SQUARE, STEP, Recovery, Settings, list_recoveries
 from nsopt.mpcc.statement.layout import Tolerances

@@ -21,7 +21,7 @@ from nsopt.mpcc.statement.blocks import (
     labels_of,
     limit_rows,
 )
-from nsopt.mpcc.statement.chained import ChainedProgram
+from nsopt.mpcc.statement.program_blocks import ChainedProgram
 
 
 @dataclass(eq=False)

@@ -224,3 +224,32 @@ def _gaps(d: Dynamics) -> ca.Function:
     """Return (t, q, p) -> gaps, and their rates while nothing moves but walls."""
     t, q, p = (ca.SX.sym(*x) for x in (("t", 1), ("q", d.nq), ("p", len(d.parameters))))
     return ca.Function("gaps", [t, q, p], [d.gap(t, q, p), d.gap_drift(t, q, p)])
+
+
+class After(NamedTuple):
+    """What lasts right after nodes, impacts left out.
+
+    Of the step that begins there; where that has an impact, at its end, or was not kept, of the
+    step that ends there. Between two steps with impacts it is not known, unless all are open.
+    """
+
+    pressing: Mask  # (n, ng) which contacts press
+    step: NDArray[np.int_]  # (n,) the step that tells, by its end
+    known: Mask  # (n,) whether one does
+
+
+def after_nodes(mode: Array, follows: Mask) -> After:
+    """Return what lasts right after nodes.
+
+    Modes (n, ng) are those in the step that ends at each node, NaN at the first; ``follows``
+    (n - 1,) tells whether each node is the end of the step that begins at the one before.
+    """
+    pressed, own = mode > FREE, np.arange(len(mode))
+    quiet = ~np.any((mode == IMPACT) | np.isnan(mode), axis=1)
+    ahead = np.append(follows & quiet[1:], False)
+    stays = pressed.copy()
+    stays[0] = True
+    stays[:-1] &= pressed[1:] | ~follows[:, None]
+    pressing: Mask = np.where(ahead[:, None], np.roll(pressed, -1, axis=0), stays)
+    known = ahead | quiet | ~np.any(stays, axis=1)
+    return After(pressing & known[:, None], own + ahead, known)

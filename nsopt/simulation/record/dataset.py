@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nsopt.algebra import new_directions
 from nsopt.mechanics import INSTANT, redundant_rows
-from nsopt.simulation.record.contact_phases import After, Mask, after_nodes
+from nsopt.simulation.record.contact_judge import After, Mask, after_nodes
 from nsopt.simulation.record.evaluated_steps import EvaluatedSteps, evaluate_at_times
 from nsopt.simulation.record.node_equations import Nodes, body_accelerations
 from nsopt.simulation.record.node_forces import NodeForces, node_forces
