@@ -1,6 +1,5 @@
 """Joints, contacts and forces: each one class, each written on frames alone."""
 
-from nsopt.elements.bushing import Bushing
 from nsopt.elements.clearance import (
     CylindricalClearance,
     PlanarPrismaticClearance,
@@ -84,7 +83,7 @@ from nsopt.elements.rolling import (
     RollingDisc,
     Wheel,
 )
-from nsopt.elements.springs import ExtensionSpring, SpringDamper, TorsionSpringDamper
+from nsopt.elements.springs import Bushing, ExtensionSpring, SpringDamper, TorsionSpringDamper
 from nsopt.elements.tracker import Tracker
 
 __all__ = [

@@ -9,8 +9,7 @@ import numpy as np
 from nsopt.mpcc.backends.backend import Outcome, Point
 from nsopt.mpcc.solve.functions import Case, Functions
 from nsopt.mpcc.solve.homotopy import Homotopy, Trial
-from nsopt.mpcc.solve.least_norm import least_norm
-from nsopt.mpcc.solve.polish import lift, polish
+from nsopt.mpcc.solve.polish import least_norm, lift, polish
 from nsopt.mpcc.solve.schedule import Schedule, Stage, schedule
 from nsopt.mpcc.solve.settings import Recovery
 from nsopt.mpcc.solve.status import RUNAWAY

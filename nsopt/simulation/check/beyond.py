@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from nsopt.algebra import find_quantile
 from nsopt.contact_modes import IMPACT, contacts_of_joints
-from nsopt.simulation.check.comparison import Variable, make_variable, tell_figure
-from nsopt.simulation.check.estimate import Estimate
+from nsopt.simulation.check.comparison import Estimate, Variable, make_variable, tell_figure
 from nsopt.simulation.check.figures import find_forces
 from nsopt.stored import ERROR
 
