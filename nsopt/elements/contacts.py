@@ -84,10 +84,7 @@ class _RoundContact(ContactPair):
         positive(f"scale {of_element}", self.scale)
 
     def _outside(self, s: State, d: ca.SX) -> Gap:
-        """Return the gap for an offset d (3,) [m] of b from the centre or axis of a.
-
-        Its function is smooth, with unit gradient in contact.
-        """
+        """Return the gap, smooth and of unit gradient in contact, for an offset d (3,) [m] of b."""
         r = s.value(self.radius)
         reach = s.value(self.body_radius) + r
         # At the centre, far inside the body, the direction is arbitrary but must be finite.

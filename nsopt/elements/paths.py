@@ -224,10 +224,7 @@ def check_path(what: str, path: object) -> None:
 
 
 def path_at(what: str, path: AnyPath, s: State) -> ca.SX:
-    """Return where a path is at the time of a state, (3,).
-
-    ValueError named ``what`` if a function of time has another shape, or is not finite at t = 0.
-    """
+    """Return where a path is at the time of a state, (3,); errors as of `vector_now`."""
     return path.at(s) if isinstance(path, PointPath) else vector_now(s, path, what)
 
 

@@ -101,10 +101,7 @@ def rolling(d: Dynamics, at: At, v: ca.SX) -> ca.SX:
 
 
 def rolling_over(d: Dynamics, node: Node, h: ca.SX, v: ca.SX) -> ca.SX:
-    """Return the rows of `rolling` in the middle of a move of h at velocity v from a node.
-
-    Seen from both ends alike, which keeps a step of two halves symmetric.
-    """
+    """Return the rows of `rolling` in the middle of a move of h at v, seen from both ends alike."""
     return rolling(d, (node.t + h / 2, d.retract(node.q, h / 2 * v), node.p), v)
 
 

@@ -13,10 +13,7 @@ from nsopt.parameter import Scalar, number
 
 
 def bushing_ends(s: State, bushing: Frame, length: Scalar) -> tuple[ca.SX, ca.SX]:
-    """Return the points where the axis of a bushing leaves it, lower and upper.
-
-    [NLP-clearance 2024, eq. 33].
-    """
+    """Return lower and upper end of the axis of a bushing [NLP-clearance 2024, eq. 33]."""
     motion, half = s.motion(bushing), s.value(length) / 2
     return motion.r - half * motion.A[:, 2], motion.r + half * motion.A[:, 2]
 
@@ -24,10 +21,7 @@ def bushing_ends(s: State, bushing: Frame, length: Scalar) -> tuple[ca.SX, ca.SX
 def radial_gaps(
     s: State, pin: Frame, ends: tuple[ca.SX, ca.SX], clearance: Scalar, radius: Scalar
 ) -> list[Gap]:
-    """Return the radial gap of each bushing end on a pin along z of its frame.
-
-    [NLP-clearance 2024, eqs. 34 to 37].
-    """
+    """Return the gap of each bushing end on a pin along z [NLP-clearance 2024, eqs. 34 to 37]."""
     motion, c = s.motion(pin), s.value(clearance)
     axis = motion.A[:, 2]
     gaps = []

@@ -106,10 +106,7 @@ class _Cubic(Piece):
 
 
 class PeriodicSpline(Curve):
-    """The periodic cubic spline through points, over their cumulative chord length [eqs. 15-17].
-
-    Points (n, 2) [rad] are in order, the first not repeated.
-    """
+    """The periodic cubic spline through points (n, 2), over their chord length [eqs. 15-17]."""
 
     def __init__(self, points: ca.SX) -> None:
         n = points.size1()

@@ -31,10 +31,7 @@ TINY = 1e-30  # added under roots and below fractions, for a value and a derivat
 
 
 class Nearest(NamedTuple):
-    """A direction and the edge nearest to it, in the axes of the cone.
-
-    The direction is cos(theta) b + sin(theta) n.
-    """
+    """A direction, cos(theta) b + sin(theta) n, and the edge nearest to it, in axes of the cone."""
 
     direction: ca.SX  # (3,) u
     edge: ca.SX  # (2,) [rad] the point in the plane of the curve

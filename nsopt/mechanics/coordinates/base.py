@@ -27,10 +27,7 @@ class Block(NamedTuple):
 
 
 class Coordinates(ABC):
-    """Coordinates q and velocities v that describe a mechanism.
-
-    Rates and displacements follow from the blocks; derived classes state the rest.
-    """
+    """Coordinates q and velocities v of a mechanism, whose rates follow from their blocks."""
 
     @property
     @abstractmethod

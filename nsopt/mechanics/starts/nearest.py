@@ -32,10 +32,7 @@ the metric does not matter."""
 
 
 def nearest_posture(d: Dynamics, t: float, start: State | None, p: Array) -> tuple[State, str]:
-    """Return q (nq,) and v (nv,) of the nearest posture, and in words what stays open, or nothing.
-
-    The start is by default what the bodies state.
-    """
+    """Return the nearest posture, q (nq,) and v (nv,), and in words what stays open, or nothing."""
     stated = d.restated(p)[0]
     q, v = start or _with_internal(d, stated.generalized_coordinates.start(refuse=False))
     q = flatten(d.renormalise(q))

@@ -133,10 +133,7 @@ KEPT = (0.0, 1.0, -1.0, 2.0)  # numbers that are part of the structure of an exp
 
 
 def lift_numbers(f: ca.Function) -> tuple[ca.Function, ca.DM]:
-    """Return an SX function with its numbers as a last input, and the numbers (k,).
-
-    Numbers inside of functions that it calls stay there.
-    """
+    """Return an SX function with its own numbers (k,) as a last input, and these."""
     inputs = [ca.SX.sym(f"x{i}", f.sparsity_in(i)) for i in range(f.n_in())]
     outputs = [ca.SX(f.sparsity_out(i)) for i in range(f.n_out())]
     values: list[list[ca.SX]] = [[ca.SX(0)] * f.nnz_out(i) for i in range(f.n_out())]

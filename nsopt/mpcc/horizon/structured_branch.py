@@ -270,10 +270,7 @@ class StructuredBranches(BranchProgram):
 
 
 def _alike(derivatives: Derivatives, x: Vector, p: Vector, rows: Index) -> tuple[Index, Index]:
-    """Return which of some rows differ, (m,), and which of these each is: by value and slope.
-
-    They are compared near a point, as slopes may vanish at it.
-    """
+    """Return which of some rows differ near a point, (m,), and which of these each is."""
     rng = np.random.default_rng(0)
     g, J = derivatives.jac_g(x + NEARBY * rng.uniform(size=x.size), p)
     along = J.sparse().tocsr()[rows] @ rng.uniform(1, 2, size=(x.size, 2))

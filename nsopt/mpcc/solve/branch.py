@@ -101,10 +101,7 @@ class BranchProgram(ABC):
 
 
 class Branches(BranchProgram):
-    """The branches of a program as `lift_pairs` returns it.
-
-    Multipliers get their names by ``layout``, by default by that of the program.
-    """
+    """The branches of a program as of `lift_pairs`; a layout names its multipliers."""
 
     def __init__(self, mpcc: Mpcc, backend: Backend, layout: Layout | None = None) -> None:
         self._layout = layout or Layout.of(mpcc)

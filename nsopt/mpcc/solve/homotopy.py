@@ -20,10 +20,7 @@ NARROW = 3.0
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A stage that was run, its point refined if the stage was the last.
-
-    ``ok`` tells whether a solution was found, of the whole program at the last stage.
-    """
+    """A stage that was run, refined if it was the last; ``ok`` where it found a solution."""
 
     stage: Stage
     ok: bool
@@ -185,9 +182,6 @@ def _close(good: Stage, failed: Stage) -> bool:
 
 
 def measure_violation(trial: Trial) -> float:
-    """Return the largest residual over its tolerance; infinite where not a number.
-
-    1 at least: all that are within tolerances are alike.
-    """
+    """Return the largest residual over its tolerance, at least 1; infinite where not a number."""
     largest = trial.residuals.largest
     return max(1.0, largest) if largest >= 0 else float("inf")

@@ -131,10 +131,7 @@ def compare_states(
 
 
 def compare_forces(runs: Sequence[Array], finer: bool, rows: int) -> dict[str, Variable]:
-    """Return the error of what contacts of each joint carry over time, (time, joint) [N].
-
-    Forces (time, joint, 3) are those of the run and of its repetitions at the same times.
-    """
+    """Return the error of what contacts of joints carry over time, of forces (time, joint, 3)."""
     known = min(map(len, runs))
     runs = [x[:known] for x in runs]
     off = estimate_error(runs, lambda a, b: np.linalg.norm(a - b, axis=-1), finer, _extent(runs))
@@ -175,10 +172,7 @@ def tell_figure(name: str, values: Array) -> Variable:
 
 
 def _compare_reactions(name: str, runs: Sequence[xr.Dataset], finer: bool, rows: int) -> Variable:
-    """Return the error of what ideal joints carry, NaN of others.
-
-    And of steps with an impact, in whichever of the runs: what they carry there is an impulse.
-    """
+    """Return the error of what ideal joints carry, NaN of others, and in steps with impacts."""
     ideal, values = runs[0].attrs["ideal_joints"], [x[name].values for x in runs]
     struck = np.zeros(len(values[0]), dtype=bool)
     for run in runs:

@@ -45,10 +45,7 @@ def measure_distance(a: xr.Dataset, b: xr.Dataset, radii: Array) -> Array:
 
 
 def measure_size(data: xr.Dataset, radii: Array) -> float:
-    """Return the size of a motion [m]: of the body that goes farthest, along one axis.
-
-    Turning counts likewise.
-    """
+    """Return the size of a motion [m]: how far a body goes along one axis, or turns, at most."""
     x, p = data["body_position"].values, data["body_quaternion"].values
     far = np.maximum(np.ptp(x, axis=0).max(axis=-1), radii * _angle(p, p[:1]).max(axis=0))
     extent = np.abs(x).max(initial=0.0) + radii.max(initial=0.0)

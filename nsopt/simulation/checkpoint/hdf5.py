@@ -48,10 +48,7 @@ def write(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, An
 
 
 def read(path: Path) -> tuple[Arrays, Facts, str]:
-    """Return the arrays and facts of a file, and the hash of its content.
-
-    ValueError if it is missing or damaged, a link, or another file under this name.
-    """
+    """Return arrays, facts and hash of a file; ValueError if it is missing, damaged, or another."""
     import h5py
 
     try:

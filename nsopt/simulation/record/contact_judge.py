@@ -106,10 +106,7 @@ class ContactJudge:
         return _Judged(self, start, before, steps, at_nodes).steps
 
     def find_held(self, nodes: tuple[Array, ...], slip: Array, pressing: Mask) -> Held:
-        """Return what holds contacts closed at nodes, by whether they press (n, ng).
-
-        Nodes are t, q, v, parameters and forces of drives; slip (n, ns) [N] acts there.
-        """
+        """Return what holds contacts that press (n, ng) closed at nodes, under slip (n, ns) [N]."""
         parts = []
         for begin in range(0, len(slip), BLOCK):
             rows = slice(begin, begin + BLOCK)

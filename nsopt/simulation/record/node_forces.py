@@ -75,10 +75,7 @@ class _Solver:
             self._transmission = partial(evaluate_at_times, by_mu)
 
     def under(self, at: EquationsAt, directions: tuple[Array, Array]) -> tuple[Array, Array]:
-        """Return accelerations and wrenches (n, joint, 6) under the forces of contacts.
-
-        ``directions``: W (n, nv, ng) and T (n, nv, ns) at the nodes.
-        """
+        """Return accelerations and wrenches (n, joint, 6) under contact forces along W and T."""
         x, nv = at.nodes, self._d.nv
         W, T = directions
         if np.any(x.q_contact != x.q):

@@ -23,10 +23,7 @@ SHARED = ("loss", "work")  # columns that add up of which a part of a step has i
 
 
 def output_times(times: ArrayLike | None, begin: float, end: float) -> Array | None:
-    """Return the times (n,) [s] after the start at which states are asked for, checked.
-
-    ValueError if they are no numbers, do not grow, or are not within the run.
-    """
+    """Return the times (n,) [s] after the start at which states are asked for, checked."""
     if times is None:
         return None
     t = numbers("times", times)
