@@ -46,12 +46,7 @@ class CompliantLaw(ABC):
         return False
 
     def check(self, of_element: str) -> None:
-        """Refuse numbers out of range; ``of_element`` names the owner of the law.
-
-        Raises
-        ------
-        ValueError
-        """
+        """Refuse numbers out of range by a ValueError; ``of_element`` names the owner."""
         positive(f"stiffness {of_element}", self.stiffness)
         n = float(finite(f"exponent {of_element}", self.exponent, ()))
         if n < 1:
@@ -60,12 +55,7 @@ class CompliantLaw(ABC):
             )
 
     def check_restitution(self, of_element: str, e: float) -> None:
-        """Refuse a restitution e of the contact for which the law has no value; none by default.
-
-        Raises
-        ------
-        ValueError
-        """
+        """Refuse a restitution for which the law has no value by a ValueError; none by default."""
         del of_element, e
 
     def elastic(self, s: State, depth: ca.SX) -> ca.SX:
@@ -254,12 +244,7 @@ class CompliantFriction(ABC):
 
     @abstractmethod
     def check(self, of_element: str) -> None:
-        """Refuse numbers out of range; ``of_element`` names the owner.
-
-        Raises
-        ------
-        ValueError
-        """
+        """Refuse numbers out of range by a ValueError; ``of_element`` names the owner."""
 
     @abstractmethod
     def drag(self, s: State, slip: ca.SX) -> ca.SX:

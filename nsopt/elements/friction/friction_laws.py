@@ -23,12 +23,7 @@ class FrictionLaw(ABC):
 
     @abstractmethod
     def check(self, of_element: str) -> None:
-        """Refuse numbers out of range; ``of_element`` names the owner of the law.
-
-        Raises
-        ------
-        ValueError
-        """
+        """Refuse numbers out of range by a ValueError; ``of_element`` names the owner."""
 
     @abstractmethod
     def resist(self, s: State, u: ca.SX, normal: ca.SX, h: ca.SX, z: ca.SX) -> ca.SX:

@@ -6,10 +6,9 @@ From the outside in::
     check         which other sizes, and what comes of the runs
     beyond        statistics, where the motion is not predictable any more
     repetition    the same run in steps of a part of the size
-    comparison    the errors of what is compared
+    comparison    errors of what is compared, by the order that is seen in three sizes of steps
     figures       what is compared of it beside states: forces that last, impacts, losses
     distances     how far the motions of two runs are from each other
-    estimate      the order that is seen in three sizes of steps, and the error
 """
 
 from nsopt.simulation.check.accuracy import Accuracy
