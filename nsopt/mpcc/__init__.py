@@ -1,8 +1,15 @@
 """Complementarity programs: stated in blocks, relaxed, solved, and checked by their residuals."""
 
-from nsopt.mpcc.backends.backend import Backend, Derivatives, Nlp, Outcome, Point, Verdict
+from nsopt.mpcc.backends.backend import (
+    Backend,
+    Derivatives,
+    Evaluator,
+    Nlp,
+    Outcome,
+    Point,
+    Verdict,
+)
 from nsopt.mpcc.backends.compiler import has_compiler
-from nsopt.mpcc.backends.evaluator import Evaluator
 from nsopt.mpcc.backends.ipopt import QUIET, Ipopt
 from nsopt.mpcc.backends.linear_solver import Ldlt
 from nsopt.mpcc.backends.native_output import printing_to_stderr

@@ -6,8 +6,16 @@ moment; `RangeOfMotion` is the force between two frames.
 """
 
 from nsopt.elements.range_of_motion.cone import Cone
-from nsopt.elements.range_of_motion.excess import Chord, Excess, PrintedExcess, SphericalAngle
-from nsopt.elements.range_of_motion.laws import CubicLaw, ExponentialLaw, Law, MeasuredLaw
+from nsopt.elements.range_of_motion.laws import (
+    Chord,
+    CubicLaw,
+    Excess,
+    ExponentialLaw,
+    Law,
+    MeasuredLaw,
+    PrintedExcess,
+    SphericalAngle,
+)
 from nsopt.elements.range_of_motion.restriction import RangeOfMotion
 
 __all__ = [

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from nsopt.checks import not_negative
 from nsopt.elements.range_of_motion.cone import Cone
-from nsopt.elements.range_of_motion.excess import Excess, SphericalAngle
-from nsopt.elements.range_of_motion.laws import Law
+from nsopt.elements.range_of_motion.laws import Excess, Law, SphericalAngle
 from nsopt.elements.range_of_motion.nearest import TINY, Nearest, angles, nearest
 from nsopt.mechanics import Load, Output, ResistingPair, State
 from nsopt.parameter import Scalar, parameters_in

@@ -19,11 +19,12 @@ from nsopt.mpcc.backends.backend import (
     Nlp,
     NlpsolCall,
     Outcome,
+    PaddedCall,
     Point,
     Vector,
+    pad,
 )
 from nsopt.mpcc.backends.linear_solver import Ldlt
-from nsopt.mpcc.backends.padding import PaddedCall, pad
 from nsopt.mpcc.backends.warm_start import WarmStart
 
 

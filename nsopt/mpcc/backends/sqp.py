@@ -14,17 +14,18 @@ from nsopt.mpcc.backends.backend import (
     Backend,
     Call,
     Derivatives,
+    Evaluator,
     Nlp,
     NlpsolCall,
     Outcome,
+    PaddedCall,
     Point,
     Vector,
+    pad,
 )
-from nsopt.mpcc.backends.evaluator import Evaluator
 from nsopt.mpcc.backends.filter_sqp import FilterSqp, make_structured_qp
 from nsopt.mpcc.backends.ipopt import QUIET, Ipopt
 from nsopt.mpcc.backends.native_output import printing_to_stderr
-from nsopt.mpcc.backends.padding import PaddedCall, pad
 
 FEASIBLE = 1e-6  # scaled violation up to which a call counts as having come to an end
 

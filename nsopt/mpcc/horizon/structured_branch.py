@@ -10,8 +10,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from nsopt.mpcc.backends.backend import Backend, Derivatives, Nlp, Outcome, Point
-from nsopt.mpcc.backends.padding import PaddedCall, pad
+from nsopt.mpcc.backends.backend import Backend, Derivatives, Nlp, Outcome, PaddedCall, Point, pad
 from nsopt.mpcc.backends.warm_start import NEAR
 from nsopt.mpcc.horizon.structured import StructuredNlp
 from nsopt.mpcc.solve.branch import BranchProgram, hold, weight_of

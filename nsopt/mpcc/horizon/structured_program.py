@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from nsopt.interrupt import is_interrupted
-from nsopt.mpcc.backends.backend import Backend, Call, Derivatives, Nlp, Outcome, Point
-from nsopt.mpcc.backends.evaluator import Evaluator
+from nsopt.mpcc.backends.backend import Backend, Call, Derivatives, Evaluator, Nlp, Outcome, Point
 from nsopt.mpcc.backends.warm_start import WarmStart
 from nsopt.mpcc.horizon.simple_bounds import (
     SimpleBounds,
@@ -27,11 +26,11 @@ from nsopt.mpcc.solve.active_set import ActiveSet, ActiveSetRun
 from nsopt.mpcc.solve.branch import without_excess
 from nsopt.mpcc.solve.functions import Case
 from nsopt.mpcc.solve.homotopy import Homotopy, StageAttempt, Trial, end_solve
+from nsopt.mpcc.solve.relaxed import why_not_optimal
 from nsopt.mpcc.solve.schedule import Schedule
 from nsopt.mpcc.solve.settings import Settings
 from nsopt.mpcc.solve.solution import Residuals, Solution, Status
 from nsopt.mpcc.solve.stationarity import Stationarity
-from nsopt.mpcc.solve.status import why_not_optimal
 from nsopt.mpcc.statement.layout import Kind, Layout, Section, Tolerances, Vector
 
 

@@ -8,8 +8,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.mpcc.backends.backend import Nlp, Point
-from nsopt.mpcc.backends.evaluator import Evaluator
+from nsopt.mpcc.backends.backend import Evaluator, Nlp, Point
 from nsopt.mpcc.solve.solution import Residuals
 from nsopt.mpcc.statement.blocks import stack
 from nsopt.mpcc.statement.disc import smooth_discs

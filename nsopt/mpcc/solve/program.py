@@ -15,11 +15,10 @@ from nsopt.mpcc.solve.active_set import ActiveSetRun
 from nsopt.mpcc.solve.branch import Branches
 from nsopt.mpcc.solve.functions import Case
 from nsopt.mpcc.solve.homotopy import Trial, end_solve, measure_violation
-from nsopt.mpcc.solve.relaxed import RelaxedProgram
+from nsopt.mpcc.solve.relaxed import RelaxedProgram, is_far, status_of
 from nsopt.mpcc.solve.settings import STEP, Recovery, Settings
 from nsopt.mpcc.solve.solution import Solution, Status
 from nsopt.mpcc.solve.stationarity import Stationarity
-from nsopt.mpcc.solve.status import is_far, status_of
 from nsopt.mpcc.statement.disc import split_discs
 from nsopt.mpcc.statement.layout import Vector
 from nsopt.mpcc.statement.lifting import lift_pairs
