@@ -83,7 +83,9 @@ def spanning_tree(
         if frontier:
             branch = _branch(min(frontier, key=priority), depth)
         else:
-            branch = _free(next(b for b in bodies if b not in depth))
+            body = next(b for b in bodies if b not in depth)
+            freedom = FREE[:3] if body.point_mass else FREE
+            branch = Branch(body, None, Frame(None), Frame(body), freedom)
         depth[branch.body] = depth[branch.parent_frame.body] + 1
         branches.append(branch)
     _check_required(branches, actuators, mimics)
@@ -105,11 +107,6 @@ def _branch(joint: Constraint, reached: dict[Body | None, int]) -> Branch:
         return Branch(b.body, joint, a, b, freedom)
     assert a.body is not None
     return Branch(a.body, joint, b, a, reverse_freedom(freedom))
-
-
-def _free(body: Body) -> Branch:
-    freedom = FREE[:3] if body.point_mass else FREE
-    return Branch(body, None, Frame(None), Frame(body), freedom)
 
 
 def _check_names(joints: Sequence[Constraint], option: Relative) -> None:

@@ -25,12 +25,6 @@ CHOICES = ("absolute", "relative")
 LONGEST = 20  # bodies in a row up to which joint coordinates are the default, as expressions grow
 
 
-def _check_unique(what: str, names: Sequence[str]) -> None:
-    for name, count in Counter(names).items():
-        if count > 1:
-            raise ValueError(f"joint {name!r} has {count} {what}: leave one of them")
-
-
 def _check_single_freedom(what: str, name: str, joints: Mapping[str, Constraint]) -> None:
     """Refuse a name that is not that of a joint of one freedom."""
     if name not in joints:
@@ -125,7 +119,9 @@ class Mechanism:
         joints = {joint.name: joint for joint in self.joints}
         relative = self.is_relative
         for what, parts in (("actuators", self.actuators), ("mimics", self.mimics)):
-            _check_unique(what, [part.joint for part in parts])
+            for name, count in Counter(part.joint for part in parts).items():
+                if count > 1:
+                    raise ValueError(f"joint {name!r} has {count} {what}: leave one of them")
         for actuator in self.actuators:
             _check_single_freedom(type(actuator).__name__, actuator.joint, joints)
             if not relative and number(actuator.rotor_inertia):

@@ -14,6 +14,7 @@ import scipy
 from numpy.typing import NDArray
 
 from nsopt.mechanics.equations.dynamics import CLOSED, Dynamics
+from nsopt.mechanics.starts.closing import flatten
 from nsopt.mechanics.starts.redundancy import over_determined
 from nsopt.mechanics.starts.start import Start
 
@@ -44,7 +45,12 @@ def check_courses(d: Dynamics, start: Start, p: Array, duration: float) -> None:
     if not rows:
         return
     times = start.t + duration * np.linspace(0, 1, SAMPLES + 1)
-    speeds = _make_speeds(d, start, p, rows)
+    t = ca.MX.sym("t")  # the mechanism held at its start
+    drift = ca.Function("drift", [t], [d.closure_drift(t, start.q, p)[rows]])
+
+    def speeds(times: Array) -> Array:
+        return np.asarray(drift.map(len(times))(times[None])).T
+
     sampled = speeds(times)
     if not np.all(np.isfinite(sampled)):
         return  # of a course without a value somewhere the run itself tells when it meets that
@@ -56,13 +62,6 @@ def check_courses(d: Dynamics, start: Start, p: Array, duration: float) -> None:
             missed.append((t, error))
     if missed:
         raise ValueError(_describe_missed(d, start, p, missed, rows))
-
-
-def _make_speeds(d: Dynamics, start: Start, p: Array, rows: list[int]) -> Callable[[Array], Array]:
-    """Return times (n,) -> speeds (n, rows) of courses, the mechanism held at its start."""
-    t = ca.MX.sym("t")
-    drift = ca.Function("drift", [t], [d.closure_drift(t, start.q, p)[rows]])
-    return lambda times: np.asarray(drift.map(len(times))(times[None])).T
 
 
 def _check_jumps(
@@ -115,7 +114,7 @@ def _follow(
             past = deque([past[-1]], maxlen=HISTORY)  # too far ahead for a polynomial
         if past:
             ahead = np.asarray(d.retract(q, _extrapolate(past, t))).ravel()
-            if np.max(np.abs(_closure(d, t, ahead, p))) < SPACING / 10:
+            if np.max(np.abs(flatten(d.closure(t, ahead, p)))) < SPACING / 10:
                 q = ahead
             else:
                 past.clear()
@@ -143,14 +142,14 @@ def _find_posture(d: Dynamics, t: float, q: Array, p: Array) -> tuple[Array, Arr
 
     By Gauss-Newton while it closes them further, else by SciPy's least squares.
     """
-    error = _closure(d, t, q, p)
+    error = flatten(d.closure(t, q, p))
     for _ in range(20):
         if np.max(np.abs(error)) < CLOSED / 10:
             return q, error
         C = np.asarray(d.closure_matrix(t, q, p))
         move = -np.linalg.pinv(C, rcond=1e-9) @ error
         moved = np.asarray(d.retract(q, move)).ravel()
-        moved_error = _closure(d, t, moved, p)
+        moved_error = flatten(d.closure(t, moved, p))
         if not np.max(np.abs(moved_error)) < np.max(np.abs(error)):
             break
         q, error = moved, moved_error
@@ -158,15 +157,11 @@ def _find_posture(d: Dynamics, t: float, q: Array, p: Array) -> tuple[Array, Arr
         return q, error
 
     def residual(move: Array) -> Array:
-        return _closure(d, t, np.asarray(d.retract(q, move)).ravel(), p)
+        return flatten(d.closure(t, np.asarray(d.retract(q, move)).ravel(), p))
 
     still = np.zeros(d.nv)
     found = scipy.optimize.least_squares(residual, still, xtol=1e-15, ftol=1e-15, gtol=1e-15)
     return np.asarray(d.retract(q, found.x)).ravel(), np.asarray(found.fun)
-
-
-def _closure(d: Dynamics, t: float, q: Array, p: Array) -> Array:
-    return np.asarray(d.closure(t, q, p)).ravel()
 
 
 def _describe_missed(

@@ -101,7 +101,8 @@ def singular_posture(dynamics: Dynamics, t: float, q: Array, p: Array) -> str:
     directions are free, that is told.
     """
     C = np.asarray(dynamics.closure_matrix(t, q, p))
-    free = _find_free_directions(C)
+    _, values, V = np.linalg.svd(C)
+    free = V[int(np.sum(values > FREE * values.max(initial=0.0))) :].T  # or nearly, to first order
     if not C.size or not free.shape[1]:
         return ""
     nearby = list(_find_nearby_matrices(dynamics, t, q, p, free))
@@ -126,12 +127,6 @@ def singular_posture(dynamics: Dynamics, t: float, q: Array, p: Array) -> str:
         f"the posture at t = {t:.4g} s is singular: the joints have rank {left}, {r} nearby, as "
         f"rows of {', '.join(map(repr, lost))} depend on others there"
     )
-
-
-def _find_free_directions(C: Array) -> Array:
-    """Return the directions (nv, k) that are free to first order, or nearly so."""
-    _, values, V = np.linalg.svd(C)
-    return V[int(np.sum(values > FREE * values.max(initial=0.0))) :].T
 
 
 def _find_nearby_matrices(

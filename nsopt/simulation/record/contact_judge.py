@@ -80,13 +80,13 @@ class ContactJudge:
     def __init__(
         self, dynamics: Dynamics, p: Array, gains: tuple[float, float] | None = None
     ) -> None:
-        self._d, self._p, self._gains = dynamics, p, gains
+        self.dynamics, self.p, self._gains = dynamics, p, gains
         owners = np.array(dynamics.contact_owners)
         self.of_joint = (owners[:, None] == owners).astype(float)
 
     @cached_property
     def _equations(self) -> NodeEquations:
-        return NodeEquations(self._d, self._gains)
+        return NodeEquations(self.dynamics, self._gains)
 
     def judge(
         self,
@@ -101,7 +101,7 @@ class ContactJudge:
         ``at_nodes`` are parameters (n + 1, np) and forces of drives (n + 1, nv) at the nodes, if
         they are not those of the run.
         """
-        if not self._d.contact_names or not len(steps):
+        if not self.dynamics.contact_names or not len(steps):
             return steps
         return _Judged(self, start, before, steps, at_nodes).steps
 
@@ -113,15 +113,6 @@ class ContactJudge:
             here = tuple(x[rows] for x in nodes)
             parts.append(_find_held(self._equations, here, slip[rows], pressing[rows]))
         return Held(*(np.concatenate(x) for x in zip(*parts, strict=True)))
-
-    def nodes(
-        self, start: Start, steps: AcceptedSteps, at_nodes: tuple[Array, Array] | None
-    ) -> tuple[Array, ...]:
-        """Return t, q, v, parameters and forces of drives at the ends of all steps."""
-        n = len(steps) + 1
-        p, drive = at_nodes or (np.tile(self._p, (n, 1)), np.zeros((n, self._d.nv)))
-        q, v = np.vstack([start.q, steps.q]), np.vstack([start.v, steps.v])
-        return np.append(start.t, steps.t), q, v, p, drive
 
 
 class _Judged:
@@ -135,7 +126,10 @@ class _Judged:
         steps: AcceptedSteps,
         at_nodes: tuple[Array, Array] | None,
     ) -> None:
-        self._judge, self._nodes = judge, judge.nodes(start, steps, at_nodes)
+        self._judge, n = judge, len(steps) + 1
+        p, drive = at_nodes or (np.tile(judge.p, (n, 1)), np.zeros((n, judge.dynamics.nv)))
+        q, v = np.vstack([start.q, steps.q]), np.vstack([start.v, steps.v])
+        self._nodes = np.append(start.t, steps.t), q, v, p, drive
         lam, h = steps.impulse, steps.h[:, None]
         (first, mode), h_first = np.zeros((2, 1, lam.shape[1])), h[:1]
         if before is not None:

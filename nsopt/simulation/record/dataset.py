@@ -82,7 +82,10 @@ class Record(EvaluatedSteps):
 
     def outputs(self) -> dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]]:
         """Return the outputs of forces and the efforts of drives, as variables of their names."""
-        d, values = self.dynamics, np.hstack([self.over("outputs"), self.efforts()])
+        d, p = self.dynamics, np.tile(self.p, (len(self.t), 1))
+        # Efforts of drives that keep joints are means over the step.
+        (efforts,) = evaluate_at_times(d.efforts, self.t, self.q, p, self.mu)
+        values = np.hstack([self.over("outputs"), efforts / self.h[:, None]])
         limits = np.asarray(d.output_limits(self.p)).ravel()
         limits = np.append(limits, np.full(len(d.drive_names), np.inf))
         variables: dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]] = {}
@@ -95,7 +98,8 @@ class Record(EvaluatedSteps):
 
     def states(self) -> dict[str, Array]:
         """Return steps, coordinates and velocities."""
-        return {"h": self.h, "q": self.q, "v": self.v, "euler_norm_error": self.norm_error()}
+        off = np.max(np.abs(np.sqrt(self.over("norms")) - 1), axis=1, initial=0.0)
+        return {"h": self.h, "q": self.q, "v": self.v, "euler_norm_error": off}
 
     def bodies(self) -> dict[str, Array]:
         """Return poses and velocities of bodies (time, body, 3 or 4)."""
@@ -129,7 +133,7 @@ class Record(EvaluatedSteps):
             "gap": distance,
             "impulse": impulse,
             "impact_impulse": impact,
-            "contact_mode": self._modes,
+            "contact_mode": self.each("contact_mode"),
             "contact_force": push + self.friction(),
             "contact_point": self.columns("contact_points"),
             "contact_offset": self.columns("contact_offsets"),
@@ -148,10 +152,6 @@ class Record(EvaluatedSteps):
         for k, contact in enumerate(self.dynamics.slip_contacts):
             friction[:, contact] += along[:, k]
         return friction
-
-    @cached_property
-    def _modes(self) -> Array:
-        return self.each("contact_mode")
 
     def accelerations(self) -> dict[str, Array]:
         """Return accelerations and forces of contacts at the times, impacts left out."""
@@ -230,15 +230,9 @@ class Record(EvaluatedSteps):
             "tried": np.array(["", *map("; ".join, self.steps.tried)], dtype=object),
         }
 
-    def efforts(self) -> Array:
-        """Return efforts of drives that keep joints (time, drive), means over the step."""
-        p = np.tile(self.p, (len(self.t), 1))
-        (impulses,) = evaluate_at_times(self.dynamics.efforts, self.t, self.q, p, self.mu)
-        return impulses / self.h[:, None]
-
     @cached_property
     def _after(self) -> After:
-        return after_nodes(self._modes, self._follows)
+        return after_nodes(self.each("contact_mode"), self._follows)
 
     @cached_property
     def _slip(self) -> Array:
@@ -301,7 +295,10 @@ class Record(EvaluatedSteps):
     def violation(self, distance: Array) -> Array:
         """Return the largest residual of each joint (time, joint): closure, depth, or slip."""
         d = self.dynamics
-        closure, slips = np.abs(self.over("closure")), np.abs(self.slips())
+        count = len(d.nonholonomic_names)
+        B = self.over("nonholonomic_matrix").reshape(len(self.t), d.nv, count)
+        slips = np.abs(np.einsum("njk,nj->nk", B, self.v) + self.over("nonholonomic_drift"))
+        closure = np.abs(self.over("closure"))
         violation = np.zeros((len(self.t), len(d.joint_names)))
         for j, name in enumerate(d.joint_names):
             rows = [k for k, owner in enumerate(d.closure_names) if owner == name]
@@ -311,19 +308,6 @@ class Record(EvaluatedSteps):
             worst = np.hstack([closure[:, rows], depth, own])
             violation[:, j] = np.max(worst, axis=1, initial=0.0)
         return violation
-
-    def slips(self) -> Array:
-        """Return the rows of constraints on velocities (time, row) [m/s, rad/s]."""
-        d, n = self.dynamics, len(self.t)
-        B = self.over("nonholonomic_matrix").reshape(n, d.nv, len(d.nonholonomic_names))
-        slips: Array = np.einsum("njk,nj->nk", B, self.v) + self.over("nonholonomic_drift")
-        return slips
-
-    def norm_error(self) -> Array:
-        """Return by how much a norm of Euler parameters is off one (time,)."""
-        norms = np.sqrt(self.over("norms"))
-        error: Array = np.max(np.abs(norms - 1), axis=1, initial=0.0)
-        return error
 
     def redundant(self) -> dict[str, Any]:
         """Return what is redundant of joints, by joint too, and of contacts; the ways to move."""

@@ -192,8 +192,8 @@ def provenance(dynamics: Dynamics, p: Array, lines: Sequence[Outline] = ()) -> d
         return -1 if frame.body is None else bodies.index(frame.body.name)
 
     def place(line: Outline) -> dict[str, Any]:
-        points = _in_body_axes(line.frame, line.points)
-        return {"body": body_index(line.frame), "points": points}
+        points = number(line.frame.origin) + line.points @ np.asarray(line.frame.axes).T
+        return {"body": body_index(line.frame), "points": np.round(points, 9).tolist()}
 
     outline = [place(line) for member in members for line in member.outline()]
     outline += [place(line) | {"obstacle": True} for line in lines]
@@ -232,12 +232,6 @@ def provenance(dynamics: Dynamics, p: Array, lines: Sequence[Outline] = ()) -> d
         "ideal_joints": len(tuple(mechanism.joints)),
         "generalized_coordinates": "relative" if mechanism.is_relative else "absolute",
     }
-
-
-def _in_body_axes(frame: Frame, points: Array) -> list[list[float]]:
-    placed = number(frame.origin) + points @ np.asarray(frame.axes).T
-    rounded: list[list[float]] = np.round(placed, 9).tolist()
-    return rounded
 
 
 @lru_cache(maxsize=16)
