@@ -1,10 +1,4 @@
-"""The contract of a time-stepping scheme.
-
-The recipe for a new scheme: a frozen dataclass in one file of `nsopt.schemes` derived from
-`UnifiedScheme` that states its equations on a `OneStep`, from the functions of a `Dynamics`. Export
-it, add a row to ``tests/catalog.py``. `simulate` chains its steps, `optimize` makes a horizon of
-them.
-"""
+"""The contract of a time-stepping scheme; the recipe for a new one is in CONTRIBUTING.md."""
 
 from __future__ import annotations
 

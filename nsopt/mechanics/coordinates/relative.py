@@ -31,7 +31,11 @@ from nsopt.parameter import constant
 
 
 class RelativeMotions:
-    """The motions of frames on the links of a tree, displaced by ``displacement`` (nv,)."""
+    """The motions of frames as seen from others, along the path in the tree between them.
+
+    By world axes the links that carry both frames would be in the expressions, and cancel in
+    numbers only: across one joint these are expressions of its own coordinates.
+    """
 
     def __init__(
         self, tree: LinkTree, q: ca.SX, v: ca.SX, displacement: ca.SX, value: Value

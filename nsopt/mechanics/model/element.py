@@ -1,11 +1,8 @@
 """The contracts of joints, contacts and forces, which act between frames.
 
-The recipe for a new element: a frozen dataclass in one file of `nsopt.elements`, derived from
-`Constraint`, `Contact` or `Force` and, if it acts between two frames, from `Pair` (`ContactPair` is
-both for a contact), that reads frames and numbers from the `State` it is given and returns
-expressions. Jacobians, contact matrices and generalized forces come from differentiating these
-expressions. Check the stated numbers in ``__post_init__`` by `nsopt.checks`. Export it,
-add a row to ``tests/catalog.py``: the generic tests then cover it.
+They read frames and numbers from the `State` they are given and return expressions, whose
+derivatives are Jacobians, contact matrices and generalized forces. The recipe for a new one is in
+CONTRIBUTING.md.
 """
 
 from abc import ABC, abstractmethod

@@ -45,8 +45,8 @@ def check_courses(d: Dynamics, start: Start, p: Array, duration: float) -> None:
     if not rows:
         return
     times = start.t + duration * np.linspace(0, 1, SAMPLES + 1)
-    t = ca.MX.sym("t")  # the mechanism held at its start
-    drift = ca.Function("drift", [t], [d.closure_drift(t, start.q, p)[rows]])
+    now = ca.MX.sym("t")  # the mechanism held at its start
+    drift = ca.Function("drift", [now], [d.closure_drift(now, start.q, p)[rows]])
 
     def speeds(times: Array) -> Array:
         return np.asarray(drift.map(len(times))(times[None])).T

@@ -170,7 +170,10 @@ def find_given_values(nlp: StructuredNlp) -> Array:
 def with_room(nlp: StructuredNlp, g: Array) -> StructuredNlp:
     """Return a program for a solver, with room about limits at which rows are by what is given.
 
-    Whether they hold is for the program itself to judge. g (m,) are its rows at
+    A gap that is closed in a posture that is given is zero and no less, so nothing is strictly
+    inside its limit. An interior-point method that keeps limits as they are, as it must with
+    complementarity, then has multipliers without end. The row is a constant: its limit may lie
+    further out. Whether they hold is for the program itself to judge. g (m,) are its rows at
     `find_given_values`; those that depend on others are not numbers.
     """
     at_limit = np.minimum(g - nlp.lower, nlp.upper - g) <= NARROW  # false of what is no number
