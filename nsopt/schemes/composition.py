@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import casadi as ca
-import numpy as np
-from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
@@ -20,8 +18,6 @@ from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import Scheme
 from nsopt.schemes.step import Interval, Step, Transition, total
 from nsopt.schemes.variational import Variational
-
-Array = NDArray[np.float64]
 
 SUZUKI = 1 / (4 - 4 ** (1 / 3))
 

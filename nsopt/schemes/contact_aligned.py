@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import casadi as ca
-import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.checks import positive
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
@@ -25,8 +24,6 @@ from nsopt.schemes.scheme import Scheme
 from nsopt.schemes.step import Interval, Step, Transition, contact_energy
 from nsopt.schemes.terms import smooth_forces
 from nsopt.schemes.variational import Variational
-
-Array = NDArray[np.float64]
 
 PRESSING = 1e-7  # of the typical force, what a contact presses with at least
 

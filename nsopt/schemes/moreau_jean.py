@@ -6,9 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import casadi as ca
-import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.checks import not_negative
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
@@ -29,8 +28,6 @@ from nsopt.schemes.terms import (
     smooth_forces,
     solve_mass,
 )
-
-Array = NDArray[np.float64]
 
 NEAR = 0.1
 """Of a typical opening, how near a contact is closed over a horizon where bodies are brought to

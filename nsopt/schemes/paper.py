@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.checks import not_negative
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
@@ -26,9 +26,6 @@ from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import Scheme, UnifiedScheme
 from nsopt.schemes.step import Step, Transition
 from nsopt.schemes.terms import smooth_forces, square, with_internal_after
-
-Array = NDArray[np.float64]
-
 
 CLOSED, SOON = 1e-6, 1e-3
 """Up to which gap a contact is closed: of a typical opening, `Gap.scale`; and of the way of a step,

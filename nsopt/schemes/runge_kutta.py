@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import casadi as ca
-import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.checks import not_negative
 from nsopt.mechanics import Dynamics, IndexOne, Instant, explicit_index_one, state_index_one
 from nsopt.mpcc import Mpcc
@@ -19,8 +18,6 @@ from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import Scheme
 from nsopt.schemes.step import Step, Transition, total
 from nsopt.schemes.terms import kinetic, smooth_forces
-
-Array = NDArray[np.float64]
 
 
 class _Stage(NamedTuple):

@@ -7,12 +7,10 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics, Start
 from nsopt.mpcc import Mpcc
-
-Array = NDArray[np.float64]
 
 RESOLVED = 1e-4
 """Of the momentum, the least impulse that rows are scaled by: 1e-11 of it is five units in the

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.elements import ViscousLaw
 from nsopt.mechanics import Dynamics, JointFriction
 from nsopt.mpcc import Mpcc
@@ -18,9 +18,6 @@ from nsopt.schemes.node import Node, StepStart
 from nsopt.schemes.one_step import HorizonStep, OneStep, SimulatedStep
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.step import Interval, Step, Transition
-
-Array = NDArray[np.float64]
-
 
 MOST_NAMED = 3  # elements that a message names
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import casadi as ca
-import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.checks import between, not_negative
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
@@ -49,8 +48,6 @@ from nsopt.schemes.terms import (
     rolling_over,
     walls_over,
 )
-
-Array = NDArray[np.float64]
 
 PRESSED = 1e-9  # of the typical impulse, what a contact takes at least to count as touching
 DAMPS = 0.5  # normal implicitness from which nothing rattles, see `Scheme.normal_implicitness`

@@ -13,7 +13,8 @@ import casadi as ca
 import numpy as np
 
 from nsopt.algebra import rotation_matrix
-from nsopt.mechanics.coordinates.base import Array, Block, Coordinates, Value
+from nsopt.arrays import Array
+from nsopt.mechanics.coordinates.base import Block, Coordinates, Value
 from nsopt.mechanics.model.bodies import Body
 from nsopt.mechanics.model.frame import Motion
 from nsopt.parameter import number

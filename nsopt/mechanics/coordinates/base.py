@@ -7,13 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import casadi as ca
-import numpy as np
-from numpy.typing import NDArray
 
 from nsopt.algebra import body_rate_matrix, normalise, turned, turned_matrix
+from nsopt.arrays import Array
 from nsopt.mechanics.model.frame import Frame, Motion
 
-Array = NDArray[np.float64]
 Value = Callable[[Any], ca.SX]
 """From a number, Parameter or function of time, as stated, to an expression: `State.value`."""
 

@@ -11,7 +11,8 @@ import casadi as ca
 import numpy as np
 
 from nsopt.algebra import rotation_matrix, without_round_off
-from nsopt.mechanics.coordinates.base import Array, Value
+from nsopt.arrays import Array
+from nsopt.mechanics.coordinates.base import Value
 from nsopt.mechanics.coordinates.spanning_tree import Branch
 from nsopt.mechanics.model.bodies import Body
 from nsopt.mechanics.model.frame import Frame

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from nsopt.algebra import from_rotation
-from nsopt.mechanics.coordinates.base import Array
+from nsopt.arrays import Array
 from nsopt.mechanics.coordinates.spanning_tree import Branch
 from nsopt.mechanics.model.bodies import Body
 from nsopt.mechanics.model.frame import Frame, Motion

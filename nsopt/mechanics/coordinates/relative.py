@@ -11,7 +11,8 @@ import casadi as ca
 import numpy as np
 
 from nsopt.algebra import from_rotation, product, without_round_off
-from nsopt.mechanics.coordinates.base import Array, Block, Coordinates, Value
+from nsopt.arrays import Array
+from nsopt.mechanics.coordinates.base import Block, Coordinates, Value
 from nsopt.mechanics.coordinates.links import CoordinateMap, LinkTree, Placement, TreeLink
 from nsopt.mechanics.coordinates.posture import (
     check_closed,

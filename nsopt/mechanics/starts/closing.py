@@ -16,11 +16,9 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
 from nsopt.algebra import null_space
-
-Array = NDArray[np.float64]
+from nsopt.arrays import Array
 
 AIM = 1e-13  # residual [m, or 1] at which joints are closed
 

@@ -11,14 +11,12 @@ from collections.abc import Callable, Iterator
 import casadi as ca
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mechanics.equations.dynamics import CLOSED, Dynamics
 from nsopt.mechanics.starts.closing import flatten
 from nsopt.mechanics.starts.redundancy import over_determined
 from nsopt.mechanics.starts.start import Start
-
-Array = NDArray[np.float64]
 
 SAMPLES = 1024  # times at which speeds are compared
 SUSPECTS = 8  # intervals between them, of the largest changes, that are halved to find jumps

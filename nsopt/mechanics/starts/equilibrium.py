@@ -7,13 +7,11 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mechanics.equations.dynamics import Dynamics
 from nsopt.mechanics.starts.start import Start, consistent
 from nsopt.mpcc import Mpcc, Newton, SquareSolver
-
-Array = NDArray[np.float64]
 
 FIRST = 0.1  # size h [s] of the first of the steps that lead there
 LONGER, SHORTER = 3.0, 0.1  # factors on h after a step that is solved, and one that is not

@@ -7,8 +7,8 @@ from inspect import isfunction
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mechanics.coordinates.spanning_tree import Relative
 from nsopt.mechanics.equations.constraints import (
     constraint_functions,
@@ -23,7 +23,6 @@ from nsopt.mechanics.model.mechanism import Mechanism
 from nsopt.mechanics.starts.closing import ALIGNED, CLOSED, Closing, Configurations, Search, flatten
 from nsopt.parameter import exchange, number
 
-Array = NDArray[np.float64]
 State = tuple[Array, Array]
 
 NEARLY = 1e-6

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nsopt.algebra import new_directions, rank
+from nsopt.arrays import Array
 from nsopt.mechanics.equations.dynamics import Dynamics
 from nsopt.mechanics.starts.closing import reach
-
-Array = NDArray[np.float64]
 
 
 def redundancy(dynamics: Dynamics, t: float, q: Array, p: Array) -> int:

@@ -7,15 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nsopt.algebra import rank
+from nsopt.arrays import Array
 from nsopt.mechanics.equations.dynamics import Dynamics
 from nsopt.mechanics.starts.closing import ALIGNED, flatten, inverse_root
 from nsopt.mechanics.starts.nearest import nearest_posture
 from nsopt.mechanics.starts.redundancy import over_determined
-
-Array = NDArray[np.float64]
 
 CLOSURE_TOLERANCE = 1e-9
 """Residual of joints [m, 1] or of their rates [m/s, rad/s] up to which a start is allowed."""

@@ -12,8 +12,9 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.mpcc.backends.backend import Call, Derivatives, Outcome, Point, Vector
-from nsopt.mpcc.horizon.structured import Array, ConstraintBlock, Index, StructuredNlp
+from nsopt.mpcc.horizon.structured import ConstraintBlock, Index, StructuredNlp
 from nsopt.mpcc.statement.blocks import stack
 
 

@@ -18,11 +18,11 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mpcc.backends.backend import Derivatives, Nlp
 from nsopt.mpcc.horizon.block_functions import BlockFunctions
 from nsopt.mpcc.statement.blocks import stack
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 

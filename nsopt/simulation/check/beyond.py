@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nsopt.algebra import find_quantile
+from nsopt.arrays import Array
 from nsopt.contact_modes import IMPACT, contacts_of_joints
 from nsopt.simulation.check.comparison import Estimate, Variable, make_variable, tell_figure
 from nsopt.simulation.check.figures import find_forces
@@ -19,7 +19,6 @@ from nsopt.stored import ERROR
 if TYPE_CHECKING:
     import xarray as xr
 
-Array = NDArray[np.float64]
 
 PARTS = 8  # parts of the time beyond, which tell how much statistics scatter
 ROWS = 10  # times in each part at least, with fewer statistics tell nothing

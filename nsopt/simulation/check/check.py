@@ -8,8 +8,8 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.caveats import FORCES, find_predictable_time
 from nsopt.contact_modes import contacts_of_joints, find_changes
 from nsopt.simulation.check.beyond import (
@@ -47,7 +47,6 @@ from nsopt.stored import ERROR
 if TYPE_CHECKING:
     import xarray as xr
 
-Array = NDArray[np.float64]
 
 FINER, COARSER = (1 / 2, 1 / 4), (2.0, 4.0)  # parts of h of the repetitions
 FINEST = 1 / 8  # part of h of a third one, where two figures may agree by chance

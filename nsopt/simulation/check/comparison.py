@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.contact_modes import IMPACT
 from nsopt.simulation.check.distances import (
     measure_distance,
@@ -21,7 +22,6 @@ from nsopt.stored import ERROR, ERRORS
 if TYPE_CHECKING:
     import xarray as xr
 
-Array = NDArray[np.float64]
 T = TypeVar("T")
 
 SEEN = (0.7, 4.5)  # orders between which differences fall as those of a scheme; others are chance

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
 from nsopt.parameter import number
 
 if TYPE_CHECKING:
     import xarray as xr
 
-Array = NDArray[np.float64]
 
 STEPS = 2  # longest steps by which an energy may change earlier or later where contacts do
 SOON = 5e-3  # ... the same as a part of the duration

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nsopt.algebra import find_quantile
+from nsopt.arrays import Array
 from nsopt.contact_modes import LASTING, SETTLES, contacts_of_joints
 
 if TYPE_CHECKING:
     import xarray as xr
 
-Array = NDArray[np.float64]
 
 NEEDED = frozenset(
     {

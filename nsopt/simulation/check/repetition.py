@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
 from nsopt.simulation.advance import Stop, advance_to_end
 from nsopt.simulation.check.beyond import Course, find_course
@@ -23,7 +23,6 @@ from nsopt.simulation.run import Run
 if TYPE_CHECKING:
     import xarray as xr
 
-Array = NDArray[np.float64]
 
 STATES = frozenset(
     {

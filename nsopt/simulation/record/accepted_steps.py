@@ -11,10 +11,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.contact_modes import FREE, IMPACT, LASTING
 from nsopt.mechanics import Dynamics, Start
-
-Array = NDArray[np.float64]
 
 ROUND_OFF = 1e-14
 """Of a typical impulse, the part below which an impulse counts as zero."""

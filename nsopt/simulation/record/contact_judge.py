@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.contact_modes import FREE, IMPACT, LASTING
 from nsopt.mechanics import Dynamics, Start
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
@@ -17,7 +18,6 @@ from nsopt.simulation.record.evaluated_steps import BLOCK, evaluate_at_times
 from nsopt.simulation.record.node_equations import NodeEquations, Nodes
 from nsopt.simulation.record.node_forces import hold_closed
 
-Array = NDArray[np.float64]
 Rows = NDArray[np.int_]
 Mask = NDArray[np.bool_]
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.algebra import new_directions
+from nsopt.arrays import Array
 from nsopt.mechanics import INSTANT, redundant_rows
 from nsopt.simulation.record.contact_judge import After, Mask, after_nodes
 from nsopt.simulation.record.evaluated_steps import EvaluatedSteps, evaluate_at_times
@@ -19,7 +20,6 @@ from nsopt.simulation.record.node_forces import NodeForces, node_forces
 from nsopt.simulation.record.pressed_surfaces import PressedSurfaces
 from nsopt.stored import TIME, VARIABLES
 
-Array = NDArray[np.float64]
 AXES = ("x", "y", "z")
 
 

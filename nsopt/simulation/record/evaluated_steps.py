@@ -6,13 +6,11 @@ from functools import lru_cache
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.leaves import MappedLeaf
 from nsopt.mechanics import Dynamics, Start
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
-
-Array = NDArray[np.float64]
 
 BLOCK = 512  # number of times whose values are in memory at once
 

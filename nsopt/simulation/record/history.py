@@ -11,8 +11,8 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics, Element, Force, Frame, Outline, Start
 from nsopt.parameter import number
 from nsopt.result import Result
@@ -22,8 +22,6 @@ from nsopt.simulation.record.dataset import Record
 from nsopt.simulation.record.output_times import OutputTimes
 from nsopt.stored import VARIABLES
 from nsopt.versions import version
-
-Array = NDArray[np.float64]
 
 
 @dataclass

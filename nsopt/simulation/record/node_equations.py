@@ -9,13 +9,11 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
 from nsopt.algebra import left_null_arrays, solve_systems
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
 from nsopt.simulation.record.evaluated_steps import BLOCK, evaluate_at_times
-
-Array = NDArray[np.float64]
 
 ALLOWED = 1e-9  # rate of a joint [m/s, rad/s] up to which velocities count as those that it allows
 

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.algebra import solve_systems
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics, transmission
 from nsopt.simulation.record.evaluated_steps import evaluate_at_times
 from nsopt.simulation.record.node_equations import EquationsAt, NodeEquations, Nodes
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 SAME = 1e-12  # of the reactions, the change at which friction under them is found

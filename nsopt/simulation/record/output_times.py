@@ -9,14 +9,13 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from nsopt.arrays import Array
 from nsopt.checks import numbers
 from nsopt.mechanics import Dynamics, Start
 from nsopt.simulation.record.accepted_steps import ADDING, AcceptedSteps, objects
 from nsopt.simulation.record.evaluated_steps import evaluate_at_times
-
-Array = NDArray[np.float64]
 
 SAME = 1e-9  # of a step, how far an output time may be from its end and count as that
 SHARED = ("loss", "work")  # columns that add up of which a part of a step has its part

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.contact_modes import FREE, IMPACT, LASTING, spans
 from nsopt.mechanics import Dynamics
 from nsopt.simulation.record.evaluated_steps import evaluate_at_times
-
-Array = NDArray[np.float64]
-
 
 REBOUND = 0.5  # share of its largest depth below which a surface comes back, rebounding
 
