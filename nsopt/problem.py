@@ -68,7 +68,10 @@ class Problem:
     def at(self, values: Mapping[str, float]) -> Problem:
         """Return the problem with the start that ``start_at`` has for values of Parameters by name.
 
-        What ``start_at`` returns must be a Start, else it is a TypeError.
+        Raises
+        ------
+        TypeError
+            If ``start_at`` returns something else than a Start.
         """
         if self.start_at is None:
             return self

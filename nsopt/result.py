@@ -171,7 +171,13 @@ class Result:
         return dict(json.loads(self._read_of_optimum("guess_cost")))
 
     def save(self, path: str | Path) -> Path:
-        """Write netCDF; the file appears whole or not at all, or an OSError names the path."""
+        """Write netCDF; the file appears whole or not at all.
+
+        Raises
+        ------
+        OSError
+            Naming the path, if it cannot be written.
+        """
         path = check_writable(path)
         with replacing(path, durable=True) as new:
             create(new, make_netcdf(encode_texts(self.data)))
@@ -273,13 +279,21 @@ class Result:
     def to_csv(self, path: str | Path, *, rate: float, hold: Hold | None = None) -> Path:
         """Write an optimal motion as comma-separated values: time, q, v, a, tau by joint.
 
-        The file appears whole or not at all, or an OSError names the path. Give ``hold`` where tau
-        is to be played back.
-
         Parameters
         ----------
+        path : path
+            The file appears whole or not at all.
         rate : float [Hz]
-            Of rows, all else as for `sample` with dt = 1 / rate.
+            Of rows, as for `sample` with dt = 1 / rate.
+        hold : Hold, optional
+            As for `sample`: give it where tau is to be played back.
+
+        Raises
+        ------
+        OSError
+            Naming the path, if it cannot be written.
+        ValueError
+            As for `sample`.
         """
         return write_table(path, self._at_rate(rate, hold))
 
@@ -303,7 +317,14 @@ class Result:
         Parameters
         ----------
         rate : float [Hz]
-            Of points, all else as for `sample` with dt = 1 / rate.
+            Of points, as for `sample` with dt = 1 / rate.
+        hold : Hold, optional
+            As for `sample`.
+
+        Raises
+        ------
+        ValueError
+            As for `sample`.
         """
         return motion_files.joint_trajectory(self._at_rate(rate, hold))
 
@@ -327,7 +348,10 @@ class Result:
     def summary(self, full: bool = False) -> str:
         """Return the main figures of the motion: at most 14 lines, of an optimum 20.
 
-        With ``full`` all there is to tell, as ``nsopt info`` does.
+        Parameters
+        ----------
+        full : bool
+            Whether to return all there is to tell, as ``nsopt info`` does.
         """
         return summary(self.data, full)
 

@@ -56,7 +56,18 @@ def quantity(result: Result, name: Quantity) -> Array:
 
 
 def unit(result: Result, name: Quantity) -> str:
-    """Return the unit of a `quantity`, empty where it has none of its own."""
+    """Return the unit of a quantity, empty where it has none of its own.
+
+    Parameters
+    ----------
+    result : Result
+    name : str or callable
+        As for `quantity`.
+
+    Returns
+    -------
+    str
+    """
     if callable(name):
         return ""
     variable = name.partition("[")[0]
@@ -70,10 +81,23 @@ def unit(result: Result, name: Quantity) -> str:
 
 
 def freedom_of(result: Result, joint: str) -> str:
-    """Return the name, for `quantity`, of the angle, or else the length, of a joint on record.
+    """Return the name of the angle, or else the length, of a joint on record.
 
-    In place of the joint its freedom may be named, such as ``crank.angle``. If there is none, a
-    ValueError names those there are.
+    Parameters
+    ----------
+    result : Result
+    joint : str
+        Name of the joint, or of the freedom itself, such as ``crank.angle``.
+
+    Returns
+    -------
+    str
+        A name for `quantity`.
+
+    Raises
+    ------
+    ValueError
+        If there is none, naming those there are.
     """
     known = [str(name) for name in result["freedom"].values]
     for name in (joint, f"{joint}.angle", f"{joint}.distance"):

@@ -242,8 +242,14 @@ class LoopConstraints:
     def derivatives(self, *motion: ArrayLike) -> Array:
         """Return H^(k) = d^k h / dt^k for k = 1, 2, ... along a motion [mobility 2016, eq. 35].
 
-        Of du/dt, d^2u/dt^2, ... at the posture, (n,) or (n, count) each, of one motion or of
-        ``count``, these are (order, m) or (order, m, count).
+        Parameters
+        ----------
+        motion : (n,) or (n, count), each
+            du/dt, d^2u/dt^2, ... at the posture, of one motion or of ``count``.
+
+        Returns
+        -------
+        (order, m) or (order, m, count)
         """
         u = np.stack([np.asarray(x, dtype=float) for x in motion])
         one = u.ndim == 2
@@ -262,9 +268,16 @@ class LoopConstraints:
     ) -> NDArray[Any]:
         """Return the derivatives of h (order, m, count) in any kind of numbers.
 
-        ``scalars`` is their arithmetic, ``screws`` and ``poses`` are as by
-        `ScrewTree.screws_and_poses`, ``p`` the Parameters, ``x`` (order, n, count) the derivatives
-        of the coordinates by time, from the first on.
+        Parameters
+        ----------
+        scalars : Scalars
+            The arithmetic of these numbers.
+        screws, poses : (6, number of links), (12, number of bodies)
+            As by `ScrewTree.screws_and_poses`.
+        p : list of numbers
+            Parameters.
+        x : (order, n, count)
+            Derivatives of the coordinates by time, from the first on.
         """
         u = np.concatenate([np.zeros_like(x[:1]), x])
         twists = differentiate_twists(self.tree, screws[:, :, None], u, scalars)

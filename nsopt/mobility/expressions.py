@@ -144,8 +144,12 @@ class PolynomialScalars(Scalars):
 def constraint_expressions(loops: LoopConstraints) -> dict[str, list[Any]]:
     """Return the residual of each cut joint in SymPy's symbols q1, ..., qn and Parameters.
 
-    The coordinates q are those of the joints of the tree, less their values at the posture. Numbers
-    of the mechanism must be such that `recognise` knows.
+    The coordinates q are those of the joints of the tree, less their values at the posture.
+
+    Raises
+    ------
+    ImportError, ValueError
+        Without SymPy; if a number of the mechanism is not one that `recognise` knows.
     """
     s = sympy()
     u = ca.SX.sym("u", loops.n)
@@ -162,8 +166,12 @@ def constraint_polynomials(loops: LoopConstraints, order: int) -> list[list[Any]
     """Return H^(1) to H^(order), each a list of m polynomials of SymPy, at the posture.
 
     Their symbols are the derivatives of the n coordinates: x1, ..., xn of first order, y1, ...,
-    z1, ..., then u4_1, ... and so on; and the Parameters of the mechanism. Numbers are as for
-    `constraint_expressions`, with roots and functions in an exact field.
+    z1, ..., then u4_1, ... and so on; and the Parameters of the mechanism.
+
+    Raises
+    ------
+    ImportError, ValueError
+        As `constraint_expressions`; or a root or function of such numbers has no exact field.
     """
     p = _parameters(loops)
     symbols = ca.SX.sym("p", len(p))

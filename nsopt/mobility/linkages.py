@@ -25,11 +25,16 @@ def linkage(screws: ArrayLike, names: Sequence[str] = ()) -> Mechanism:
     Parameters
     ----------
     screws : (n, 6)
-        Of two or more joints at the posture, from the ground through the loop and back: a unit
-        vector e along the axis and s x e + h e, with s a point of the axis [m] and h the pitch
-        [m/rad]; or zeros and a unit vector, for a joint that slides [mobility 2016, eq. 1].
+        Of each joint at the posture, from the ground through the loop and back: a unit vector e
+        along the axis and s x e + h e, with s a point of the axis [m] and h the pitch [m/rad]; or
+        zeros and a unit vector, for a joint that slides [mobility 2016, eq. 1].
     names : sequence of str, optional
         Of the joints; ``joint 1`` and so on by default. The last one is cut.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two screws, or one has no unit vector along its axis.
     """
     Y = numbers("screws", screws)
     if Y.ndim != 2 or Y.shape[1] != 6 or len(Y) < 2:

@@ -39,8 +39,14 @@ def mobility(
     parameters : mapping of name to float, optional
         Values of Parameters in place of those stated.
 
+    Returns
+    -------
+    Mobility
+
     Raises
     ------
+    TypeError
+        If ``mechanism`` is something else.
     ValueError
         If the order is below 1 or too high for so many free directions, the mechanism has no loop
         or is not closed there, or a rank cannot be decided (`UndecidedRankError`).

@@ -11,29 +11,45 @@ from nsopt.mechanics import Branch, Mechanism
 class FundamentalCycle(NamedTuple):
     """A loop that one cut joint closes over the tree.
 
-    The way from frame a of the cut joint to its frame b is by the joints of the tree; the name of a
-    free body stands for the six freedoms by which it is in there. Orientations are sigma [mobility
-    2016, section 4.1]: 1 if frame a of a joint is on the side of the ground, else -1.
+    Attributes
+    ----------
+    cut : str
+        The joint that is not in the tree.
+    joints : tuple of str
+        Those of the tree, on the way from frame a of the cut joint to its frame b; the name of a
+        free body stands for the six freedoms by which it is in the tree.
+    orientation : tuple of int
+        sigma of each [mobility 2016, section 4.1]: 1 if its frame a is on the side of the ground,
+        else -1.
     """
 
-    cut: str  # the joint that is not in the tree
+    cut: str
     joints: tuple[str, ...]
-    orientation: tuple[int, ...]  # of each of the joints
+    orientation: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Topology:
-    """The topological graph: bodies are its vertices, joints its edges, by their names.
+    """The topological graph: bodies are its vertices, joints its edges.
 
-    In ``tree`` are the joint by which each body is in the tree, None for a free one, and the body
-    before it, of which None is the ground.
+    Attributes
+    ----------
+    bodies : tuple of str
+        Without the ground.
+    joints : tuple of str
+    edges : mapping of joint to (str or None, str or None)
+        The bodies of its frames a and b; None is the ground.
+    tree : mapping of body to (str or None, str or None)
+        The joint by which each body is in the tree, None for a free one, and the body before it.
+    cycles : tuple of FundamentalCycle
+        One for each cut joint.
     """
 
-    bodies: tuple[str, ...]  # without the ground
+    bodies: tuple[str, ...]
     joints: tuple[str, ...]
-    edges: dict[str, tuple[str | None, str | None]]  # the bodies of frames a and b of each joint
+    edges: dict[str, tuple[str | None, str | None]]
     tree: dict[str, tuple[str | None, str | None]]
-    cycles: tuple[FundamentalCycle, ...]  # one for each cut joint
+    cycles: tuple[FundamentalCycle, ...]
 
     @classmethod
     def of(cls, mechanism: Mechanism) -> Topology:

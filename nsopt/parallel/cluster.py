@@ -18,7 +18,7 @@ from uuid import uuid4
 from distributed import CancelledError, Client, KilledWorker, as_completed, get_worker
 from distributed.comm.core import CommClosedError
 
-from nsopt.parallel.pool import pack, run_packed
+from nsopt.parallel.packed import pack, run_packed
 
 X = TypeVar("X")
 T = TypeVar("T")

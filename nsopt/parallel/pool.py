@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from inspect import getsource
-from pathlib import Path
 from typing import Any, TypeVar
 
-import cloudpickle
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from joblib.externals.loky.backend import resource_tracker as loky_tracker
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import LokyBackend, get_active_backend
-from tqdm import tqdm
 
 from nsopt.interrupt import SIGNALS, interruptible, suspend_interrupts
 from nsopt.parallel import follow as following
+from nsopt.parallel.packed import pack, run_packed
 
 X = TypeVar("X")
 T = TypeVar("T")
@@ -163,49 +159,3 @@ def _make_parallel(workers: int | None) -> Parallel:
     # One thread for each process: the matrices are small.
     with parallel_config("loky", inner_max_num_threads=1):
         return Parallel(n_jobs=-1 if workers is None else workers, **options)
-
-
-def pack(
-    task: Callable[[Any], Any], arguments: Mapping[int, Any]
-) -> tuple[bytes, dict[int, bytes]]:
-    """Return a function and its arguments for other processes, with modules they cannot import.
-
-    Raises
-    ------
-    TypeError
-        If something in them cannot be sent.
-    """
-    path = {Path(folder).resolve() for folder in sys.path}
-    for module in [*sys.modules.values()]:
-        file = getattr(module, "__file__", None)
-        is_file = "." not in module.__name__ and not hasattr(module, "__path__")
-        if file and is_file and Path(file).resolve().parent not in path:
-            cloudpickle.register_pickle_by_value(module)  # such as one beside a problem's file
-    try:
-        return cloudpickle.dumps(task), {k: cloudpickle.dumps(x) for k, x in arguments.items()}
-    except Exception as error:  # pickle raises anything
-        raise TypeError(
-            f"what runs in other processes cannot be sent there: {error}. Measures, costs and "
-            "options may not hold locks, open files or generators: make them within the function"
-        ) from error
-
-
-def run_packed(packed: bytes, parent: int, k: int, argument: bytes) -> tuple[int, Any]:
-    """Return k and the value at an argument; ``parent`` is the process that packed both."""
-    task = _unpack(packed)
-    if os.getpid() != parent:
-        _give_own_lock()
-    return k, task(cloudpickle.loads(argument))
-
-
-@lru_cache(maxsize=2)
-def _unpack(packed: bytes) -> Callable[[Any], Any]:
-    """Return the function, one for all calls in a process."""
-    task: Callable[[Any], Any] = cloudpickle.loads(packed)
-    return task
-
-
-@lru_cache
-def _give_own_lock() -> None:
-    """Give tqdm a lock of this process: one between processes is left over when they are killed."""
-    tqdm.set_lock(threading.RLock())

@@ -93,7 +93,23 @@ SWEEP_FIGURES: Mapping[str, Callable[..., Figure]] = MappingProxyType(
 
 
 def draw(name: str, *results: Result) -> Figure:
-    """Return one of `FIGURES` by its name; for an unknown one a ValueError lists the names."""
+    """Return a figure by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of `FIGURES`.
+    *results : Result
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, listing the names; or if the results have nothing for that figure.
+    """
     if name not in FIGURES:
         raise ValueError(f"unknown figure {name!r}: choose one of {', '.join(FIGURES)}")
     return FIGURES[name](*results)
@@ -102,8 +118,22 @@ def draw(name: str, *results: Result) -> Figure:
 def save(figure: Figure, path: str | Path) -> Path:
     """Write a figure in the format that the ending of ``path`` names; it appears whole or not.
 
-    For an ending that is no picture format, as .png, .pdf, .svg are, a ValueError lists those there
-    are; an OSError names the path if it cannot be written.
+    Parameters
+    ----------
+    figure : Figure
+    path : str or Path
+        Ending in .png, .pdf or .svg.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    ValueError
+        For an ending that is no picture format; the message lists those there are.
+    OSError
+        Naming the path, if it cannot be written.
     """
     path = Path(path)
     known = figure.canvas.get_supported_filetypes()

@@ -54,11 +54,26 @@ class Recorded(NamedTuple):
 
 
 def draw_curves(title: str, time: Array, panels: Sequence[Curves], text: str = TIME) -> Figure:
-    """Draw panels below each other over one time (n,) [s], from arrays.
+    """Draw panels below each other over one time, from arrays.
 
-    For data without a result, such as the inverse dynamics of a stated motion. ``text`` names what
-    is across, if it is not the time. Without panels, or if a line has not one value for each time,
-    it is a ValueError.
+    For data without a result, such as the inverse dynamics of a stated motion.
+
+    Parameters
+    ----------
+    title : str
+    time : (n,) [s]
+    panels : sequence of Curves
+    text : str
+        Names what is across, if it is not the time.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        Without panels, or if a line has not one value for each time.
     """
     if not panels:
         raise ValueError(f"{title}: there are no curves to draw")
@@ -115,9 +130,23 @@ def draw_vectors(
 ) -> Figure:
     """Draw components of vectors over time, from arrays: a column for each, runs overlaid.
 
-    The times of ``recorded`` may differ; ``text`` names what is across, if it is not the time.
-    Without vectors or records, or if the shape of a record is not (time, vector, 3), it is a
-    ValueError.
+    Parameters
+    ----------
+    title : str
+    vectors : sequence of Vector
+    recorded : sequence of Recorded
+        Their times may differ.
+    text : str
+        Names what is across, if it is not the time.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    ValueError
+        Without vectors or records, or if the shape of a record is not (time, vector, 3).
     """
     if not vectors or not recorded:
         raise ValueError(f"{title}: there is nothing to draw")

@@ -42,13 +42,20 @@ class JointMotion(NamedTuple):
 class Loads(NamedTuple):
     """The loads of a motion: on driven joints, on cut joints, reactions.
 
-    Reactions are force [N] and torque [N m] about the origin of frame b of each joint, in the order
-    of `Dynamics.joint_names`, on the body of its frame b, world axes; the driving force left out.
+    Attributes
+    ----------
+    tau : (n,) [N m or N]
+        Of the driven joints, in their order.
+    mu : (nc,)
+        Multipliers of the rows of cut joints, `Dynamics.closure_names`.
+    reactions : (6, nj)
+        Force [N] and torque [N m] about the origin of frame b of each joint, in the order of
+        `Dynamics.joint_names`, on the body of its frame b, world axes; the driving force left out.
     """
 
-    tau: Array  # (n,) [N m or N] of the driven joints, in their order
-    mu: Array  # (nc,) multipliers of the rows of cut joints, `Dynamics.closure_names`
-    reactions: Array  # (6, nj)
+    tau: Array
+    mu: Array
+    reactions: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +70,13 @@ class ClosedLoops:
     dynamics : Dynamics
         Of a mechanism in relative coordinates, from `assemble`; without contacts.
     driven : sequence of str
-        Joints of one freedom, of the tree, each with a coordinate of its own; as many as there are
-        degrees of freedom.
+        Joints of one freedom, of the tree; as many as there are degrees of freedom.
+
+    Raises
+    ------
+    ValueError
+        If a joint has no coordinate of its own, or the number of joints is not that of the degrees
+        of freedom.
     """
 
     dynamics: Dynamics

@@ -26,7 +26,7 @@ TYPES = {"casadi_real": "double", "casadi_int": "int"}
 
 
 def export_c(function: ca.Function, folder: str | os.PathLike[str]) -> tuple[Path, Path]:
-    """Write ``<name>.c`` and ``<name>.h``, C99 that includes but the C library; return both paths.
+    """Write ``<name>.c`` and ``<name>.h``, C99 that includes nothing but the C library.
 
     For inverse dynamics the header declares ::
 
@@ -44,8 +44,15 @@ def export_c(function: ca.Function, folder: str | os.PathLike[str]) -> tuple[Pat
     folder : path
         Made if it is not there. Files of these names are replaced, both or none.
 
+    Returns
+    -------
+    tuple of Path
+        Source and header.
+
     Raises
     ------
+    TypeError
+        If it is no Function.
     ValueError
         If an input or output is sparse, C does not take a name, two arguments differ in case alone,
         or a solver inside keeps memory between calls.

@@ -23,7 +23,7 @@ from nsopt.parameter import Numbers, exchange, objects_in
 
 @dataclass(frozen=True)
 class CrossSection:
-    """The cross-section of a link along x; all numbers are above zero.
+    """The cross-section of a link along x.
 
     Parameters
     ----------
@@ -32,6 +32,11 @@ class CrossSection:
         Second moments of area about y and z: E Iy resists bending about y.
     It : float [m^4]
         Torsion constant.
+
+    Raises
+    ------
+    ValueError
+        If one of them is not above zero.
     """
 
     area: float
@@ -73,9 +78,14 @@ class LinkMaterial:
     ----------
     density : float [kg/m^3]
     young, shear : float [N/m^2]
-        Moduli; above zero, as the density.
+        Moduli.
     damping : float [s]
-        Damping over stiffness, not negative.
+        Damping over stiffness.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
     """
 
     density: float
@@ -158,7 +168,12 @@ def flexible_link(
     section : CrossSection
     material : LinkMaterial
     elements : int
-        Number n of its parts, 1 or more.
+        Number n of its parts.
+
+    Raises
+    ------
+    ValueError
+        If the length is not above zero, n is below 1, or ``along`` is no direction.
 
     Notes
     -----
@@ -226,7 +241,6 @@ def replace_link(
     """Return a mechanism in which a flexible link is in place of a rigid body.
 
     What was attached to the body is attached to the element of the link that is there at the start.
-    The springs of the link are among the elements that are returned with it.
 
     Parameters
     ----------
@@ -238,6 +252,16 @@ def replace_link(
         Placed in the world as the body is at the start.
     elements : sequence of Element
         Forces and contacts, of which some act on the body.
+
+    Returns
+    -------
+    mechanism, elements
+        The springs of the link are among the elements.
+
+    Raises
+    ------
+    ValueError
+        If there is no such body.
     """
     old = next((x for x in mechanism.bodies if x.name == body), None)
     if old is None:

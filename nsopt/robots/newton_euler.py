@@ -64,7 +64,10 @@ def mass_matrix(mechanism: Mechanism) -> ca.Function:
 def forward_dynamics(mechanism: Mechanism, gravity: Numbers = EARTH) -> ca.Function:
     """Return (q, v, tau) -> a (nv,), by elimination without fill-in from the tips of the tree.
 
-    A joint that moves without any inertia is refused.
+    Raises
+    ------
+    ValueError
+        If a joint moves without any inertia, with its name.
     """
     s = _Tree(mechanism)
     M = s.mass()

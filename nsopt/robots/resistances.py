@@ -64,6 +64,11 @@ def resistances(
         If there is nothing to return. Once, naming joints whose range leaves less than
         `LEAST_GAP` to a full turn: they have no stop, for angles between frames come round.
 
+    Raises
+    ------
+    ValueError
+        If a law is for a joint without limits.
+
     Notes
     -----
     A law that grows to a plateau, as `CubicLaw`, lets a joint pass that hits it hard enough.
@@ -144,8 +149,7 @@ def typical_resistance(
 ) -> Mechanism:
     """Return a mechanism whose actuators have losses in proportion to what they can do.
 
-    Actuators that state damping or friction keep them as they are, others must state their largest
-    force and speed. The defaults are those of the
+    Actuators that state damping or friction keep them as they are. The defaults are those of the
     arm z1 (Unitree; 30 and 60 N m, 3.14 rad/s: 1 and 2 N m, 1 and 2 N m s/rad, by the file in
     example-robot-data).
 
@@ -156,6 +160,11 @@ def typical_resistance(
         Dry friction over the largest force of the actuator.
     damping : float
         Force of damping at the largest speed, over the largest force.
+
+    Raises
+    ------
+    ValueError
+        If an actuator without losses states no largest force or speed, or a share is negative.
     """
     not_negative("friction of typical_resistance", friction)
     not_negative("damping of typical_resistance", damping)
@@ -194,6 +203,11 @@ class WithPlay:
         Of kind `Revolute`.
     clearance : float or Parameter [m]
         Radius of the bore minus radius of the pin.
+
+    Raises
+    ------
+    ValueError
+        If the robot has no such joint, or it is of another kind.
     """
 
     robot: Mechanism

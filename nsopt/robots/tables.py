@@ -136,12 +136,20 @@ def serial_from_dh(
     Parameters
     ----------
     rows : sequence of DHRow
-        From the base to the hand, one at least.
+        From the base to the hand.
     name : str
         Put before the names, with an underscore, where there are several robots.
     convention : StandardDH or ModifiedDH
     base : Frame
         Frame 0, on the ground.
+
+    Raises
+    ------
+    ValueError
+        If there is no row, a number is not finite or not that of a body, or the base is not on the
+        ground.
+    TypeError
+        If a joint is neither Revolute nor Prismatic, or the convention is none.
     """
     rows, prefix = tuple(rows), f"{name}_" if name else ""
     for row in rows:
@@ -216,7 +224,13 @@ class BodyRow:
 def row_from_letters(
     name: str, predecessor: str | None, joint: str, axis: str = "z", **rest: Any
 ) -> BodyRow:
-    """Return a row from the letters JT (P, R, F) and JO (x, y, z) of printed tables."""
+    """Return a row from the letters JT (P, R, F) and JO (x, y, z) of printed tables.
+
+    Raises
+    ------
+    ValueError
+        If a letter is another.
+    """
     for what, letter, legal in (("joint", joint, JOINTS), ("axis", axis, AXES)):
         if letter not in legal:
             raise ValueError(
@@ -251,7 +265,15 @@ def mechanism_from_table(rows: Iterable[BodyRow]) -> Mechanism:
     Parameters
     ----------
     rows : sequence of BodyRow
-        One at least, of a tree, in any order; joints keep it.
+        In any order; joints keep it.
+
+    Raises
+    ------
+    ValueError
+        If there is no row, a name is used twice, a predecessor is unknown, bodies hang on each
+        other in a cycle, or a number is bad.
+    TypeError
+        If a joint is none of the three.
 
     Notes
     -----

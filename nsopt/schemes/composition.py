@@ -56,7 +56,7 @@ class Composition(Scheme):
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
     ) -> Step:
         """State the parts as programs before this one, all alike."""
-        pattern = _Part(mpcc, dynamics, start, h, scales)
+        pattern = _PartOfStep(mpcc, dynamics, start, h, scales)
         steps, now = list[Step](), start
         for k, weight in enumerate(self.weights):
             steps.append(pattern.repeat(mpcc, k, now, weight * h))
@@ -90,7 +90,7 @@ class Composition(Scheme):
         return Interval.of(first, Transition(tuple(balances), now), one.h)
 
 
-class _Part:
+class _PartOfStep:
     """A step of h from a start as two programs, whose code serves each step that repeats it."""
 
     def __init__(self, mpcc: Mpcc, d: Dynamics, start: StepStart, h: ca.SX, scales: Scales) -> None:

@@ -53,10 +53,19 @@ def table(data: xr.Dataset) -> str:
 def columns(data: xr.Dataset) -> pd.DataFrame:
     """Return the measures of a sweep and their errors as columns, a row for each point.
 
-    What was swept, notes and measures; ``error_`` and the name of a measure is its error.
     ``columns(data).to_csv("sweep.csv", index=False)`` writes them. Of a measure with a value for
     each contact, or joint with contacts, the largest is taken, with the error of that; other
     measures with components are left out.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        Of `sweep`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        What was swept, notes and measures; ``error_`` and the name of a measure is its error.
     """
     dims = [str(d) for d in data["completed"].dims]
     swept = [str(name) for name, x in data.coords.items() if {*x.dims} <= {*dims}]

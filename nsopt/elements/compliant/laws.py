@@ -46,7 +46,12 @@ class CompliantLaw(ABC):
         return False
 
     def check(self, of_element: str) -> None:
-        """Refuse numbers out of range by a ValueError; ``of_element`` names the owner."""
+        """Refuse numbers out of range; ``of_element`` names the owner of the law.
+
+        Raises
+        ------
+        ValueError
+        """
         positive(f"stiffness {of_element}", self.stiffness)
         n = float(finite(f"exponent {of_element}", self.exponent, ()))
         if n < 1:
@@ -55,7 +60,12 @@ class CompliantLaw(ABC):
             )
 
     def check_restitution(self, of_element: str, e: float) -> None:
-        """Refuse a restitution for which the law has no value by a ValueError; none by default."""
+        """Refuse a restitution e of the contact for which the law has no value; none by default.
+
+        Raises
+        ------
+        ValueError
+        """
         del of_element, e
 
     def elastic(self, s: State, depth: ca.SX) -> ca.SX:
@@ -244,7 +254,12 @@ class CompliantFriction(ABC):
 
     @abstractmethod
     def check(self, of_element: str) -> None:
-        """Refuse numbers out of range by a ValueError; ``of_element`` names the owner."""
+        """Refuse numbers out of range; ``of_element`` names the owner.
+
+        Raises
+        ------
+        ValueError
+        """
 
     @abstractmethod
     def drag(self, s: State, slip: ca.SX) -> ca.SX:

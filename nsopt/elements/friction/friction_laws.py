@@ -23,7 +23,12 @@ class FrictionLaw(ABC):
 
     @abstractmethod
     def check(self, of_element: str) -> None:
-        """Refuse numbers out of range by a ValueError; ``of_element`` names the owner."""
+        """Refuse numbers out of range; ``of_element`` names the owner of the law.
+
+        Raises
+        ------
+        ValueError
+        """
 
     @abstractmethod
     def resist(self, s: State, u: ca.SX, normal: ca.SX, h: ca.SX, z: ca.SX) -> ca.SX:

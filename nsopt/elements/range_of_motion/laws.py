@@ -36,7 +36,12 @@ class Law(ABC):
 
     @abstractmethod
     def check(self, of_element: str) -> None:
-        """Refuse numbers out of range by a ValueError; ``of_element`` names the owner."""
+        """Refuse numbers out of range; ``of_element`` names the owner of the law.
+
+        Raises
+        ------
+        ValueError
+        """
 
     @abstractmethod
     def moment(self, s: State, excess: ca.SX) -> ca.SX:

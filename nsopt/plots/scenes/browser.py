@@ -49,12 +49,17 @@ def save_view(result: Result, path: str | Path, speed: float | None = None) -> P
 
     Parameters
     ----------
+    result : Result
     path : str or Path
         Ending in .html.
     speed : float, optional
         2 plays twice as fast as it happened. By default 1, but less where the motion takes under 2
         s and more where it takes over 30 s. The slider counts seconds of the film; the time of the
         motion is written above the mechanism.
+
+    Returns
+    -------
+    Path
 
     Raises
     ------

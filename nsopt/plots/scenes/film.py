@@ -135,7 +135,14 @@ class Film:
         return ax.plot([along[0]], [0], "D", color=style.COLOURS[1], markersize=7)[0]
 
     def draw(self, time: float, text: str) -> Pixels:
-        """Return the picture at a time [s] with a title, (height, width, 4)."""
+        """Return the picture at a time, (height, width, 4).
+
+        Parameters
+        ----------
+        time : float [s]
+        text : str
+            The title.
+        """
         scene, view, poses = self.scene, self.view, self.scene.at(time)
         outlines, sticks = (scene.place(x, poses, 0) for x in (scene.outlines, scene.sticks))
         past = scene.poses.time <= time

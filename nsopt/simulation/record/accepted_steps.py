@@ -125,8 +125,12 @@ class AcceptedSteps:
     def of_columns(cls, columns: Mapping[str, NDArray[Any]], none: Self, prefix: str = "") -> Self:
         """Return the steps that became ``columns``, of a mechanism as `none` is.
 
-        ``prefix`` is what is before the name of each column. A FieldError names one that is missing
-        or does not fit.
+        ``prefix`` is what is before the name of each column.
+
+        Raises
+        ------
+        FieldError
+            Naming a column that is missing or does not fit.
         """
         if missing := {f"{prefix}{name}" for name in ("texts", *vars(none))} - {*columns}:
             raise FieldError(f"it lacks {', '.join(sorted(missing))}")

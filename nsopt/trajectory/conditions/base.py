@@ -54,7 +54,12 @@ class Condition:
     """
 
     def check(self, dynamics: Dynamics) -> None:
-        """Refuse a mechanism to which the condition does not apply; accept all by default."""
+        """Refuse a mechanism to which the condition does not apply; accept all by default.
+
+        Raises
+        ------
+        ValueError
+        """
         del dynamics
 
     def start(self, m: NodeSample) -> list[Bound]:
@@ -70,8 +75,13 @@ class Condition:
     def over_step(self, dynamics: Dynamics, a: tuple[ca.SX, ca.SX, ca.SX], h: ca.SX) -> list[Bound]:
         """Return the bounds on each step between collocation nodes; none by default.
 
-        ``a`` are accelerations (nv,) at its start, middle and end, quadratic in time between; ``h``
-        is its length [s].
+        Parameters
+        ----------
+        dynamics : Dynamics
+        a : three SX (nv,)
+            Accelerations at its start, middle and end, quadratic in time between.
+        h : SX scalar [s]
+            Length of the step.
         """
         del dynamics, a, h
         return []

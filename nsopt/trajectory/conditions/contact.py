@@ -22,9 +22,16 @@ class During(Condition):
     ----------
     condition : Condition
     first : float
-        First node, as a share of the number of steps, 0 to 1.
+        First node, as a share of the number of steps.
     last : float, optional
         Last node, likewise; by default the first, a single node.
+
+    Raises
+    ------
+    TypeError
+        If ``condition`` is not a Condition.
+    ValueError
+        Unless 0 <= first <= last <= 1.
     """
 
     condition: Condition

@@ -246,7 +246,12 @@ class JointLoadWithin(Condition):
         Name of a joint, ideal or with clearance.
     axial, normal, torque : float [N], [N], [N m]
         The largest force along z of its frame a, in either direction, the largest across z, and the
-        largest torque; above zero, one of them finite.
+        largest torque.
+
+    Raises
+    ------
+    ValueError
+        If one of them is not above zero, or all are infinite.
     """
 
     joint: str

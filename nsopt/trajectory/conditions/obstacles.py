@@ -28,9 +28,15 @@ class ClearOf(Condition):
         The origin of a frame, or a link as a solid. A ConvexHull here keeps clear of a HalfSpace
         alone; of a Sphere or a Capsule it does as ``obstacle``, for either side may move.
     obstacle : Shape
-        On the ground, or on another body than the mover.
+        On the ground, or on another body.
     by : float [m]
-        Least distance between both, not negative.
+        Least distance between both.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``mover`` or ``obstacle`` is of another kind, both are on one body, or ``by`` is
+        negative.
     """
 
     mover: Frame | Sphere | Capsule | ConvexHull
@@ -93,10 +99,15 @@ class LinksApart(Condition):
     Parameters
     ----------
     links : sequence of Sphere or Capsule
-        Two or more, such as by `link_capsule`. Links that a joint holds together are no pair, and a
-        mechanism without a pair is refused.
+        Two or more, such as by `link_capsule`. Links that a joint holds together are no pair.
     by : float [m]
-        Least distance of a pair, not negative.
+        Least distance of a pair.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a link is of another kind, there are less than two, or ``by`` is negative; on `check` if
+        no two of them can touch.
     """
 
     links: Sequence[Sphere | Capsule]

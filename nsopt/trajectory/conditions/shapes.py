@@ -60,7 +60,12 @@ class Shape(ABC):
     def distance(self, place: ca.SX, point: ca.SX) -> ca.SX:
         """Return the distance of a point from the surface [m], negative inside; convex.
 
-        ``place`` (k,) is from `place`, ``point`` (3,) [m] in world axes.
+        Parameters
+        ----------
+        place : SX (k,)
+            From `place`.
+        point : SX (3,) [m]
+            World axes.
         """
 
     @abstractmethod
@@ -288,6 +293,11 @@ class ConvexHull(_OnFrame):
     facets : int
         The most facets, from 6 to 128.
 
+    Raises
+    ------
+    TypeError, ValueError
+        For a frame or points of another kind, points in one plane, or another number of facets.
+
     Notes
     -----
     Outside the distance is exact. Inside it is minus a mean of the depths below the n facets,
@@ -356,14 +366,17 @@ class ConvexHull(_OnFrame):
 def link_capsule(mechanism: Mechanism, link: str, radius: float) -> Capsule:
     """Return a capsule about a link, from the joint that carries it to the farthest one it carries.
 
-    Where the joints at it leave it no length, that is a ValueError: give its Capsule then.
-
     Parameters
     ----------
     mechanism : Mechanism
     link : str
         Name of its body.
     radius : float [m]
+
+    Raises
+    ------
+    ValueError
+        If there is no such link, or the joints at it leave it no length: give its Capsule then.
     """
     near = mechanism.frame(link)
     ends = [x.parent_frame for x in mechanism.tree.branches if x.parent_frame.body is near.body]

@@ -62,6 +62,11 @@ class InCorridor(_OfFrame):
         As for `Programmed`, in world axes; times are those of the motion.
     tolerance : float [m]
         Above zero.
+
+    Raises
+    ------
+    ValueError
+        If ``path`` is of another kind, or the tolerance not above zero.
     """
 
     path: AnyPath
@@ -88,6 +93,11 @@ class OnPath(_OfFrame):
         Its origin is the point.
     path : PointPath, function of time or (3,) [m]
         As for `InCorridor`.
+
+    Raises
+    ------
+    ValueError
+        If ``path`` is of another kind.
 
     Notes
     -----
@@ -120,6 +130,11 @@ class Orient(_OfFrame):
         Whether rotation about its own z is free, as for a tool of which only the direction counts.
     within : float [rad]
         Angle by which the frame, or its z, may be off, from 0 to pi.
+
+    Raises
+    ------
+    ValueError
+        If ``axes`` is no rotation matrix, or ``within`` not from 0 to pi.
     """
 
     axes: ArrayLike

@@ -25,7 +25,12 @@ class Cost:
     Parameters
     ----------
     weight : float
-        Factor of the cost in the objective, not negative; reported costs include it.
+        Factor of the cost in the objective; reported costs include it.
+
+    Raises
+    ------
+    ValueError
+        If the weight is negative.
     """
 
     without_effect: ClassVar[str] = "nothing of the mechanism makes it more or less; leave it out"
@@ -37,7 +42,12 @@ class Cost:
         not_negative(f"weight of {type(self).__name__}", self.weight)
 
     def check(self, dynamics: Dynamics) -> None:
-        """Refuse a mechanism to which the cost does not apply; accept all by default."""
+        """Refuse a mechanism to which the cost does not apply; accept all by default.
+
+        Raises
+        ------
+        ValueError
+        """
         del dynamics
 
     def rate(self, m: NodeSample) -> ca.SX:
@@ -53,8 +63,12 @@ class Cost:
     def over_step(self, a: tuple[ca.SX, ca.SX, ca.SX], h: ca.SX) -> ca.SX:
         """Return the cost of one step between collocation nodes; zero by default.
 
-        ``a`` are accelerations (nv,) at its start, middle and end, quadratic in time between; ``h``
-        is its length [s].
+        Parameters
+        ----------
+        a : three SX (nv,)
+            Accelerations at its start, middle and end, quadratic in time between.
+        h : SX scalar [s]
+            Length of the step.
         """
         del a, h
         return ca.SX(0)

@@ -33,10 +33,10 @@ class JointLoad(Cost):
     four per second. Resistance is damping, friction and moment beyond the range of motion, as
     one. Bearing force and bending moment are the joint's reaction, about the origin of its frame b.
 
-    Each rating, above zero, is one number for all joints, or numbers by joint; inf leaves the part
-    out. What is not given follows from the ``effort`` E of the joint's `Actuator`, as the outputs
-    of gears of 172 to 4500 N m take it: moments of 1.1 to 2.7 E, lateral forces of 7 to 37 E per
-    metre [Wittenstein SP100 MC, TP010 MF, SP240 MC, by Beckhoff's AG2300 and AG2400].
+    Each rating is one number for all joints, or numbers by joint; inf leaves the part out. What is
+    not given follows from the ``effort`` E of the joint's `Actuator`, as the outputs of gears of
+    172 to 4500 N m take it: moments of 1.1 to 2.7 E, lateral forces of 7 to 37 E per metre
+    [Wittenstein SP100 MC, TP010 MF, SP240 MC, by Beckhoff's AG2300 and AG2400].
 
     Parameters
     ----------
@@ -49,6 +49,11 @@ class JointLoad(Cost):
         By default 20 E per metre (`FORCE_PER_TORQUE`), of joints that slide E.
     moment : number or mapping [N m]
         By default E, of joints that slide infinite.
+
+    Raises
+    ------
+    ValueError
+        If a rating is not above zero, or names a joint that is not among those that count.
     """
 
     joints: Sequence[str] | None = None

@@ -32,9 +32,14 @@ class JointResistance(Cost):
     joints : sequence of str
         By default all of them.
     torque, force : float [N m], [N]
-        Resistance that costs one per second, above zero; parts with an infinite one do not count.
+        Resistance that costs one per second; a part with an infinite one does not count.
     reaction_torque, reaction_force : float [N m], [N]
         Reaction that costs one per second, likewise; not counted by default.
+
+    Raises
+    ------
+    ValueError
+        If one of them is not above zero.
     """
 
     without_effect: ClassVar[str] = (
@@ -83,7 +88,12 @@ class BaseReaction(Cost):
     ----------
     joint : str
     torque, force : float [N m], [N]
-        Reaction that costs one per second, above zero; a part with an infinite one does not count.
+        Reaction that costs one per second; a part with an infinite one does not count.
+
+    Raises
+    ------
+    ValueError
+        If one of them is not above zero.
     """
 
     joint: str
@@ -150,8 +160,12 @@ class RestrictingMoment(_Restricting):
     Parameters
     ----------
     torque, force : float [N m], [N]
-        Moment or force that costs one per second, above zero; a part with an infinite one does not
-        count.
+        Moment or force that costs one per second; a part with an infinite one does not count.
+
+    Raises
+    ------
+    ValueError
+        If one of them is not above zero.
     """
 
     torque: float = 1.0

@@ -44,9 +44,19 @@ class Trajectory(NamedTuple):
         return self._replace(q=np.hstack([self.q, np.zeros((len(self.q), n))]))
 
     def check(self, guess: str, dynamics: Dynamics, inputs: Sequence[str]) -> None:
-        """Refuse sizes that are not those of a mechanism, and what is not finite.
+        """Refuse a motion whose sizes are not those of a mechanism, or that is not finite.
 
-        ``guess`` is the name of the guess, for messages.
+        Parameters
+        ----------
+        guess : str
+            Name of the guess, for messages.
+        dynamics : Dynamics
+        inputs : names
+
+        Raises
+        ------
+        ValueError
+            If the number of coordinates, velocities or inputs is wrong, or a value is not finite.
         """
         d = dynamics
         named = (

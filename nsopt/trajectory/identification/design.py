@@ -39,7 +39,12 @@ class Limit:
     value : callable (y, p) -> SX (k,)
         Function of the outputs and parameters, see `design`.
     most : float
-        Upper bound of every entry of the value, finite.
+        Upper bound of every entry of the value.
+
+    Raises
+    ------
+    ValueError
+        If ``most`` is not finite.
     """
 
     name: str

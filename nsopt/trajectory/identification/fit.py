@@ -38,16 +38,28 @@ UNLIKELY = 1e-6
 class FitOutcome:
     """The outcome of a fit from one start.
 
-    Where noise does not explain the residual, it is a local minimum, or the mechanism is not as
-    stated.
+    Attributes
+    ----------
+    start, end : (k,)
+        Values of the unknowns; ``end`` holds the last ones if the fit failed.
+    residual : float
+        Root mean square of the residuals over their standard deviations: 1 for noise alone.
+    evaluations : int
+        Motions simulated.
+    converged : bool
+        Whether the last window was solved.
+    explained : bool
+        Whether noise explains the residual; otherwise it is a local minimum, or the mechanism is
+        not as stated.
+    message : str
     """
 
-    start: Array  # (k,) values of the unknowns
-    end: Array  # (k,) likewise; the last ones if the fit failed
-    residual: float  # root mean square over standard deviations: 1 for noise alone
-    evaluations: int  # motions simulated
-    converged: bool  # whether the last window was solved
-    explained: bool  # whether noise explains the residual
+    start: Array
+    end: Array
+    residual: float
+    evaluations: int
+    converged: bool
+    explained: bool
     message: str
 
 

@@ -24,7 +24,11 @@ class Unknown:
     name : str
     guess : float
     lower, upper : float
-        Finite, with the guess between them.
+
+    Raises
+    ------
+    ValueError
+        Unless lower < upper, both finite, with the guess between them.
     """
 
     name: str
@@ -98,11 +102,16 @@ class Measured:
     times : (n,) [s]
         Ascending, all after the start of the motion.
     values : (n, m), or (n,) of one output
-        Finite.
     outputs : callable (t, q, v, p) -> SX (m,)
         The measured functions of the state, as for `sensitivities`.
     deviation : float or (m,)
-        Standard deviation of the noise of each output, above zero.
+        Standard deviation of the noise of each output.
+
+    Raises
+    ------
+    ValueError
+        If times do not ascend, shapes do not fit, a number is not finite or a standard deviation
+        not positive.
     """
 
     times: Array

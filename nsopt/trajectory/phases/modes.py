@@ -43,9 +43,14 @@ class ContactMode(ABC):
 
     @abstractmethod
     def friction(self, normal: ca.SX, held: ca.SX, mu: ca.SX) -> ca.SX:
-        """Return the friction of a gap along its n tangents, or its impulse, from its normal part.
+        """Return the friction of a gap along its n tangents, or its impulse.
 
-        ``held``, SX (n,), is the friction if the contact sticks; otherwise only n is used.
+        Parameters
+        ----------
+        normal : SX scalar [N] or [N s]
+        held : SX (n,)
+            The friction if the contact sticks; otherwise only n is used.
+        mu : SX scalar
         """
 
 

@@ -191,7 +191,12 @@ class Strategy(ABC, Generic[P]):
 
 @dataclass(frozen=True)
 class Plan(Generic[P]):
-    """Strategies in the order in which they are tried."""
+    """Strategies in the order in which they are tried.
+
+    Parameters
+    ----------
+    strategies : tuple of Strategy
+    """
 
     strategies: tuple[Strategy[P], ...]
 

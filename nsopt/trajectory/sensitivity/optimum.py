@@ -41,17 +41,32 @@ class OptimumError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class OptimumDerivatives:
-    """Derivatives of an optimum by all parameters of its program."""
+    """Derivatives of an optimum by all parameters of its program.
 
-    cost: Array  # (np,) of the optimal objective
-    x: Array  # (n, np) of the unknowns
+    Attributes
+    ----------
+    cost : (np,)
+        Derivative of the optimal objective.
+    x : (n, np)
+        Derivatives of the unknowns.
+    """
+
+    cost: Array
+    x: Array
 
 
 def cost_derivatives(nlp: StructuredNlp, x: Array, p: Array, lam_g: Array) -> Array:
     """Return the derivative of the optimal objective by parameters, (np,).
 
-    By the envelope theorem it is that of the Lagrangian at a fixed solution x (n,), and multipliers
-    of the rows ``lam_g`` (m,), as ``nlpsol`` returns them: positive at upper bounds.
+    By the envelope theorem it is that of the Lagrangian at fixed x and multipliers.
+
+    Parameters
+    ----------
+    nlp : StructuredNlp
+    x, p : (n,), (np,)
+        Solution and parameters.
+    lam_g : (m,)
+        Multipliers of the rows, as ``nlpsol`` returns them: positive at upper bounds.
     """
     function = ca.Function("by_p", [nlp.x, nlp.p, nlp.lam], [_lagrangian_by_p(nlp)])
     return np.asarray(function(x, p, lam_g)).ravel()

@@ -85,7 +85,11 @@ class Sensitivities:
     def adjoint(self, weights: Array) -> Derivatives:
         """Return the gradient of sum(weights * value), propagated backward in time.
 
-        Its effort does not grow with the number of parameters. ``weights`` are (n, m).
+        Its effort does not grow with the number of parameters.
+
+        Parameters
+        ----------
+        weights : (n, m)
         """
         weights = np.asarray(weights, dtype=float)
         if weights.shape != self.value.shape:
