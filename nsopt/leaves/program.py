@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import NamedTuple
 
+from nsopt.leaves.guards import find_guards, order_by_guards
 from nsopt.leaves.instructions import Instructions
 from nsopt.leaves.kinds import PLAIN
 from nsopt.leaves.places import NUMBERS, Single
@@ -71,11 +73,14 @@ def write_program(instructions: Instructions, lanes: int, turns: InTurn | None =
             found = repeated.write(places)
             modules = (*found.modules, *sides)
             return LeafText(names, modules, found.kept, tuple(numbers.values()), found.indices)
+    guards = find_guards(instructions, chain.from_iterable(share.outputs for share in shares))
+    for k, share in enumerate(shares):
+        shares[k] = share._replace(values=order_by_guards(instructions, share.values, guards))
     routines, kept = place_values(shares)
     parts = []
     for routine in routines:
         given = {**routine.given, **places}
-        parts += write_functions(instructions, routine._replace(given=given))
+        parts += write_functions(instructions, routine._replace(given=given, guards=guards))
     if len(parts) == len(routines):
         branches = frozenset[CalledBranch]().union(*(part.branches for part in parts))
         parts = [Part("".join(part.text for part in parts), branches)]

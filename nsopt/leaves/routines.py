@@ -40,6 +40,8 @@ class Routine(NamedTuple):
         How many it computes, in groups side by side; 0 for what is computed once.
     of_group : bool
         Whether it is of one group alone, whose first instance, k, is an argument.
+    guards : dict of int to int
+        The condition of each value that is computed only where one holds, see `find_guards`.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Routine(NamedTuple):
     wanted: Mapping[int, Sequence[Place]]
     instances: int = 0
     of_group: bool = False
+    guards: Mapping[int, int] = {}
 
 
 class Share(NamedTuple):
@@ -227,7 +230,7 @@ def divide_long(instructions: Instructions, routine: Routine) -> tuple[list[Rout
             stored[-1].setdefault(value, []).append(place)
     arrays, of_group = (*routine.arrays, "scratch"), routine.instances > 0
     pieces = [
-        Routine(f"{routine.name}_{k}", arrays, part, given, here, of_group=of_group)
+        Routine(f"{routine.name}_{k}", arrays, part, given, here, 0, of_group, routine.guards)
         for k, (part, here) in enumerate(zip(parts, stored, strict=True))
     ]
     return pieces, length

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from itertools import groupby
 from typing import NamedTuple
 
+from nsopt.leaves.guards import LEAST
 from nsopt.leaves.instructions import BRANCH, RESULT, Conditional, Instructions
 from nsopt.leaves.operations import constant, declarations, operations_in, type_of
 from nsopt.leaves.places import Place, Single, declare_arrays
@@ -24,6 +26,15 @@ br label %end{3}
 end{3}:
 """
 """One side of a branch, from operands to results."""
+
+
+HELD = """br label %at{1}
+at{1}:
+%{1} = fcmp une double {0}, 0.0
+br i1 %{1}, label %held{1}, label %behind{1}
+held{1}:
+"""
+"""What is computed where a number is not zero."""
 
 
 class CalledBranch(NamedTuple):
@@ -162,12 +173,13 @@ def write_routine(instructions: Instructions, routine: Routine, lanes: int) -> P
     def call(name: str) -> None:
         lines.append(f"call void @{name}(ptr %operands, ptr %results)\n")
 
-    for value in routine.values:
+    def compute(value: int) -> None:
+        nonlocal n
         a, b = left[value], right[value]
         what = operation[value]
         if what == BRANCH:
             branch(instructions.branches[value])
-            continue
+            return
         if what == RESULT:
             names[value] = read(Single("results", value - a - 1))
         else:
@@ -185,6 +197,29 @@ def write_routine(instructions: Instructions, routine: Routine, lanes: int) -> P
                 names[value] = f"%{n - 1}"
         for place in wanted.get(value, ()):
             write(names[value], place)
+
+    def compute_where(guard: int, values: list[int], read_later: list[int]) -> None:
+        """Compute values where a condition holds; elsewhere they are zero to what reads them."""
+        nonlocal n, names
+        lines.append(HELD.format(names.get(guard) or fetch(guard), label := n))
+        n += 1
+        before, names = names, names.copy()
+        for value in values:
+            compute(value)
+        lines.append(f"br label %behind{label}\nbehind{label}:\n")
+        for value in read_later:
+            here = f"[{names[value]}, %held{label}]"
+            lines.append(f"%{n} = phi double {here}, [0.0, %at{label}]\n")
+            before[value] = f"%{n}"
+            n += 1
+        names = before
+
+    for guard, values, read_later in _divide_by_guards(instructions, routine):
+        if guard is None:
+            for value in values:
+                compute(value)
+        else:
+            compute_where(guard, values, read_later)
     computed = set(routine.values)
     for value in wanted:
         if value not in computed:
@@ -194,6 +229,23 @@ def write_routine(instructions: Instructions, routine: Routine, lanes: int) -> P
     called = frozenset(CalledBranch.of(branch) for branch in branches)
     arrays = _arrays(branches, bool(alone), lanes)
     return Part(define(routine, "".join(lines), arrays, lanes), called, frozenset(alone))
+
+
+def _divide_by_guards(
+    instructions: Instructions, routine: Routine
+) -> list[tuple[int | None, list[int], list[int]]]:
+    """Return values in turn: their condition, they, and which of them are read after these."""
+    guards, last = routine.guards, dict[int, int]()
+    runs = [(guard, [*run]) for guard, run in groupby(routine.values, guards.get)]
+    for k, (_, run) in enumerate(runs):
+        for value in run:
+            last[instructions.left[value]] = last[instructions.right[value]] = k
+            if value in instructions.branches:
+                last |= dict.fromkeys(instructions.branches[value].operands, k)
+    return [
+        (guard if len(run) >= LEAST else None, run, [x for x in run if last.get(x, -1) > k])
+        for k, (guard, run) in enumerate(runs)
+    ]
 
 
 def _arrays(branches: list[Conditional], alone: bool, lanes: int) -> str:

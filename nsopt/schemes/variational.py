@@ -197,8 +197,7 @@ class Variational(Scheme):
         one = SimulatedStep.of(mpcc, d, end, h, scales)
         given = h / 2 * d.applied(*node.at[:2], start.v, p)
         u = ca.if_else(impact, start.v, step.v)
-        # In an impact bodies meet their walls with the twists at the start, turned along by the
-        # gyroscopic torque of the whole step.
+        # Bodies hit walls with the twists at the start, turned by the whole gyroscopic torque.
         twists = d.twists(start.q, u, h * (1 - impact), p)
         arriving = d.momentum(end.q, twists, -h * (1 + impact), p) + impact * given
         applied = d.applied(*end.at[:2], u, p)
@@ -211,6 +210,7 @@ class Variational(Scheme):
         friction.add()
         meeting = KnownModes(mpcc, d, scales, closed * impact)
         met = self._meet(half, step, push * (1 - contacts.lasting), end, ca.SX(scales.time))
+        met = met.where(impact, half.before)
         closes = (1 - contacts.closed) * (met.node.gap_rate(met.node.v) < 0)
         stated = d.restitution(p)
         e = self.impact.coefficients(stated, closes) * (1 - closes * met.rests(stated))

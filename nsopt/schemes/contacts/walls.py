@@ -91,7 +91,8 @@ def time_impacts(
     turned = (_normals(d, second.node) - _normals(d, first.node)) @ lam
     turned += (second.F - first.F) @ second.impulses.mu
     given = ca.fmax(ca.dot(turned, respond(second.M, second.C, turned)), 0)
-    return h * parts, late * ca.sqrt(given * 2 * kinetic(second.M, second.after))
+    off = late * ca.sqrt(given * 2 * kinetic(second.M, second.after))
+    return h * parts, ca.if_else(late > 0, off, 0)
 
 
 def estimate_turned_directions(first: Balance, end: Node) -> ca.SX:
@@ -129,6 +130,16 @@ class Approach:
         t, q, p = node.at
         free = respond(M, d.closure_matrix(t, q, p), h * smooth)
         return cls(node, -(node.W.T @ free + h * _of_distances(d, node, node.v)))
+
+    def where(self, impact: ca.SX, v: ca.SX) -> Approach:
+        """Return the approach in an impact; v (nv,) elsewhere, where nothing asks for it."""
+        at = replace(
+            self.node,
+            v=ca.if_else(impact, self.node.v, v),
+            drift=ca.if_else(impact, self.node.drift, 0),
+        )
+        late = None if self.late is None else ca.if_else(impact, self.late, 0)
+        return Approach(at, ca.if_else(impact, self.gained, 0), late)
 
     def rests(self, e: ca.SX) -> ca.SX:
         """Return which contacts come to rest (ng,): their rebound would be over within two steps.
@@ -211,9 +222,9 @@ def respond(M: ca.SX, C: ca.SX, impulse: ca.SX) -> ca.SX:
     if not C.size1():
         return free
     carried = solve_mass(M, C.T)
-    S = C @ carried
+    S = ca.triu2symm(ca.triu(C @ carried))  # entries that are zero by accident are in both halves
     S += REDUNDANT * ca.trace(S) * ca.SX.eye(C.size1())
-    return free - carried @ ca.solve(S, C @ free)
+    return free - carried @ ca.ldl_solve(C @ free, *ca.ldl(S))
 
 
 def _normals(d: Dynamics, node: Node) -> ca.SX:
