@@ -130,6 +130,13 @@ class MatrixPlaces:
     fronts : sequence of Front
     turns : list of int
         Pivots in the order of elimination.
+
+    Attributes
+    ----------
+    size : int
+        Of the array.
+    nowhere : int
+        Its last entry, to which nothing but zeros is added.
     """
 
     def __init__(self, fronts: Sequence[Front], turns: list[int]) -> None:
@@ -140,11 +147,21 @@ class MatrixPlaces:
         self._front = {k: f for f, front in enumerate(fronts) for k in front.pivots}
         self._row = [_number([*x.pivots, *sorted(x.rows)]) for x in fronts]
         self._column = [_number([*x.pivots, *sorted(x.columns)]) for x in fronts]
+        self.nowhere, self.size = self.start[-1], self.start[-1] + 1
 
     def of(self, i: int, j: int) -> int:
         """Return the place of an entry: in the front of its row or its column, the earlier one."""
         f = self._front[i if self._turn[i] < self._turn[j] else j]
         return self._at(f, i, self._column[f][j])
+
+    def of_border(self, i: int, j: int) -> int:
+        """Return the place of an entry of a border, ``nowhere`` if it is zero in all fronts.
+
+        So may be one in the row of one pivot and the column of another one that joined it.
+        """
+        f = self._front[i if self._turn[i] < self._turn[j] else j]
+        is_kept = i in self._row[f] and j in self._column[f]
+        return self.of(i, j) if is_kept else self.nowhere
 
     def right(self, i: int) -> int:
         """Return the place of a row's right side."""
@@ -307,7 +324,10 @@ def _place_fronts(
         [
             place
             for i in sorted(fronts[f].rows)
-            for place in (*(places.of(i, j) for j in sorted(fronts[f].columns)), places.right(i))
+            for place in (
+                *(places.of_border(i, j) for j in sorted(fronts[f].columns)),
+                places.right(i),
+            )
         ]
         if ends
         else []

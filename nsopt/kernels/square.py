@@ -137,7 +137,7 @@ def make_square(
     parts = [(i, t) for i, found in enumerate(terms) for t in found]
     of_parts = [[places.of(i, j) for j in in_rows[t]] for i, t in parts]
     return Square(
-        sizes=_array([*sizes, sizes.terms, sizes.rows, places.start[-1], first_late]),
+        sizes=_array([*sizes, sizes.terms, sizes.rows, places.size, first_late]),
         match=_array(match),
         event_start=_array([0, *accumulate(events)]),
         term_start=list_starts(columns),

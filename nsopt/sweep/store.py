@@ -37,7 +37,8 @@ def list_content(x: Any) -> Any:
     if isinstance(x, ca.Function):
         return x.serialize()
     if dataclasses.is_dataclass(x) and not isinstance(x, type):
-        members = [[f.name, list_content(getattr(x, f.name))] for f in dataclasses.fields(x)]
+        compared = (f.name for f in dataclasses.fields(x) if f.compare)
+        members = [[name, list_content(getattr(x, name))] for name in compared]
         return [type(x).__qualname__, members]
     if isinstance(x, Mapping):
         return sorted([str(name), list_content(value)] for name, value in x.items())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -16,9 +16,10 @@ class MadeLater:
     Attributes
     ----------
     later : mapping of the name of such a field to what makes it
+        No part of what the whole is equal to, as these fields say the same.
     """
 
-    later: Mapping[str, Callable[[], ca.Function]]
+    later: Mapping[str, Callable[[], ca.Function]] = field(repr=False, compare=False)
 
     if not TYPE_CHECKING:  # types of attributes are those of the fields
 
