@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.blocks import Array, blocks
+from nsopt.arrays import Array
+from nsopt.blocks import blocks
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from nsopt.arrays import Array
 
 SHORT = 0.5
 """Length of a neighbour, over that of an interval, below which it takes no part of its moment."""

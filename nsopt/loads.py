@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.algebra import rotate
+from nsopt.arrays import Array
 from nsopt.contact_modes import contacts_of_joints, count_rigid
 from nsopt.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
-
-Array = NDArray[np.float64]
 
 PARTS = ("axial", "normal", "force", "torque")
 """Loads of a joint; see `joint_loads`."""

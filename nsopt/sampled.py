@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nsopt.arrays import Array
 from nsopt.checks import numbers, positive
 from nsopt.hold import Hold
 
 if TYPE_CHECKING:
     import xarray as xr
-
-Array = NDArray[np.float64]
 
 SAME = 1e-9
 """Distance of a sample from the end, over the interval between samples, up to which it is there."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from nsopt.arrays import Array
 
 
 def find_quantile(x: Array, weights: Array, part: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from nsopt.arrays import Array
 
 
 def solve_systems(A: Array, b: Array) -> Array:

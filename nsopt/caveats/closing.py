@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.blocks import Array
+from nsopt.arrays import Array
 from nsopt.caveats.impacts import find_late_impacts
 from nsopt.caveats.motion import LEAST, OFF, measure_way
 from nsopt.caveats.sizes import TINY, has_steps_with, suggest_shorter

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.algebra import rotate
-from nsopt.blocks import Array, blocks
+from nsopt.arrays import Array
+from nsopt.blocks import blocks
 from nsopt.caveats.sizes import (
     FEW,
     STILL,

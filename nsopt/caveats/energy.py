@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nsopt.blocks import Array, blocks
+from nsopt.arrays import Array
+from nsopt.blocks import blocks
 from nsopt.caveats.sizes import (
     BLIND,
     is_optimum,

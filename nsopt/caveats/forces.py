@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.blocks import Array
+from nsopt.arrays import Array
 from nsopt.caveats.sizes import has_steps_with, suggest_shorter
 from nsopt.contact_modes import LASTING, count_rigid, find_open, least_force
 

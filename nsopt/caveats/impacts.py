@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.blocks import Array
+from nsopt.arrays import Array
 from nsopt.caveats.energy import UNPLACED
 from nsopt.caveats.sizes import TINY, has_steps_with, measure_exchange, suggest_shorter
 from nsopt.contact_modes import FREE, count_rigid

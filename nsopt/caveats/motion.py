@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.blocks import Array, blocks
+from nsopt.arrays import Array
+from nsopt.blocks import blocks
 from nsopt.caveats.energy import forces_dissipate, sum_step_losses
 from nsopt.caveats.impacts import carry_delays, find_late_impacts
 from nsopt.caveats.sizes import TINY, has_all_steps, is_optimum, suggest_shorter

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.blocks import Array, blocks
+from nsopt.arrays import Array
+from nsopt.blocks import blocks
 from nsopt.caveats.sizes import FEW, is_optimum, suggest_shorter
 from nsopt.stored import read_names
 

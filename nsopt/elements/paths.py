@@ -10,14 +10,12 @@ from typing import TypeAlias
 import casadi as ca
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.checks import finite, numbers, plain, positive
 from nsopt.elements.vector import vector_now
 from nsopt.mechanics import Frame, Outline, State, Vector, axes_matrix
 from nsopt.parameter import Numbers, Scalar, number
-
-Array = NDArray[np.float64]
 
 DRAWN = 49  # points of a curved path in pictures
 

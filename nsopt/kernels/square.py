@@ -13,11 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.kernels.plan import Elimination, list_starts, plan_elimination
 
 Indices = NDArray[np.int64]
-Array = NDArray[np.float64]
-
 EQUATIONS, PAIRS, BOXES, DISCS, FIRST_EVENTS, EVENTS, TERMS, ROWS, ENTRIES, LATE = range(10)
 """Places in `Square.sizes`."""
 

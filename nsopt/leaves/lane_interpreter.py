@@ -17,12 +17,11 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.leaves.instructions import CONSTANT, INPUT, OUTPUT, P, list_entries
 from nsopt.leaves.machine import GOOD, lanes, load_objects, make_object, read_object
 from nsopt.leaves.operations import declarations, operations_in, type_of
 from nsopt.leaves.structure import Records, read_records
-
-Array = NDArray[np.float64]
 
 Lines = NDArray[np.int32] | NDArray[np.uint16]
 """Instructions as they are done, (n, 6)."""

@@ -16,16 +16,15 @@ from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from nsopt.arrays import Array
 from nsopt.kept_code import Entry, cache_folder
 from nsopt.leaves import background
 from nsopt.leaves.instructions import read_instances
 from nsopt.leaves.lane_interpreter import LINE, LaneInterpreter
 from nsopt.leaves.lanes import InstanceSizes, LanesText, write_lanes_text
 from nsopt.leaves.machine import GOOD, QUICK, compile_module, lanes, load_objects, state_target
-
-Array = NDArray[np.float64]
 
 SOON = 0.02
 """Seconds that a function may be interpreted before code of level 0 is made."""

@@ -10,10 +10,9 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
 from nsopt.schemes import Step, StepStart
-
-Array = NDArray[np.float64]
 
 PRESSED = 1e-9
 """Of the momentum at hand, the impulse from which a contact counts as pressing."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nsopt.arrays import Array
 from nsopt.checks import positive
 from nsopt.mechanics import Dynamics, Start, check_start
 from nsopt.schemes import Scales, Scheme
@@ -22,7 +23,6 @@ from nsopt.simulation.run import Run
 from nsopt.simulation.step_error import StepError
 from nsopt.simulation.step_kernel import StepKernel
 
-Array = NDArray[np.float64]
 FAR = 1e6
 """A number that is out of range where any is."""
 

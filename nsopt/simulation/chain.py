@@ -7,8 +7,8 @@ from functools import lru_cache
 from time import perf_counter
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics, Start
 from nsopt.mpcc import Newton
 from nsopt.schemes import Scales, Scheme
@@ -21,9 +21,6 @@ from nsopt.simulation.record.accepted_steps import AcceptedSteps, How, objects, 
 from nsopt.simulation.run import Run
 from nsopt.simulation.step_error import Refused
 from nsopt.simulation.step_kernel import StepKernel
-
-Array = NDArray[np.float64]
-
 
 SAVED = 0.9
 """Of the time of interpreted steps, what machine code saves: it is 10 to 28 times as fast."""

@@ -10,12 +10,10 @@ from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics, Start
 from nsopt.simulation.control import MOST
-
-Array = NDArray[np.float64]
 
 
 class ChainStatus(IntEnum):

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics, Start
 from nsopt.mpcc import Solver
 from nsopt.schemes import Scales, Scheme
@@ -23,8 +23,6 @@ from nsopt.simulation.retry import RetryLevel, RetryPolicy
 from nsopt.simulation.run import Run
 from nsopt.simulation.step_error import Refused, StepError
 from nsopt.simulation.stepper import Stepper, StepperState
-
-Array = NDArray[np.float64]
 
 SHORTER = RetryPolicy.shrink[:2]
 """Of h_min, the steps that compiled code tries before the solvers take over. Shorter ones would

@@ -9,17 +9,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics, Start
 from nsopt.schemes import Scheme
 from nsopt.simulation.bounds import StepBounds
 from nsopt.simulation.chain import Chain
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 from nsopt.simulation.step_error import Refused, compare_schemes, name_scheme
-
-Array = NDArray[np.float64]
 
 MAX_STEPS = 16
 """Steps of a fallback, after which at the latest the scheme itself is tried again, and Ctrl-C is

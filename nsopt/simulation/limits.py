@@ -6,15 +6,13 @@ import warnings
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nsopt.algebra import null_space
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Solver, Sqp
 from nsopt.simulation.method import Method
 from nsopt.simulation.run import Run
-
-Array = NDArray[np.float64]
 
 FALL = 100.0
 """Clearances that a bushing falls through in one step of h_min, from which it is told."""

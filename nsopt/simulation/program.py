@@ -9,13 +9,12 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics, Start, recall_calls
 from nsopt.mpcc import Evaluator, Mpcc
 from nsopt.schemes import Scales, Scheme, StepStart
 from nsopt.simulation.acceptance import Acceptance, Fault, StackedChecks, StepEnd
 from nsopt.simulation.bounds import StepBounds
-
-Array = NDArray[np.float64]
 
 
 class StepProgram:

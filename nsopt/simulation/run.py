@@ -8,12 +8,10 @@ from dataclasses import dataclass, replace
 from numbers import Real
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics, Start, check_courses, check_start
 from nsopt.simulation.bounds import StepBounds
-
-Array = NDArray[np.float64]
 
 MOST_STEPS = 1e10
 """Of one run: they take more than a day, and rounding of t is a millionth of a step."""

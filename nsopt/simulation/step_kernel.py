@@ -8,8 +8,8 @@ from time import perf_counter, thread_time
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.kernels import (
     ChainCode,
     NewtonNumbers,
@@ -26,8 +26,6 @@ from nsopt.simulation.control import StepControl
 from nsopt.simulation.program import StepProgram
 from nsopt.simulation.step_code import StepCode, column_leaf
 from nsopt.simulation.step_rules import AT_H_MIN, OUTCOME, RECORDED, STRICTEST, StepRules
-
-Array = NDArray[np.float64]
 
 KernelCode = tuple[ChainCode, PackedPrograms, NewtonNumbers]
 """What kernels are given beside states."""

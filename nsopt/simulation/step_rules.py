@@ -8,8 +8,8 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mpcc import Mpcc, Newton
 from nsopt.simulation.acceptance import Fault
 from nsopt.simulation.bounds import LONGER, ROUND_OFF, until_end
@@ -25,8 +25,6 @@ from nsopt.simulation.control import (
     describe_refusal,
 )
 from nsopt.simulation.program import StepProgram
-
-Array = NDArray[np.float64]
 
 AT_H_MIN = 1 + 2 * LONGER
 """Of h_min, the largest h that counts as that: an even share of what is left may be longer."""

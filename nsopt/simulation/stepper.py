@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Start
 from nsopt.mpcc import STEP, Evaluator, Point, Program, Solution
 from nsopt.schemes import Scales
@@ -30,8 +30,6 @@ from nsopt.simulation.retry import Retry, RetryLevel, RetryPolicy
 from nsopt.simulation.run import Run
 from nsopt.simulation.step_error import RESTARTED, Refused, StepError
 from nsopt.simulation.step_rules import WALLS
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

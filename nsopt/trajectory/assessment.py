@@ -9,6 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Kind, Point, Settings, Solution, StructuredNlp, Tolerances
 from nsopt.result import Result
@@ -24,7 +25,7 @@ from nsopt.trajectory.diagnosis import (
 )
 from nsopt.trajectory.smoothing.dry_friction import compute_exact_costs, record_friction
 from nsopt.trajectory.smoothing.small_costs import record_bend
-from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
+from nsopt.trajectory.transcription.base import TranscribedMotion, Transcription
 from nsopt.trajectory.transcription.kinds import is_relaxed_in_space
 from nsopt.trajectory.verification.resimulation import resimulate
 

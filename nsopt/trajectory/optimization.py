@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Solver, StructuredNlp
 from nsopt.result import Result
@@ -25,7 +26,7 @@ from nsopt.trajectory.sensitivity import cost_derivatives, optimum_derivatives
 from nsopt.trajectory.smoothing.dry_friction import restore_friction
 from nsopt.trajectory.smoothing.small_costs import restore_small_costs
 from nsopt.trajectory.task import Task
-from nsopt.trajectory.transcription.base import Array, Transcription
+from nsopt.trajectory.transcription.base import Transcription
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Outline, Start
 from nsopt.mpcc import Solution, Verdict
 from nsopt.parameter import number
 from nsopt.result import Result
 from nsopt.sampled import PARTS, quadratic
 from nsopt.simulation import History
-from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
+from nsopt.trajectory.transcription.base import TranscribedMotion, Transcription
 from nsopt.trajectory.verification.contacts import (
     count_crossed_bores,
     find_closed_modes,

@@ -7,16 +7,15 @@ from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from nsopt.arrays import Array
 from nsopt.checks import finite
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import QUIET
 from nsopt.trajectory.conditions import Bound, Condition, Orient
 from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.returned import call_bounds
-
-Array = NDArray[np.float64]
 
 MET = 1e-7
 """Violation up to which a condition counts as met, in its unit."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.culprit import naming
 from nsopt.interrupt import interruptible, suspend_interrupts
 from nsopt.mechanics import Dynamics
@@ -46,7 +47,6 @@ from nsopt.trajectory.search import PLAN, MotionSearch, Plan, StatedProgram, res
 from nsopt.trajectory.smoothing.dry_friction import smooth_by_grid
 from nsopt.trajectory.smoothing.small_costs import record_tie
 from nsopt.trajectory.task import Task
-from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.verification.contacts import find_closing_at_end
 
 

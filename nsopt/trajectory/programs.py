@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Point, Schedule, Settings, Solver, StationarityKind, StructuredNlp
 from nsopt.schemes import Variational
@@ -23,7 +24,7 @@ from nsopt.trajectory.smoothing.schedules import (
 )
 from nsopt.trajectory.smoothing.small_costs import M, make_step_bend, make_tie_breaker, with_cost
 from nsopt.trajectory.task import Task
-from nsopt.trajectory.transcription.base import Array, Transcription
+from nsopt.trajectory.transcription.base import Transcription
 from nsopt.trajectory.transcription.collocation import Collocation
 from nsopt.trajectory.transcription.kinds import is_relaxed_in_space
 from nsopt.trajectory.transcription.polynomials import why_not_by_default

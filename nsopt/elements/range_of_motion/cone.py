@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.checks import finite
 from nsopt.elements.range_of_motion.curve import Curve, PeriodicSpline, Quarters
 from nsopt.parameter import Numbers, number
-
-Array = NDArray[np.float64]
 
 FULL = 2 * np.pi  # a full turn [rad]
 SAME = 1e-9  # angles [rad] that differ by less are the same

@@ -8,16 +8,14 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.checks import not_negative
 from nsopt.elements.range_of_motion.cone import Cone
 from nsopt.elements.range_of_motion.laws import Excess, Law, SphericalAngle
 from nsopt.elements.range_of_motion.nearest import TINY, Nearest, angles, nearest
 from nsopt.mechanics import Load, Output, ResistingPair, State
 from nsopt.parameter import Scalar, parameters_in
-
-Array = NDArray[np.float64]
 
 SECTORS = 64
 """Sectors of longitude, of each of which the latitude is kept up to which all is inside; a power of

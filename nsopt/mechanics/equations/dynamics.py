@@ -9,9 +9,9 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
 from nsopt.algebra import rank
+from nsopt.arrays import Array
 from nsopt.mechanics.equations.inertia import check_inertia
 from nsopt.mechanics.equations.later import MadeLater
 from nsopt.mechanics.equations.least_norm import PASSES, least_norm_impulses, self_stresses
@@ -19,8 +19,6 @@ from nsopt.mechanics.model.element import Constraint, Contact, Element, JointFri
 from nsopt.mechanics.model.mechanism import Mechanism
 from nsopt.mechanics.model.state import State
 from nsopt.parameter import Numbers, Parameter, substitute
-
-Array = NDArray[np.float64]
 
 CLOSED = 1e-9
 """Residual of a joint [m, 1] up to which the stated start counts as closed."""

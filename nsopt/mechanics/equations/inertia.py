@@ -3,11 +3,9 @@
 from collections.abc import Collection, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nsopt.algebra import find_parts, null_space
-
-Array = NDArray[np.float64]
+from nsopt.arrays import Array
 
 MASSLESS = 1e-12
 """Eigenvalues, of a mass matrix scaled to ones on its diagonal, below which they count as zero."""

@@ -17,9 +17,9 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mpcc.statement.problem import Mpcc
 
-Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 SAMPLES = 5

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from nsopt.arrays import Array
 from nsopt.kernels import (
     Sizes,
     Square,
@@ -29,8 +30,6 @@ from nsopt.mpcc.square.matching import RowDerivatives, match_rows
 from nsopt.mpcc.square.newton import Newton, check_square
 from nsopt.mpcc.statement.blocks import Slopes, stack
 from nsopt.mpcc.statement.problem import Mpcc
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

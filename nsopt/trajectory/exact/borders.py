@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.phases import (
     ContactInMode,
@@ -17,7 +18,6 @@ from nsopt.trajectory.phases import (
     Sticking,
     sample_symbols,
 )
-from nsopt.trajectory.transcription.base import Array
 
 NEAR_ZERO = 1e-3
 """Share of the largest gap, force or slip of the motion up to which one counts as zero."""

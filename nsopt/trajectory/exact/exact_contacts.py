@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.interrupt import is_interrupted, remember
 from nsopt.mechanics import Dynamics
 from nsopt.result import Result
@@ -31,7 +32,7 @@ from nsopt.trajectory.optimum import record
 from nsopt.trajectory.phases import SolvedPhases, record_phases
 from nsopt.trajectory.search import PLAN, ExactMotion, FoundMotion, Search, StatedProgram, Strategy
 from nsopt.trajectory.smoothing.small_costs import record_tie
-from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
+from nsopt.trajectory.transcription.base import TranscribedMotion, Transcription
 from nsopt.trajectory.verification.contacts import find_closing_at_end
 
 SHARED_ATTRS = ("title", "solver", "compile_time", "search", "guess_cost", "guess_violation")

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
 from nsopt.simulation import AcceptedSteps
 from nsopt.trajectory.guesses import Trajectory
@@ -19,7 +20,7 @@ from nsopt.trajectory.phases import (
     compute_impact_losses,
     sample_symbols,
 )
-from nsopt.trajectory.transcription.base import Array, TranscribedMotion
+from nsopt.trajectory.transcription.base import TranscribedMotion
 
 
 @dataclass(frozen=True, eq=False)

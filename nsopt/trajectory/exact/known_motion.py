@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.result import Result
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.phases import SolvedPhases, name_gap, name_normal
-from nsopt.trajectory.transcription.base import Array
 
 INSIDE = 1e-9
 """Share of the duration of a part by which its ends are read within it: velocities jump there."""

@@ -10,13 +10,12 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.contact_modes import FREE, joint_of
 from nsopt.mechanics import Contact, Dynamics
 from nsopt.result import Result
 from nsopt.trajectory.exact.sequence import ContactPhase, join_alike
 from nsopt.trajectory.phases import ContactMode, Open, Sliding, Sticking, sample_symbols
-
-Array = NDArray[np.float64]
 
 LEAST_STEPS = 2
 """Steps that a mode must last: a shorter one comes from the grid, between two others."""

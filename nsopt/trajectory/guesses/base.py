@@ -7,14 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.checks import finite, numbers, plain, positive
 from nsopt.mechanics import Dynamics
 from nsopt.trajectory.conditions import Condition
-
-Array = NDArray[np.float64]
-
 
 Bounds = tuple[float, float]
 """Least and greatest duration [s]."""

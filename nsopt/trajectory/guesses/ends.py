@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
 from nsopt.trajectory.checks import Targets, order_targets
 from nsopt.trajectory.conditions import Condition, EndAt, StartAt
-from nsopt.trajectory.guesses.base import Array, Values
+from nsopt.trajectory.guesses.base import Values
 from nsopt.trajectory.postures import find_posture
 
 

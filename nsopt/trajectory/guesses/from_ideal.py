@@ -10,9 +10,10 @@ import casadi as ca
 import numpy as np
 
 from nsopt.algebra import from_rotation
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics, Mechanism, State, assemble
 from nsopt.trajectory.conditions import Condition
-from nsopt.trajectory.guesses.base import Array, Bounds, Guess, Trajectory, Values
+from nsopt.trajectory.guesses.base import Bounds, Guess, Trajectory, Values
 
 Q = ("x", "y", "z", "e0", "e1", "e2", "e3")
 V = ("vx", "vy", "vz", "wx", "wy", "wz")

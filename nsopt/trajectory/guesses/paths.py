@@ -9,12 +9,12 @@ from typing import Self
 
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.checks import finite, numbers
 from nsopt.mechanics import Block, Dynamics
 from nsopt.trajectory.checks import Targets, order_targets
 from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.guesses.base import (
-    Array,
     Bounds,
     Guess,
     Trajectory,

@@ -8,10 +8,11 @@ from typing import Self
 
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.checks import not_negative, positive
 from nsopt.mechanics import Dynamics
 from nsopt.trajectory.conditions import Condition
-from nsopt.trajectory.guesses.base import Array, Bounds, Guess, Trajectory, Values
+from nsopt.trajectory.guesses.base import Bounds, Guess, Trajectory, Values
 
 WAVES = 3
 """Sines in a perturbation, of one half wave over the motion, two, and so on."""

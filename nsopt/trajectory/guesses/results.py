@@ -8,11 +8,12 @@ from typing import Self
 
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.checks import finite
 from nsopt.mechanics import Dynamics
 from nsopt.result import Result
 from nsopt.trajectory.conditions import Condition
-from nsopt.trajectory.guesses.base import Array, Bounds, Guess, Trajectory, Values, constant_inputs
+from nsopt.trajectory.guesses.base import Bounds, Guess, Trajectory, Values, constant_inputs
 from nsopt.trajectory.guesses.ends import find_ends
 from nsopt.trajectory.guesses.paths import Quintic
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Bound
 from nsopt.trajectory.conditions import Condition, EndAt, Span, StartAt
@@ -22,7 +23,7 @@ from nsopt.trajectory.phases.modes import (
     make_mode_forces,
     sample_symbols,
 )
-from nsopt.trajectory.transcription.base import Array, not_negative, zero
+from nsopt.trajectory.transcription.base import not_negative, zero
 
 SLIP = 2
 """Index of the slip among the fields of `ContactMotion`."""

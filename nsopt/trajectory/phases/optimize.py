@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.contact_modes import FREE, LASTING, joint_of
 from nsopt.interrupt import suspend_interrupts
 from nsopt.mpcc import Point, Solution, Solver
@@ -31,7 +32,6 @@ from nsopt.trajectory.phases.solve import (
     solve_phases,
 )
 from nsopt.trajectory.smoothing.small_costs import record_tie
-from nsopt.trajectory.transcription.base import Array
 
 MOST_SLIDE = 1e-3
 """How far a contact that sticks may slide in a phase [m]; errors of the steps are far smaller."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Solver, StructuredNlp
 from nsopt.trajectory.conditions import Condition, EndAt, StartAt
@@ -30,7 +31,6 @@ from nsopt.trajectory.programs import add_small_costs
 from nsopt.trajectory.smoothing.dry_friction import compute_grid_creep
 from nsopt.trajectory.smoothing.small_costs import with_bend, with_less_tie
 from nsopt.trajectory.task import Task
-from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.transcription.collocation import Collocation
 from nsopt.trajectory.transcription.polynomials import why_no_accelerations
 

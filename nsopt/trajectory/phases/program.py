@@ -10,6 +10,7 @@ from itertools import pairwise
 import casadi as ca
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.mpcc import (
     Bound,
     ConstraintBlock,
@@ -25,7 +26,7 @@ from nsopt.trajectory.diagnosis import LeastViolation, least_violation
 from nsopt.trajectory.phases.mode_conditions import state_strike
 from nsopt.trajectory.phases.phase import PhaseProgram
 from nsopt.trajectory.search import LimitedPart, SearchedProgram
-from nsopt.trajectory.transcription.base import Array, not_negative, zero
+from nsopt.trajectory.transcription.base import not_negative, zero
 from nsopt.trajectory.verification.between_nodes import LimitsBetweenNodes
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nsopt import motion_files
+from nsopt.arrays import Array
 from nsopt.checks import positive
 from nsopt.result import Result, write_table
-from nsopt.trajectory.transcription.base import Array
 
 if TYPE_CHECKING:
     import xarray as xr

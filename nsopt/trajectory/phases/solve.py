@@ -10,6 +10,7 @@ from time import perf_counter
 
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.culprit import naming
 from nsopt.interrupt import interruptible, suspend_interrupts
 from nsopt.mpcc import Point, Settings, Solution, Solver
@@ -21,7 +22,7 @@ from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
 from nsopt.trajectory.phases.program import LinkedPhases, SearchedPhases
 from nsopt.trajectory.programs import choose_settings, suit_solver
 from nsopt.trajectory.search import PLAN_OF_PHASES, KeptMotion, MotionSearch, Plan
-from nsopt.trajectory.transcription.base import Array, TranscribedMotion
+from nsopt.trajectory.transcription.base import TranscribedMotion
 
 SAME_POSTURE = 1e-9
 """Difference of coordinates up to which two postures are one [rad, m]."""

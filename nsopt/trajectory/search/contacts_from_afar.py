@@ -12,6 +12,7 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.elements import CompliantContact
 from nsopt.mechanics import Dynamics, assemble
 from nsopt.mpcc import Point, Schedule, Solution, StructuredProgram
@@ -19,7 +20,6 @@ from nsopt.parameter import Parameter
 from nsopt.trajectory.search.friction_in_stages import FrictionInStages
 from nsopt.trajectory.search.program import StatedProgram
 from nsopt.trajectory.search.strategy import FoundMotion, Search, Strategy
-from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.transcription.collocation import Collocation
 from nsopt.trajectory.transcription.kinds import as_polynomials
 

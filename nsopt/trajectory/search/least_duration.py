@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from nsopt.arrays import Array
 from nsopt.trajectory.costs import Duration
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.search.program import StatedProgram
 from nsopt.trajectory.search.strategy import FoundMotion, Search, Strategy
-from nsopt.trajectory.transcription.base import Array
 
 
 @dataclass(frozen=True)

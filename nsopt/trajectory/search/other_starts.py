@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.interrupt import is_interrupted
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.programs import choose_start
 from nsopt.trajectory.search.program import StatedProgram
 from nsopt.trajectory.search.strategy import FoundMotion, Search, Strategy
-from nsopt.trajectory.transcription.base import Array
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Self
 
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.mpcc import Settings, Solution, Solver, StructuredNlp, StructuredProgram, WarmStart
 from nsopt.trajectory.costs import Smoothness
 from nsopt.trajectory.diagnosis import Statement, find_row
@@ -16,7 +17,7 @@ from nsopt.trajectory.programs import choose_settings
 from nsopt.trajectory.search.tightening import LimitedPart
 from nsopt.trajectory.smoothing.dry_friction import smooth_by_grid
 from nsopt.trajectory.smoothing.small_costs import with_bend, with_less_tie
-from nsopt.trajectory.transcription.base import Array, Transcription
+from nsopt.trajectory.transcription.base import Transcription
 from nsopt.trajectory.transcription.kinds import as_polynomials
 from nsopt.trajectory.verification.between_nodes import LimitsBetweenNodes
 

@@ -17,6 +17,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.contact_modes import spans
 from nsopt.interrupt import is_interrupted
 from nsopt.mpcc import AT_ONCE, BESIDE
@@ -24,7 +25,6 @@ from nsopt.trajectory.search.keep_limits import KeepLimits
 from nsopt.trajectory.search.program import StatedProgram
 from nsopt.trajectory.search.strategy import Found, FoundMotion, Search, Strategy
 from nsopt.trajectory.smoothing.dry_friction import compute_exact_costs
-from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.transcription.collocation import Collocation
 from nsopt.trajectory.transcription.kinds import as_polynomials
 from nsopt.trajectory.transcription.resting import RestingCollocation, find_friction_columns

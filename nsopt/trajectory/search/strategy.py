@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Point, Schedule, Solution, StageRun, StructuredProgram
 from nsopt.result import Result
@@ -16,7 +17,7 @@ from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.search.program import SearchedProgram, StatedProgram
 from nsopt.trajectory.search.tightening import KeptMotion
-from nsopt.trajectory.transcription.base import Array, TranscribedMotion
+from nsopt.trajectory.transcription.base import TranscribedMotion
 
 P = TypeVar("P", bound=SearchedProgram)
 

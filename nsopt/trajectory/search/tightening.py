@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mpcc import ConstraintBlock, Solution, StructuredNlp
 from nsopt.trajectory.diagnosis import find_row
-from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.transcription.collocation import POINT_BLOCK
 from nsopt.trajectory.verification.between_nodes import KEPT, BeyondLimits, LimitsBetweenNodes
 

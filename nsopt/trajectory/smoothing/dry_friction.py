@@ -12,6 +12,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.elements import Prismatic
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import StructuredNlp
@@ -20,7 +21,7 @@ from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.node_sample import SHARP
 from nsopt.trajectory.returned import call_costs
-from nsopt.trajectory.transcription.base import Array, Transcription
+from nsopt.trajectory.transcription.base import Transcription
 from nsopt.trajectory.transcription.collocation import POINT_BLOCK
 from nsopt.trajectory.transcription.kinds import as_polynomials
 from nsopt.trajectory.transcription.resting import RestingCollocation

@@ -14,11 +14,12 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mpcc import StructuredNlp
 from nsopt.result import Result
 from nsopt.trajectory.costs import Cost, Smoothness
 from nsopt.trajectory.guesses import Guess
-from nsopt.trajectory.transcription.base import Array, Transcription
+from nsopt.trajectory.transcription.base import Transcription
 
 M = TypeVar("M", bound=Transcription)
 

@@ -12,6 +12,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Bound, Solution, StructuredNlp
 from nsopt.simulation import AcceptedSteps, objects
@@ -22,7 +23,6 @@ from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.verification.defects import Defects
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 

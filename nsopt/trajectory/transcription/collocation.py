@@ -24,6 +24,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mpcc import Bound, ConstraintBlock, Solution, StructuredNlp, constraint_block
 from nsopt.sampled import PARTS, integrate_accelerations, quadratic
 from nsopt.simulation import losses_of_forces
@@ -31,7 +32,6 @@ from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.returned import call_bounds, call_cost, call_costs, call_spans
 from nsopt.trajectory.transcription.base import (
-    Array,
     Index,
     TranscribedMotion,
     Transcription,

@@ -11,11 +11,9 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

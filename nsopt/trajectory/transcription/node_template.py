@@ -10,6 +10,7 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import (
     Bound,
@@ -24,7 +25,7 @@ from nsopt.mpcc import (
 from nsopt.schemes import Interval, Node, Scales, Scheme, internal
 from nsopt.trajectory.node_sample import NodeSample, SteppedNode
 from nsopt.trajectory.smoothing.schedules import Stage
-from nsopt.trajectory.transcription.base import Array, not_negative, with_inputs, zero
+from nsopt.trajectory.transcription.base import not_negative, with_inputs, zero
 from nsopt.trajectory.transcription.lifting import Lifting
 
 N_HOMOTOPY = len(Stage._fields)

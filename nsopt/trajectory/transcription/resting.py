@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 import casadi as ca
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.mpcc import ConstraintBlock
 from nsopt.trajectory.node_sample import NodeSample
-from nsopt.trajectory.transcription.base import Array, Index, Transcription
+from nsopt.trajectory.transcription.base import Index, Transcription
 from nsopt.trajectory.transcription.collocation import Collocation
 
 OFFSET = 1e-4

@@ -14,6 +14,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Start
 from nsopt.mpcc import (
     Bound,
@@ -31,7 +32,6 @@ from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.returned import call_bounds, call_costs, call_spans
 from nsopt.trajectory.smoothing.schedules import LAST, Stage
 from nsopt.trajectory.transcription.base import (
-    Array,
     Index,
     TranscribedMotion,
     Transcription,

@@ -10,11 +10,11 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.sampled import PARTS, lagrange
 from nsopt.simulation import evaluate_at_times
 from nsopt.trajectory.diagnosis import ALONG, END, PARTLY, START, Occasion, Row, Stated, Statement
 from nsopt.trajectory.guesses import Trajectory
-from nsopt.trajectory.transcription.base import Array
 from nsopt.trajectory.transcription.collocation import Collocation
 
 FINE = 64

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.contact_modes import FREE
 from nsopt.mechanics import Dynamics
 from nsopt.result import Result
-from nsopt.trajectory.transcription.base import Array, TranscribedMotion, Transcription
+from nsopt.trajectory.transcription.base import TranscribedMotion, Transcription
 from nsopt.trajectory.transcription.kinds import as_steps
 
 ROUND_OFF = 1e-8

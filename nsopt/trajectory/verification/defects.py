@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Axis, Dynamics
-
-Array = NDArray[np.float64]
 
 SHARE = 1e-3
 """Distance that a step may end from its node, over the size of the motion."""

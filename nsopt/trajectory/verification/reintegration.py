@@ -13,6 +13,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
+from nsopt.arrays import Array
 from nsopt.interrupt import interruptible, remember
 from nsopt.leaves import MappedLeaf
 from nsopt.mechanics import Dynamics
@@ -22,7 +23,7 @@ from nsopt.simulation import evaluate_at_times
 from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.node_sample import SHARP, SMOOTH, NodeSample
-from nsopt.trajectory.transcription.base import Array, with_inputs
+from nsopt.trajectory.transcription.base import with_inputs
 from nsopt.trajectory.verification.defects import Defects, limits_of_defects
 
 EXACT = 1e-8

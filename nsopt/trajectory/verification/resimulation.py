@@ -8,6 +8,7 @@ from time import perf_counter
 
 import numpy as np
 
+from nsopt.arrays import Array
 from nsopt.elements import Slide, Turn
 from nsopt.mechanics import (
     Axis,
@@ -31,7 +32,7 @@ from nsopt.simulation import (
     StepKernel,
     StepProgram,
 )
-from nsopt.trajectory.transcription.base import Array, TranscribedMotion
+from nsopt.trajectory.transcription.base import TranscribedMotion
 
 FINER = 4
 """Steps of the simulation in each step of the optimum."""
