@@ -43,9 +43,9 @@ class Info(ctypes.Structure):
 
 
 class Factored:
-    """A symmetric matrix, factored as IPOPT asks for it, ``trusted`` where it has solved before."""
+    """A symmetric matrix, factored as IPOPT asks for it."""
 
-    def __init__(self, matrix, threshold=1e-8, trusted=True):
+    def __init__(self, matrix, threshold=1e-8):
         self.lib = ctypes.CDLL(str(linear_solver.library()))
         lower = sp.tril(matrix).tocsc()
         lower.sort_indices()
@@ -58,9 +58,6 @@ class Factored:
         at = self.pattern
         self.call("analyse", 0, self.n, *map(at_data, at), None, ctypes.byref(self.kept), None)
         self.values(lower.data)
-        if trusted:
-            self.solve(np.zeros(self.n))
-            self.values(lower.data)
 
     def call(self, name, *arguments):
         *first, last = arguments
@@ -128,28 +125,6 @@ def backward_error(matrix, x, right):
     """Residual beside the terms of which it is the sum."""
     terms = np.abs(matrix) @ np.abs(x) + np.abs(right)
     return np.abs(matrix @ x - right).max() / terms.max()
-
-
-@needs_compiler
-def test_until_a_solution_a_wrong_inertia_is_told_as_singular():
-    """IPOPT would compare its count with one that it has not set yet, and go on by chance."""
-    J = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, -1.0]])
-
-    def matrix(curvature):
-        H = np.diag([curvature, 1.0, 1.0])
-        return sp.csc_matrix(np.block([[H, J.T], [J, -1e-30 * np.eye(2)]]))
-
-    wrong, right = matrix(-5.0), matrix(5.0)
-    negative = [int(np.sum(np.linalg.eigvalsh(x.toarray()) < 0)) for x in (wrong, right)]
-    assert negative == [3, 2]
-    with Factored(wrong, trusted=False) as factored:
-        assert factored.info.flag == -7
-        factored.values(sp.tril(right).tocsc().data)
-        assert (factored.info.flag, factored.info.neg) == (0, 2)
-        known = np.arange(5.0)
-        np.testing.assert_allclose(right @ factored.solve(right @ known), right @ known)
-        factored.values(sp.tril(wrong).tocsc().data)
-        assert (factored.info.flag, factored.info.neg) == (0, 3)
 
 
 @needs_compiler

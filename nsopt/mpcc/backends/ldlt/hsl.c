@@ -39,12 +39,6 @@ typedef struct {
     Tree *tree;
 } Pattern;
 
-/* What a solver of IPOPT keeps. */
-typedef struct {
-    Factors *factors;
-    int solved; /* whether a factorization was good enough for IPOPT to solve by it */
-} Solver;
-
 enum { KEPT = 4 };
 static Pattern *kept[KEPT]; /* the latest first */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -90,17 +84,6 @@ static void plan(Pattern *p, const double *value) {
     pthread_mutex_unlock(&lock);
 }
 
-/* How many negative eigenvalues IPOPT wants: one for each constraint. Their rows are the last, with
-   nothing beside each other, and have diagonals of zero or less; slacks before them have more. */
-static int constraints(const Pattern *p, const double *value) {
-    int j = p->n;
-    for (; j > 0; j--) {
-        int at = p->first[j - 1], count = p->first[j] - at;
-        if (count > 1 || (count == 1 && (p->row[at] != j - 1 || value[at] > 0))) break;
-    }
-    return p->n - j;
-}
-
 EXPORT void ma97_default_control_d(struct ma97_control_d *control) {
     memset(control, 0, sizeof *control);
     control->u = 0.01;
@@ -120,16 +103,10 @@ EXPORT void ma97_factor_d(int matrix_type, const int ptr[], const int row[], con
     (void)matrix_type, (void)ptr, (void)row, (void)scale;
     Pattern *p = *akeep;
     plan(p, val);
-    if (!*fkeep) *fkeep = zeros(1, sizeof(Solver));
-    Solver *solver = *fkeep;
-    if (!solver->factors) solver->factors = new_factors(p->tree);
-    Report report = factorize(solver->factors, val, control->u);
+    if (!*fkeep) *fkeep = new_factors(p->tree);
+    Report report = factorize(*fkeep, val, control->u);
     memset(info, 0, sizeof *info);
     info->flag = report.missing ? SINGULAR : report.overgrown ? FAILED : 0;
-    /* Before its first solution IPOPT 3.14 compares a wrong count of negative eigenvalues with one
-       that it has not set, and goes on as that may be. It is told of a singular matrix, which it
-       corrects as well. */
-    if (!info->flag && !solver->solved && report.negative != constraints(p, val)) info->flag = SINGULAR;
     info->matrix_rank = p->n - report.missing;
     info->num_neg = report.negative, info->num_delay = report.delayed;
     info->num_two = report.pairs, info->maxfront = report.largest;
@@ -139,9 +116,7 @@ EXPORT void ma97_factor_d(int matrix_type, const int ptr[], const int row[], con
 EXPORT void ma97_solve_d(int job, int nrhs, double x[], int ldx, void **akeep, void **fkeep,
                   const struct ma97_control_d *control, struct ma97_info_d *info) {
     (void)job, (void)akeep, (void)control;
-    Solver *solver = *fkeep;
-    solver->solved = 1;
-    for (int k = 0; k < nrhs; k++) substitute(solver->factors, x + (size_t)k * (size_t)ldx);
+    for (int k = 0; k < nrhs; k++) substitute(*fkeep, x + (size_t)k * (size_t)ldx);
     info->flag = 0; /* the rest of it IPOPT still reads, as of the factorization */
 }
 
@@ -160,8 +135,7 @@ EXPORT void ma97_free_akeep_d(void **akeep) {
 }
 
 EXPORT void ma97_finalise_d(void **akeep, void **fkeep) {
-    Solver *solver = *fkeep;
-    if (solver) free_factors(solver->factors), free(solver);
+    free_factors(*fkeep);
     *fkeep = NULL;
     ma97_free_akeep_d(akeep);
 }
