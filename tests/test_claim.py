@@ -142,5 +142,5 @@ def test_pairs_of_runs_on_one_output(tmp_path):
         assert "is being written by" in line
         assert "error" not in told[codes.index(0)]
         assert completed
-    kinds = sorted(x.name.partition(".")[2] for x in tmp_path.iterdir())
+    kinds = sorted(x.name.partition(".")[2] for x in tmp_path.iterdir() if x.is_file())
     assert kinds == ["0.txt"] * 2 + ["1.txt"] * 2 + ["nc"] * 2 + ["py"]
