@@ -23,7 +23,7 @@ BEHIND = {
         trajectory.transcription.stepped
         """,
     "parts of leaves and kernels that no user calls": """
-        kernels.plan kernels.views leaves.background leaves.instructions leaves.kept_text
+        kernels.plan kernels.views leaves.background leaves.instructions
         leaves.lane_interpreter leaves.leaf leaves.mapped leaves.operations leaves.program
         leaves.repeated leaves.routines leaves.structure leaves.turns
         """,

@@ -2,8 +2,8 @@
 
 Daemon threads live on while a process ends, and LLVM must not work then: its memory is gone. So a
 job consists of short turns, and after the one under way none begins. What comes before its turns
-is Python alone, and may be left at any place by a process that ends. One that is forked waits for
-it: locks that it holds would stay locked in the other.
+is Python alone, and may be left at any place by a process that ends. A fork waits for it: locks
+that it holds would stay locked in the new process.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Job = Callable[[], Iterator[None]]
 _jobs: SimpleQueue[Job] = SimpleQueue()
 _ending = threading.Event()
 _lock = threading.Lock()
-_turn = threading.Lock()  # held while LLVM works: a process forked then would wait for it for ever
-_beginning = threading.Lock()  # held before turns, see above
+_turn = threading.Lock()  # held in a turn: a process forked while LLVM works would hang
+_before_turns = threading.Lock()  # held in what comes before turns, see above
 _thread: threading.Thread | None = None
 
 
@@ -41,12 +41,12 @@ def _work() -> None:
     while not _ending.is_set():
         try:
             job = _jobs.get()
-            with _beginning:
+            with _before_turns:
                 turns = job()
             _work_on(turns)
-        except Exception:  # told as that of any thread; the other jobs are still done
-            told = (*sys.exc_info(), threading.current_thread())
-            threading.excepthook(threading.ExceptHookArgs(told))
+        except Exception:  # reported as that of any thread; the other jobs are still done
+            report = (*sys.exc_info(), threading.current_thread())
+            threading.excepthook(threading.ExceptHookArgs(report))
 
 
 def _work_on(turns: Iterator[None]) -> None:
@@ -57,17 +57,17 @@ def _work_on(turns: Iterator[None]) -> None:
 
 
 def _stop_at_fork() -> None:
-    _beginning.acquire()
+    _before_turns.acquire()
     _turn.acquire()
 
 
 def _release() -> None:
     _turn.release()
-    _beginning.release()
+    _before_turns.release()
 
 
 def _forget() -> None:
-    """In a process that was forked: its thread and jobs are those of the other."""
+    """Begin anew in a process that was forked: the thread and its jobs are the other's."""
     global _jobs, _thread, _lock
     _jobs, _thread, _lock = SimpleQueue(), None, threading.Lock()
     _release()

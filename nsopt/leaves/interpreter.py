@@ -15,12 +15,12 @@ import numpy as np
 
 from nsopt.leaves.instructions import CONSTANT, INPUT, OUTPUT, P, X
 from nsopt.leaves.machine import GOOD, QUICK, load_objects, make_object, read_object
-from nsopt.leaves.operations import Operation, declarations, operations_in
+from nsopt.leaves.operations import Operation, declare_functions, make_operations
 from nsopt.leaves.structure import Records
 from nsopt.leaves.turns import Turns, order_error
 
 BEFORE = -1
-"""Operation that reads a number that is known before x."""
+"""Operation that reads an input that is known before the x at hand."""
 
 _INTERPRET = """declare ptr @malloc(i64)
 declare void @free(ptr)
@@ -64,19 +64,20 @@ ret void
 
 
 class _Task(NamedTuple):
-    """What a routine interprets, and which registers it takes over and leaves in ``kept``.
+    """What a routine interprets; the names are those in `_INTERPRET`.
 
     Attributes
     ----------
     begin, end : int
-        Records.
+        Of the records that it does.
     registers : int
+        How many it works on.
     copies : int
-        Numbers from ``before`` that it keeps.
+        How many numbers it copies first, from ``before`` to the beginning of ``kept``.
     at, takes : int
-        Where registers are that it begins with, and how many.
+        Where registers are in ``kept`` that it begins with, and how many.
     to, leaves : int
-        Where it leaves them, and how many.
+        Where in ``kept`` it leaves them, and how many.
     """
 
     begin: int
@@ -89,15 +90,14 @@ class _Task(NamedTuple):
     leaves: int = 0
 
 
-class Interpreted:
+class Interpreter:
     """Routines of functions in turn, each a stretch of the instructions of all of them.
 
     What a later function reads of those before it is in the registers that these leave.
 
     Parameters
     ----------
-    records : array of `RECORD`
-        As from `read_records`.
+    records : Records
     turns : Turns
 
     Attributes
@@ -108,55 +108,59 @@ class Interpreted:
     Raises
     ------
     ValueError
-        If one of the functions depends on what is known after it alone.
+        If some y_k depends on a later x than x_k.
     """
 
     def __init__(self, records: Records, turns: Turns) -> None:
-        self._routines, self._ends = turns.routines, turns.ends
+        self._turns = turns
         n = int(records["places"][records["operation"] != OUTPUT, 0].max(initial=-1)) + 1
-        first, count = [0, *accumulate(turns.inputs)], len(turns.outputs) - turns.ends
-        # The registers that are left by what is before each function, and how many these are.
-        states = [(first[count] + n * (k - 1), n if k > 0 else 0) for k in range(count + 1)]
+        starts, count = [*accumulate(turns.inputs, initial=0)], turns.turn_count
+        # Where the n registers are kept that what is before each function leaves; 0 of none.
+        states = [(starts[count] + n * (k - 1), n if k > 0 else 0) for k in range(count + 1)]
         self.kept = states[count][0]
         self._parts, self._tasks, self._length = list[Records](), list[_Task](), 0
-        before, earlier = (0, 0), list[Records]()  # what is computed before, without outputs
+        # What is computed before, without outputs: where its records are, and these themselves.
+        before, earlier = (0, 0), list[Records]()
         for k, stretch in enumerate(_divide(records, turns)):
-            state = states[max(min(k, count) - 1, 0)]  # before that
+            state = states[max(min(k, count) - 1, 0)]  # of the function before
             inner = stretch[stretch["operation"] != OUTPUT]
-            if k < count:
-                self._tasks.append(_Task(*before, n, first[X + k], *state, *states[k]))
-                begin, end = self._add(stretch, first, X + k)
+            if k < count:  # tasks of prepare, evaluate and complete
+                self._tasks.append(_Task(*before, n, starts[X + k], *state, *states[k]))
+                begin, end = self._add(stretch, starts, X + k)
                 head = turns.heads[k]
                 ends = begin + _find_end(stretch, head), end if head < turns.outputs[k] else begin
                 self._tasks += [_Task(begin, to, n, 0, *states[k]) for to in ends]
-                earlier = []
+                earlier = [inner]
+                before = self._add(inner, starts, P)
             else:  # at the end: all of what is before, then its own
                 if k > count:
-                    before = self._add(np.concatenate(earlier), first, P)
-                _, end = self._add(stretch, first, P)
+                    before = self._add(np.concatenate(earlier), starts, P)
+                _, end = self._add(stretch, starts, P)
                 self._tasks.append(_Task(before[0], end, n, 0, *state))
-            earlier.append(inner)
-            if k < count:
-                before = self._add(inner, first, P)
+                earlier.append(inner)
 
-    def _add(self, stretch: Records, first: Sequence[int], own: int) -> tuple[int, int]:
-        """Add records that read all inputs but one where they are known; return where they are."""
+    def _add(self, stretch: Records, starts: Sequence[int], own: int) -> tuple[int, int]:
+        """Add records that read all inputs but x, the one numbered ``own``, from ``before``.
+
+        With `P` for it they read all from there. Return where the records begin and end.
+        """
         part = stretch.copy()
         operation, places = part["operation"], part["places"]
         known = (operation == INPUT) & ((places[:, 1] != own) | (own == P))
         operation[known] = BEFORE
-        places[known, 2] += np.array(first, dtype=np.int32)[places[known, 1]]
+        places[known, 2] += np.array(starts, dtype=np.int32)[places[known, 1]]
         self._parts.append(part)
         begin, self._length = self._length, self._length + len(part)
         return begin, self._length
 
     def load(self) -> list[int]:
-        """Return the addresses of the routines, as those of a `LeafText`."""
+        """Return the addresses of the routines, in the order of `Turns.routines`."""
         arrays = {f"task_{k}": np.array(task) for k, task in enumerate(self._tasks)}
         arrays["records"] = np.concatenate(self._parts).view(np.int32)
-        routines = _write_routines(self._routines, self._ends)
+        names = self._turns.routines
+        routines = _write_routines(names, self._turns.end_count)
         objects = [_make(_write_interpreter(), GOOD), _make(routines, QUICK)]
-        return load_objects(objects, self._routines, arrays)
+        return load_objects(objects, names, arrays)
 
 
 def _find_end(stretch: Records, head: int) -> int:
@@ -167,18 +171,18 @@ def _find_end(stretch: Records, head: int) -> int:
 
 
 def _divide(records: Records, turns: Turns) -> list[Records]:
-    """Return the instructions of each function, those of the next one behind them.
+    """Return the instructions of each function that those before it have not.
 
     An output is told by its place in the y of its function.
     """
     records = records.copy()
     operation, places = records["operation"], records["places"]
-    first = np.array([0, *accumulate(turns.outputs)])
+    starts = np.array([*accumulate(turns.outputs, initial=0)])
     outputs, inputs = (np.flatnonzero(operation == what) for what in (OUTPUT, INPUT))
-    function = np.searchsorted(first, places[outputs, 2], side="right") - 1
-    places[outputs, 2] -= first[function].astype(np.int32)
+    function = np.searchsorted(starts, places[outputs, 2], side="right") - 1  # of each output
+    places[outputs, 2] -= starts[function].astype(np.int32)
     ends = [1 + outputs[function <= k].max(initial=-1) for k in range(len(turns.outputs))]
-    for k, end in enumerate(ends[: len(ends) - turns.ends], X):
+    for k, end in enumerate(ends[: turns.turn_count], X):
         if (places[inputs[inputs < end], 1] > k).any():
             raise order_error(k)
     return [records[begin:end] for begin, end in pairwise([0, *ends])]
@@ -208,12 +212,12 @@ def _write_interpreter() -> str:
         CONSTANT: "%number = load double, ptr %one_at, align 4\n"
         + _store("%number", "w", "result"),
         OUTPUT: _load("w", "one", "found") + _store("%found", "y", "two"),
-        **{what: _write_case(what, operation) for what, operation in operations_in(1).items()},
+        **{what: _write_case(what, operation) for what, operation in make_operations(1).items()},
     }
     labels = "".join(f"i32 {what}, label %case{what}\n" for what in cases)
-    text = "".join(f"case{what}:\n{lines}br label %done\n" for what, lines in cases.items())
-    return declarations(1) + _INTERPRET.format(
-        fields=fields, places=places, labels=labels, cases=text
+    texts = "".join(f"case{what}:\n{lines}br label %done\n" for what, lines in cases.items())
+    return declare_functions(1) + _INTERPRET.format(
+        fields=fields, places=places, labels=labels, cases=texts
     )
 
 
@@ -235,14 +239,14 @@ def _store(value: str, array: str, place: str) -> str:
     return f"{at}store double {value}, ptr {value}.to, align 8\n"
 
 
-def _write_routines(names: Sequence[str], ends: int) -> str:
+def _write_routines(names: Sequence[str], end_count: int) -> str:
     """Return the module of routines, each the task of the same number; the last are of the end."""
     text = "@records = external global i32\ndeclare void @interpret(ptr, ptr, ptr, ptr, ptr, ptr)\n"
     for k, name in enumerate(names):
-        if k >= len(names) - ends:
+        if k >= len(names) - end_count:
             arguments = "ptr %p, ptr %kept, ptr %y"
             given = "ptr null, ptr %p, ptr %kept, ptr %y"
-        elif k % 3 == 0:  # of each function what is prepared, then its values, then all of them
+        elif k % 3 == 0:  # prepare; then evaluate and complete
             arguments, given = "ptr %p, ptr %kept", "ptr null, ptr %p, ptr %kept, ptr null"
         else:
             arguments = "ptr %x, ptr %kept, ptr %y"

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from nsopt.leaves.instructions import BRANCH, CONSTANT, INPUT, RESULT, Instructions
 from nsopt.leaves.operations import COMMUTATIVE
-from nsopt.leaves.readers import Readers, find_readers
 
 PLAIN = frozenset({0.0, 0.5, 1.0, 2.0})
 """Sizes of constants that formulas have; others are numbers of a mechanism, and no part of texts:
@@ -37,6 +36,21 @@ SMALL = 1 << 16
 """Beyond numbers of operations, and of a branch's results."""
 
 
+class Readers(NamedTuple):
+    """What is computed from each value.
+
+    Attributes
+    ----------
+    counts : list of int
+        How many values are.
+    sole : list of int
+        The value, where there is one and the value that it reads is no output; else -1.
+    """
+
+    counts: list[int]
+    sole: list[int]
+
+
 class Kinds(NamedTuple):
     """Values, and which are alike.
 
@@ -45,9 +59,8 @@ class Kinds(NamedTuple):
     instructions : Instructions
         Those given, operands that may be exchanged in the same order for values that are alike.
     numbers : list of int
-        Values with the same one are alike; -1 for those that are not needed.
+        The kind of each value, by a number: values of one kind are alike; -1 if it is not needed.
     readers : Readers
-        What is computed from each value.
     """
 
     instructions: Instructions
@@ -71,17 +84,18 @@ def find_kinds(instructions: Instructions, routines: Sequence[Sequence[int]]) ->
         for value in values:
             computing[value] |= bit
     left, right = [*instructions.left], [*instructions.right]
-    sets, numbers, order = _Sets(), _Numbers(), _order_inputs(instructions)
-    readers, united, sizes = find_readers(instructions), sets.united, sets.sizes
+    sets, numbers, places = _InputSets(), _KindNumbers(), _place_inputs(instructions)
+    readers, united, sizes = _find_readers(instructions), sets.united, sets.sizes
     none, too_large = sets.none, sets.too_large
-    kinds, of = [-1] * len(operation), [sets.none] * len(operation)  # of: sets of inputs
+    # Of each value: its kind, and the set of inputs that it is a function of.
+    kinds, inputs = [-1] * len(operation), [none] * len(operation)
     counts = readers.counts
     for value, needed in enumerate(instructions.needed):
         if not needed:
             continue
         what = operation[value]
         if what == INPUT:
-            of[value] = sets.of_input(order[value])
+            inputs[value] = sets.find_single(places[value])
             kinds[value] = numbers.find((what, instructions.left[value]))
             continue
         if what == CONSTANT:
@@ -90,30 +104,43 @@ def find_kinds(instructions: Instructions, routines: Sequence[Sequence[int]]) ->
             continue
         if what == BRANCH:
             branch = branches[value]
-            of[value], *places = sets.unite(*(of[x] for x in branch.operands))
+            inputs[value], *parts = sets.unite(*(inputs[x] for x in branch.operands))
             read = tuple(
-                kinds[x] * BASE + at for x, at in zip(branch.operands, places, strict=True)
+                kinds[x] * BASE + part for x, part in zip(branch.operands, parts, strict=True)
             )
             key: Hashable = (what, branch.sides, branch.results, computing[value], read)
         else:
             a, b = left[value], right[value]
-            found = united.get(of[a] * BASE + of[b]) or sets.unite(of[a], of[b])
-            of[value], at_a, at_b = found
-            first, second = kinds[a] * BASE + at_a, kinds[b] * BASE + at_b
+            found = united.get(inputs[a] * BASE + inputs[b]) or sets.unite(inputs[a], inputs[b])
+            inputs[value], part_a, part_b = found
+            first, second = kinds[a] * BASE + part_a, kinds[b] * BASE + part_b
             if second < first and what in COMMUTATIVE:
                 left[value], right[value], first, second = b, a, second, first
             which = computing[value] + (a - value if what == RESULT else what + 1)
             key = (which * SQUARE + first) * SQUARE + second
-        union = of[value]
+        union = inputs[value]
         if union == too_large or counts[value] * sizes[union] > WIDE:
-            of[value], kinds[value] = none, numbers.find(("alone", value))
+            inputs[value], kinds[value] = none, numbers.find(("alone", value))
         else:
             kinds[value] = numbers.find_nth(key, union)
     ordered = replace(instructions, left=left, right=right)
     return Kinds(ordered, kinds, readers)
 
 
-def _order_inputs(instructions: Instructions) -> dict[int, int]:
+def _find_readers(instructions: Instructions) -> Readers:
+    counts, last = [0] * len(instructions.operation), [-1] * len(instructions.operation)
+    for value, needed in enumerate(instructions.needed):
+        if needed and instructions.operation[value] not in (INPUT, CONSTANT):
+            for operand in {*instructions.operands_of(value)}:
+                counts[operand] += 1
+                last[operand] = value
+    sole = [reader if count == 1 else -1 for reader, count in zip(last, counts, strict=True)]
+    for value in instructions.outputs:
+        sole[value] = -1
+    return Readers(counts, sole)
+
+
+def _place_inputs(instructions: Instructions) -> dict[int, int]:
     """Return the places of inputs among all of them, by their entries.
 
     Not by where the program first reads them, which is not the same for all bodies.
@@ -125,29 +152,29 @@ def _order_inputs(instructions: Instructions) -> dict[int, int]:
     return {value: k for k, value in enumerate(inputs)}
 
 
-class _Numbers:
-    """Numbers of kinds."""
+class _KindNumbers:
+    """Numbers of kinds, by what values of a kind have in common."""
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
-        self._seen: dict[int, int] = {}
+        self._counts: dict[int, int] = {}  # of values of a kind of the same inputs
 
     def find(self, key: Hashable) -> int:
         return self._numbers.setdefault(key, len(self._numbers))
 
     def find_nth(self, key: Hashable, inputs: int) -> int:
-        """Return the number of a kind, of which there may be several with the same inputs.
+        """Return the number of a kind, another one for each value of the same set of inputs.
 
         These differ in numbers of the mechanism alone.
         """
         kind = self._numbers.setdefault(key, len(self._numbers))
         at = kind * BASE + inputs
-        nth = self._seen.get(at, 0)
-        self._seen[at] = nth + 1
+        nth = self._counts.get(at, 0)
+        self._counts[at] = nth + 1
         return self.find(("nth", kind, nth)) if nth else kind
 
 
-class _Sets:
+class _InputSets:
     """Sets of inputs, by numbers.
 
     Attributes
@@ -163,13 +190,13 @@ class _Sets:
     def __init__(self) -> None:
         self._members = [0]  # of each set, as bits
         self.sizes = [0]
-        self._numbers = {0: 0}
+        self._numbers = {0: 0}  # by members
         self.united: dict[int | tuple[int, ...], tuple[int, ...]] = {}
-        self._places: dict[int, int] = {}
+        self._parts: dict[int, int] = {}  # numbers of parts, by which inputs of a set they are
 
-    def of_input(self, place: int) -> int:
+    def find_single(self, place: int) -> int:
         """Return the set of one input, by its place among all of them."""
-        return self._number(1 << place)
+        return self._find(1 << place)
 
     def unite(self, *sets: int) -> tuple[int, ...]:
         """Return the union of sets, and for each which part of it that is, by a number."""
@@ -181,26 +208,26 @@ class _Sets:
             if union.bit_count() > MOST:
                 found = (self.too_large, *sets)
             else:
-                found = (self._number(union), *[self._place(some, union) for some in members])
+                found = (self._find(union), *[self._find_part(some, union) for some in members])
             self.united[key] = found
         return found
 
-    def _number(self, members: int) -> int:
+    def _find(self, members: int) -> int:
         number = self._numbers.setdefault(members, len(self._members))
         if number == len(self._members):
             self._members.append(members)
             self.sizes.append(members.bit_count())
         return number
 
-    def _place(self, some: int, of: int) -> int:
-        """Return a number for which of the inputs some are: bit k is the k-th of them."""
-        if some == of:
+    def _find_part(self, some: int, union: int) -> int:
+        """Return a number for which of the inputs some are: bit k is the k-th of the union."""
+        if some == union:
             return 0
-        place = 0
+        part = 0
         while some:  # a row of ones at once
             lowest = some & -some
             rest = some & (some + lowest)
             ones = (1 << (some ^ rest).bit_count()) - 1
-            place |= ones << (of & (lowest - 1)).bit_count()
+            part |= ones << (union & (lowest - 1)).bit_count()
             some = rest
-        return self._places.setdefault(place, 1 + len(self._places))
+        return self._parts.setdefault(part, 1 + len(self._parts))

@@ -8,9 +8,9 @@ vectors is done one by one. Bits are those of the other interpreter, and of mach
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import accumulate, chain, pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import casadi as ca
@@ -18,16 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.arrays import Array
-from nsopt.leaves.instructions import CONSTANT, INPUT, OUTPUT, P, list_entries
-from nsopt.leaves.machine import GOOD, lanes, load_objects, make_object, read_object
-from nsopt.leaves.operations import declarations, operations_in, type_of
+from nsopt.leaves.instructions import CONSTANT, INPUT, OUTPUT, P, list_entries, list_starts
+from nsopt.leaves.machine import GOOD, count_lanes, load_objects, make_object, read_object
+from nsopt.leaves.operations import declare_functions, make_operations, name_type
 from nsopt.leaves.structure import Records, read_records
 
 Lines = NDArray[np.int32] | NDArray[np.uint16]
-"""Instructions as they are done, (n, 6)."""
+"""Instructions as they are done, (n, 6): the operation, the register of the result, three operands,
+the bits of signs `OF_PRODUCT` and `OF_OTHER`."""
 
 SHORT = 1 << 16
-"""Beyond the numbers of instructions that take half of the memory."""
+"""Beyond the numbers in lines of 16 bits, which take half of the memory."""
 
 LINE = 64
 """Bytes of a line of the processor's cache."""
@@ -42,10 +43,11 @@ number, each with a sign: that the processor does not know which case comes next
 than to do it. Of a sum alone the product is by 1, of a product alone the other is -0."""
 
 OF_PRODUCT, OF_OTHER = 1, 2
-"""Bits of the signs."""
+"""Bits: whether the product is taken with a minus, and the other number."""
 
-_SUM = {"one": ("w", "one"), "two": ("w", "two"), "other": ("w", "other")}
 _OPERANDS = {"one": ("w", "one"), "two": ("w", "two")}
+_SUM = {**_OPERANDS, "other": ("w", "other")}
+"""Names of operands, each by its array and what tells the row."""
 
 _INTERPRET = """define void @interpret(i64 %count, ptr %records, i64 %width, ptr %x, ptr %w, ptr %y)
 nounwind {{
@@ -112,9 +114,11 @@ class LaneInterpreter:
 
     def __init__(self, records: Records, function: ca.Function, own: int) -> None:
         self._own, self._registers = own, int(function.sz_w())
-        self._lines = _join(records, self._registers)
-        self._inputs = _parts(function.nnz_in(i) for i in range(function.n_in()))
-        self._outputs = _parts(function.nnz_out(i) for i in range(function.n_out()))
+        self._lines = _join_products(records, self._registers)
+        # Where the entries of each input, and of each output, are among all of them.
+        self._inputs, self._outputs = (
+            [slice(*ends) for ends in pairwise(starts)] for starts in list_starts(function)
+        )
         self._memory: _Memory | None = None
 
     @classmethod
@@ -131,26 +135,26 @@ class LaneInterpreter:
         x = [np.frombuffer(values) for values in given]
         x = [each.reshape(count if i < self._own else 1, -1) for i, each in enumerate(x)]
         y = [None if values is None else np.frombuffer(values) for values in found]
-        together = -(-count // -(-count // TOGETHER))  # as many at each time
-        memory = self._remember(together)
+        together = -(-count // -(-count // TOGETHER))  # in groups of the same size
+        memory = self._find_memory(together)
         for begin in range(0, count, together):
             n = min(together, count - begin)
             for i, (values, part) in enumerate(zip(x, self._inputs, strict=True)):
                 here = values[begin : begin + n] if i < self._own else values
                 memory.x[part, :n] = here.T
-                memory.x[part, n:] = here[-1:].T
+                memory.x[part, n:] = here[-1:].T  # lanes of no instance do what the last one does
             memory.interpret(self._lines)
             for result, part in zip(y, self._outputs, strict=True):
                 if result is not None:
                     result.reshape(count, -1)[begin : begin + n] = memory.y[part, :n].T
 
-    def _remember(self, count: int) -> _Memory:
+    def _find_memory(self, count: int) -> _Memory:
         """Return memory for so many instances, that of the last call where it fits."""
-        side_by_side = _lanes_of(count)
-        width = -(-count // side_by_side) * side_by_side
+        lanes = 2 if count <= 2 else count_lanes()  # of a few the narrowest registers
+        width = -(-count // lanes) * lanes
         if self._memory is None or self._memory.x.shape[1] != width:
-            x, y = (_zeros(parts[-1].stop, width) for parts in (self._inputs, self._outputs))
-            self._memory = _Memory(x, _zeros(self._registers + 2, width), y, side_by_side)
+            x, y = (_make_rows(parts[-1].stop, width) for parts in (self._inputs, self._outputs))
+            self._memory = _Memory(x, _make_rows(self._registers + 2, width), y, lanes)
             self._memory.registers[-2:] = [[1.0], [-0.0]]
         return self._memory
 
@@ -164,32 +168,24 @@ class _Memory(NamedTuple):
     x: Array
     registers: Array
     y: Array
-    side_by_side: int
+    lanes: int
 
     def interpret(self, lines: Lines) -> None:
         """Do all instructions."""
         arrays = [array.ctypes.data for array in (self.x, self.registers, self.y)]
-        interpret = _interpreter(self.side_by_side, 8 * lines.itemsize)
+        interpret = _load_interpreter(self.lanes, 8 * lines.itemsize)
         interpret(len(lines), lines.ctypes.data, self.x.shape[1], *arrays)
 
 
-def _zeros(size: int, width: int) -> Array:
-    """Return rows that begin with a line of the processor's cache, if lanes fill lines."""
+def _make_rows(size: int, width: int) -> Array:
+    """Return zeros whose rows begin with a line of the processor's cache, if lanes fill lines."""
     memory = np.zeros(size * width + LINE // 8)
     begin = -memory.ctypes.data % LINE // 8
     return memory[begin : begin + size * width].reshape(size, width)
 
 
-def _lanes_of(count: int) -> int:
-    """Return how many of so many instances are side by side: of a few the narrowest registers."""
-    return 2 if count <= 2 else lanes()
-
-
-def _join(records: Records, registers: int) -> Lines:
-    """Return instructions of which a product is one with the sum behind it, its only reader.
-
-    Each is its operation, where its result goes, three operands and `OF_PRODUCT`, `OF_OTHER`.
-    """
+def _join_products(records: Records, registers: int) -> Lines:
+    """Return instructions of which a product is one with the sum behind it, its only reader."""
     what, (result, one, two) = records["operation"], records["places"].T
     is_product, is_sum = np.isin(what, PRODUCTS), np.isin(what, SUMS)
     readers = _count_readers(records)
@@ -201,8 +197,8 @@ def _join(records: Records, registers: int) -> Lines:
     lines[what == SUB, 5], lines[what == NEG, 5] = OF_OTHER, OF_PRODUCT
     lines[is_product | is_sum, 0] = MUL
     first, second = one[1:] == result[:-1], two[1:] == result[:-1]
-    alone = is_product[:-1] & (readers[:-1] == 1) & np.isin(what[1:], [ADD, SUB])
-    k = np.flatnonzero(alone & (first ^ second))
+    joins = is_product[:-1] & (readers[:-1] == 1) & np.isin(what[1:], [ADD, SUB])
+    k = np.flatnonzero(joins & (first ^ second))  # products that become part of k + 1
     lines[k + 1, 2:4] = lines[k, 2:4]
     lines[k + 1, 4] = np.where(first[k], two[k + 1], one[k + 1])
     signs = np.where(first[k], OF_OTHER, OF_PRODUCT)
@@ -223,28 +219,25 @@ def _shorten(lines: Lines) -> Lines:
 def _count_readers(records: Records) -> NDArray[np.intp]:
     """Return how many operands each instruction's result is."""
     what, (result, one, two) = records["operation"], records["places"].T.astype(np.int64)
-    n, none = len(what), np.isin(what, [INPUT, CONSTANT])
+    n, reads_any = len(what), ~np.isin(what, [INPUT, CONSTANT])
     steps = np.arange(n)
+    # By register, then by instruction: before what reads a register stands what wrote it last.
     writes = np.sort((result * n + steps)[what != OUTPUT])
-    of_each = (one * n + steps)[~none], (two * n + steps)[~none & (what != OUTPUT)]
+    of_each = (one * n + steps)[reads_any], (two * n + steps)[reads_any & (what != OUTPUT)]
     reads = np.sort(np.concatenate(of_each))  # in order they are found in a tenth of the time
     return np.bincount(writes[np.searchsorted(writes, reads) - 1] % n, minlength=n)
 
 
-def _parts(sizes: Iterable[int]) -> list[slice]:
-    return [slice(*ends) for ends in pairwise([0, *accumulate(sizes)])]
-
-
 @cache
-def _interpreter(side_by_side: int, bits: int) -> Any:
-    """Return what interprets, as a function of numbers and addresses."""
-    text = _write_interpreter(side_by_side, bits)
-    made = read_object(text, GOOD) or make_object(text, GOOD, tell=False)
-    (address,) = load_objects([made], ("interpret",))
+def _load_interpreter(lanes: int, bits: int) -> Any:
+    """Return what interprets lines of numbers of so many bits, see `_INTERPRET`."""
+    text = _write_interpreter(lanes, bits)
+    code = read_object(text, GOOD) or make_object(text, GOOD, tell=False)
+    (address,) = load_objects([code], ("interpret",))
     return _CALLED(address)
 
 
-def _write_interpreter(side_by_side: int, bits: int) -> str:
+def _write_interpreter(lanes: int, bits: int) -> str:
     """Return the module of what interprets: a loop, with a case for each operation."""
     places = "".join(
         f"%{name}_at = getelementptr i{bits}, ptr %record, i64 {k}\n"
@@ -254,35 +247,35 @@ def _write_interpreter(side_by_side: int, bits: int) -> str:
     )
     constant = "%number = load double, ptr %one_at, align 2\n"
     cases = {
-        INPUT: _write_case(INPUT, side_by_side, {"value": ("x", "two")}),
-        OUTPUT: _write_case(OUTPUT, side_by_side, {"value": ("w", "one")}, to=("y", "two")),
+        INPUT: _write_case(INPUT, lanes, {"value": ("x", "two")}),
+        OUTPUT: _write_case(OUTPUT, lanes, {"value": ("w", "one")}, to=("y", "two")),
         CONSTANT: _write_case(CONSTANT, 1, {}, "%number", constant),
-        MUL: _write_sum(side_by_side),
+        MUL: _write_sum(lanes),
     }
-    in_lanes, alone = operations_in(side_by_side), operations_in(1)
-    for what in in_lanes.keys() - {*PRODUCTS, *SUMS}:
-        step = 1 if in_lanes[what].alone else side_by_side
-        template, results, _ = (alone if step == 1 else in_lanes)[what]
+    operations = make_operations(lanes)
+    for what in operations.keys() - {*PRODUCTS, *SUMS}:
+        step = 1 if operations[what].is_scalar else lanes
+        template, results, _ = make_operations(step)[what]
         names = [f"of{what}.{k}" for k in range(results)]
         lines = template.format(f"%one{what}", f"%two{what}", *names)
         cases[what] = _write_case(what, step, _OPERANDS, f"%{names[-1]}", lines)
     labels = "".join(f"i64 {what}, label %case{what}\n" for what in cases)
-    called = dict.fromkeys(chain(*(declarations(n).splitlines(True) for n in (1, side_by_side))))
-    return "".join(called) + _INTERPRET.format(
+    declared = dict.fromkeys(chain(*(declare_functions(n).splitlines(True) for n in (1, lanes))))
+    return "".join(declared) + _INTERPRET.format(
         bits=bits, places=places, labels=labels, cases="".join(cases.values())
     )
 
 
-def _write_sum(side_by_side: int) -> str:
+def _write_sum(lanes: int) -> str:
     """Write the case of the sum of a product and another number."""
-    d, i64 = (type_of(side_by_side, of) for of in ("double", "i64"))
+    d, i64 = (name_type(lanes, number) for number in ("double", "i64"))
     signs = _SIGNS
-    for name, of in (("product", "product"), ("other", "other_sign")):
+    for name, sign in (("product", "product"), ("other", "other_sign")):
         signs += f"%first_{name} = insertelement {i64} poison, i64 %one_{name}, i64 0\n"
-        zeros = f"<{side_by_side} x i32> zeroinitializer"
-        signs += f"%{of} = shufflevector {i64} %first_{name}, {i64} poison, {zeros}\n"
+        zeros = f"<{lanes} x i32> zeroinitializer"
+        signs += f"%{sign} = shufflevector {i64} %first_{name}, {i64} poison, {zeros}\n"
     lines = _ADD.format(d=d, i64=i64, what=MUL)
-    return _write_case(MUL, side_by_side, _SUM, "%added", lines, before=signs)
+    return _write_case(MUL, lanes, _SUM, "%added", lines, before=signs)
 
 
 def _write_case(
@@ -313,7 +306,7 @@ def _write_case(
     before : str
         What is computed once for all instances.
     """
-    kind, rows, reads = type_of(step), before, ""
+    kind, rows, reads = name_type(step), before, ""
     for name, (array, row) in {**read, "to": to}.items():
         rows += f"%{name}{what}.k = mul i64 %{row}, %width\n"
         rows += f"%{name}{what}.row = getelementptr double, ptr %{array}, i64 %{name}{what}.k\n"

@@ -7,28 +7,64 @@ sides of branches are done lane by lane, so that bits are those of one instance 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from nsopt.leaves.instructions import Instructions
-from nsopt.leaves.lane_by_lane import write_lane_by_lane
+from nsopt.leaves.operations import declare_functions, make_operations, name_operation
 from nsopt.leaves.routines import Routine, divide_long, divide_values, is_long, place_values
 from nsopt.leaves.text import (
+    CHOICE,
+    CalledBranch,
     Part,
     call_all,
     declare_all,
     define,
+    name_scalar,
+    name_side,
     write_functions,
     write_routine,
     write_sides,
 )
-from nsopt.leaves.turns import InTurn
+from nsopt.leaves.turns import FunctionsInTurn
 
 _ALIGNED = 8
 """Numbers to which arrays of the scratch memory are aligned."""
 
+_LOOP = """br label %lane
+lane:
+%lane.k = phi i64 [0, %entry], [%lane.next, %{last}]
+{lines}%lane.next = add i64 %lane.k, 1
+%lane.more = icmp slt i64 %lane.next, {lanes}
+br i1 %lane.more, label %lane, label %end
+end:
+ret void
+"""
+
+_STRIDED = """define internal void @{name}(ptr noalias %from, i64 %n, ptr noalias %to) nounwind {{
+entry:
+%any = icmp sgt i64 %n, 0
+br i1 %any, label %one, label %end
+one:
+%k = phi i64 [0, %entry], [%next, %one]
+%far = mul i64 %k, {lanes}
+%a = getelementptr double, ptr %from, i64 %{of}
+%x = load double, ptr %a
+%b = getelementptr double, ptr %to, i64 %{into}
+store double %x, ptr %b
+%next = add i64 %k, 1
+%more = icmp slt i64 %next, %n
+br i1 %more, label %one, label %end
+end:
+ret void
+}}
+"""
+"""Copies n numbers that are as far from each other as there are lanes, ``pick``, or are to be."""
+
 
 class InstanceSizes(NamedTuple):
-    """Entries of all inputs of a function, and of its outputs."""
+    """Entries of each input that instances have for themselves or in common, and of outputs."""
 
     own: tuple[int, ...]
     common: tuple[int, ...]
@@ -36,7 +72,7 @@ class InstanceSizes(NamedTuple):
 
 
 class LanesText(NamedTuple):
-    """Modules that make ``map``, how many of them hold loops alone, and numbers it works on.
+    """Modules that make ``map``, the first of loops alone, and the numbers of its ``work``.
 
     ``map(count, in, out, work)`` evaluates a function at so many instances: ``in`` and ``out`` are
     arrays of pointers to arrays in which the numbers of each instance are side by side; those of
@@ -44,39 +80,39 @@ class LanesText(NamedTuple):
     """
 
     modules: tuple[str, ...]
-    loops: int
     work: int
 
 
 def write_lanes_text(instructions: Instructions, sizes: InstanceSizes, lanes: int) -> LanesText:
-    """Write ``map`` and all that it calls; modules that hold loops alone come first."""
-    shares = divide_values(instructions, InTurn.of(instructions))
-    (prepare, evaluate, _), kept = place_values(shares)
-    evaluate = evaluate._replace(arrays=(*evaluate.arrays, "scratch"))
+    """Write ``map`` and all that it calls."""
+    plans = divide_values(instructions, FunctionsInTurn.of(instructions))
+    (prepare, evaluate, _), kept = place_values(plans)
     parts, scratch = _write_in_lanes(instructions, evaluate, lanes)
-    scalar = [*write_functions(instructions, prepare), *write_sides(instructions)]
-    branches = {branch for part in parts for branch in part.branches}
-    alone = {what for part in parts for what in part.alone}
+    once = [*write_functions(instructions, prepare), *write_sides(instructions)]
     work = _Work.of(sizes, kept, scratch, lanes)
-    loops = _write_map(sizes, kept, work, lanes) + write_lane_by_lane(branches, alone, lanes)
-    modules = [loops, *(x.module() for x in scalar), *(x.module(lanes) for x in parts)]
-    return LanesText(tuple(modules), 1, work.length)
+    lane_by_lane = write_lane_by_lane(Part.merge(parts), lanes)
+    loops = _write_map(sizes, kept, work, lanes) + lane_by_lane
+    modules = (loops, *(x.module() for x in once), *(x.module(lanes) for x in parts))
+    return LanesText(modules, work.length)
 
 
 def _write_in_lanes(
     instructions: Instructions, routine: Routine, lanes: int
 ) -> tuple[list[Part], int]:
-    """Write a routine in lanes; return its pieces and the length of their scratch array."""
+    """Write a routine in lanes, and its pieces; return the length of the scratch array it gets."""
+    with_scratch = routine._replace(arguments=(*routine.arguments, "scratch"))
     if not is_long(routine):
-        return [write_routine(instructions, routine, lanes)], 0
-    whole = routine._replace(arrays=routine.arrays[:-1])
-    pieces, scratch = divide_long(instructions, whole)
+        return [write_routine(instructions, with_scratch, lanes)], 0
+    pieces, scratch = divide_long(instructions, routine)
     written = [write_routine(instructions, piece, lanes) for piece in pieces]
-    return [*written, Part(declare_all(pieces) + define(routine, call_all(pieces)))], scratch
+    return [*written, Part(declare_all(pieces) + define(with_scratch, call_all(pieces)))], scratch
 
 
 class _Work(NamedTuple):
-    """Where arrays begin in the scratch memory, and its length."""
+    """Where arrays begin in ``work``, and its length.
+
+    What is common to all instances and kept of it comes first, then arrays of a group, in lanes.
+    """
 
     p: int
     once: int
@@ -97,40 +133,34 @@ class _Work(NamedTuple):
 
 
 def _write_map(sizes: InstanceSizes, kept: int, work: _Work, lanes: int) -> str:
-    """Write the loop over instances, so many at a time; behind the last one that again."""
-    arrays = work._asdict().items()
+    """Write ``map``, a loop over groups; lanes behind the last instance compute it again."""
     lines = [
         f"%{name} = getelementptr double, ptr %work, i64 {begin}\n"
-        for name, begin in arrays
-        if name != "length"
+        for name, begin in zip(_Work._fields[:-1], work[:-1], strict=True)
     ]
     lines.append("%last = sub i64 %count, 1\n")
-    own, common, results = [], [], []
-    first = 0
-    for i, size in enumerate((*sizes.own, *sizes.common)):
-        lines.append(_load_pointer("in", i))
-        if i == len(sizes.own):
-            first = 0
-        if i < len(sizes.own):
-            own.append(f"%to{i} = getelementptr double, ptr %x, i64 {first * lanes}\n")
-            own.append(
-                f"call void @gather(ptr %in{i}, i64 {size}, i64 %k, i64 %last, ptr %to{i})\n"
-            )
-        else:
-            common.append(f"%to{i} = getelementptr double, ptr %p, i64 {first}\n")
-            moved = f"ptr %to{i}, ptr %in{i}, i64 {8 * size}, i1 false"
-            common.append(f"call void @llvm.memcpy.p0.p0.i64({moved})\n")
-        first += size
-    first = 0
-    for i, size in enumerate(sizes.outputs):
-        lines.append(_load_pointer("out", i) + f"%asked{i} = icmp ne ptr %out{i}, null\n")
-        results.append(
-            f"br i1 %asked{i}, label %write{i}, label %written{i}\nwrite{i}:\n"
-            f"%from{i} = getelementptr double, ptr %y, i64 {first * lanes}\n"
-            f"call void @scatter(ptr %from{i}, i64 {size}, i64 %k, i64 %last, ptr %out{i})\n"
-            f"br label %written{i}\nwritten{i}:\n"
-        )
-        first += size
+    lines += [_load_pointer("in", i) for i in range(len(sizes.own) + len(sizes.common))]
+    lines += [
+        _load_pointer("out", i) + f"%asked{i} = icmp ne ptr %out{i}, null\n"
+        for i in range(len(sizes.outputs))
+    ]
+    own = [
+        f"%to{i} = getelementptr double, ptr %x, i64 {first * lanes}\n"
+        f"call void @gather(ptr %in{i}, i64 {size}, i64 %k, i64 %last, ptr %to{i})\n"
+        for i, (size, first) in enumerate(_pair_with_starts(sizes.own))
+    ]
+    common = [
+        f"%to{i} = getelementptr double, ptr %p, i64 {first}\n"
+        f"call void @llvm.memcpy.p0.p0.i64(ptr %to{i}, ptr %in{i}, i64 {8 * size}, i1 false)\n"
+        for i, (size, first) in enumerate(_pair_with_starts(sizes.common), len(sizes.own))
+    ]
+    results = [
+        f"br i1 %asked{i}, label %write{i}, label %written{i}\nwrite{i}:\n"
+        f"%from{i} = getelementptr double, ptr %y, i64 {first * lanes}\n"
+        f"call void @scatter(ptr %from{i}, i64 {size}, i64 %k, i64 %last, ptr %out{i})\n"
+        f"br label %written{i}\nwritten{i}:\n"
+        for i, (size, first) in enumerate(_pair_with_starts(sizes.outputs))
+    ]
     end = f"written{len(sizes.outputs) - 1}"
     return "".join(
         [
@@ -152,6 +182,11 @@ def _write_map(sizes: InstanceSizes, kept: int, work: _Work, lanes: int) -> str:
             "br i1 %more, label %group, label %end\nend:\nret void\n}\n",
         ]
     )
+
+
+def _pair_with_starts(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Return each size, and the sum of those before it."""
+    return zip(sizes, accumulate(sizes, initial=0), strict=False)
 
 
 def _load_pointer(array: str, i: int) -> str:
@@ -192,3 +227,53 @@ def _write_moves(name: str, lanes: int) -> str:
         "br i1 %more, label %entries, label %end\nend:\nret void\n}\n",
     ]
     return "\n".join(lines)
+
+
+def write_lane_by_lane(callers: Part, lanes: int) -> str:
+    """Write the operations and branches that functions in lanes call, lane by lane."""
+    branches = sorted(callers.branches)
+    sides = sorted({k for branch in branches for k in branch.sides})
+    texts = [declare_functions(1), *(f"declare void @{name_side(k)}(ptr, ptr)\n" for k in sides)]
+    if branches:
+        texts.append(_STRIDED.format(name="pick", lanes=lanes, of="far", into="k"))
+        texts.append(_STRIDED.format(name="place", lanes=lanes, of="k", into="far"))
+    texts += [_write_operation(what, lanes) for what in sorted(callers.scalar)]
+    texts += [_write_branch(branch, lanes) for branch in branches]
+    return "".join(texts)
+
+
+def _write_operation(what: int, lanes: int) -> str:
+    template, results, _ = make_operations(1)[what]
+    lines = [
+        "%a = getelementptr double, ptr %operands, i64 %lane.k\n%x = load double, ptr %a\n",
+        f"%b = getelementptr double, ptr %a, i64 {lanes}\n%y = load double, ptr %b\n",
+        template.format("%x", "%y", *range(results)),
+        "%c = getelementptr double, ptr %results, i64 %lane.k\n",
+        f"store double %{results - 1}, ptr %c\n",
+    ]
+    return f"; {name_operation(what)}\n" + _write_each_lane(
+        name_scalar(what, lanes), "", lines, "lane", lanes
+    )
+
+
+def _write_branch(branch: CalledBranch, lanes: int) -> str:
+    n, m = branch.operands, branch.results
+    lines = [
+        "%a = getelementptr double, ptr %operands, i64 %lane.k\n%x = load double, ptr %a\n",
+        f"%b = getelementptr double, ptr %a, i64 {lanes}\n",
+        f"call void @pick(ptr %b, i64 {n}, ptr %given)\n",
+        CHOICE.replace("%operands", "%given")
+        .replace("%results", "%found")
+        .format("%x", *map(name_side, branch.sides), 0, 1, 2),
+        "%c = getelementptr double, ptr %results, i64 %lane.k\n",
+        f"call void @place(ptr %found, i64 {m}, ptr %c)\n",
+    ]
+    arrays = f"%given = alloca [{n} x double]\n%found = alloca [{m} x double]\n"
+    return _write_each_lane(branch.name(lanes), arrays, lines, "end0", lanes)
+
+
+def _write_each_lane(name: str, arrays: str, lines: Sequence[str], last: str, lanes: int) -> str:
+    """Write a function that does the same in each lane, ending in the block ``last``."""
+    loop = _LOOP.format(last=last, lines="".join(lines), lanes=lanes)
+    given = "ptr noalias %operands, ptr noalias %results"
+    return f"define void @{name}({given}) nounwind {{\nentry:\n{arrays}{loop}}}\n"

@@ -15,23 +15,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nsopt.leaves import background
-from nsopt.leaves.interpreter import Interpreted
-from nsopt.leaves.kept_text import find_text
-from nsopt.leaves.machine import GOOD, QUICK, lanes, load_objects, make_object, read_object
+from nsopt.leaves.interpreter import Interpreter
+from nsopt.leaves.machine import GOOD, QUICK, count_lanes, load_objects, make_object, read_object
 from nsopt.leaves.places import INDICES, NUMBERS
-from nsopt.leaves.program import LeafText
+from nsopt.leaves.program import LeafText, find_text
 from nsopt.leaves.structure import read_records
 from nsopt.leaves.turns import Turns
 
 _PREPARE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 _EVALUATE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
-
 INTERPRETED = -1
 """Level of what is interpreted: CasADi's instructions as they are stated."""
 
 SOON, LATER = 0.05, 0.5
-"""Seconds of use after which better code is begun: of what is interpreted, and of level 0."""
+"""Seconds of use after which better code is begun: of what is interpreted, and of `QUICK` code."""
 
 
 class LeafCode(NamedTuple):
@@ -52,7 +50,7 @@ class LeafCode(NamedTuple):
     x, p, y : int
         Sizes.
     level : int
-        LLVM's level of optimisation, or `INTERPRETED`.
+        LLVM's level of optimisation, `QUICK` or `GOOD`, or `INTERPRETED`.
     """
 
     prepare: int
@@ -128,26 +126,26 @@ class Improving(ABC, Generic[Code]):
     def __init__(self, function: ca.Function, turns: Turns) -> None:
         self._function, self._turns = function, turns
         self._records = read_records(function, turns.entries)
-        self._interpreted = None if self._records is None else Interpreted(self._records, turns)
-        if self._interpreted is None:
-            _ = self._text
+        self._interpreter = None if self._records is None else Interpreter(self._records, turns)
+        if self._interpreter is None:
+            _ = self._text  # refuses now what has no machine code
         self._code: Code | None = None
         self._lock = threading.Lock()
-        self._asked = 0  # the process in which better code is made
+        self._improving = 0  # the number of the process in which better code is made
         self._spent = 0.0  # seconds of use of the code that is ready
 
     @abstractmethod
-    def _of(self, addresses: list[int], kept: int, level: int) -> Code:
-        """Return code by the addresses of its routines."""
+    def _name_addresses(self, addresses: list[int], kept: int, level: int) -> Code:
+        """Return code by the addresses of its routines, in the order of `Turns.routines`."""
 
     @property
     def code(self) -> Code:
         """The best code that is ready: to be taken once for calls that belong together."""
         with self._lock:
             if self._code is None:
-                made = self._interpreted
-                if made:
-                    self._code = self._of(made.load(), made.kept, INTERPRETED)
+                found = self._interpreter
+                if found:
+                    self._code = self._name_addresses(found.load(), found.kept, INTERPRETED)
                 else:
                     self._code = self._read(GOOD) or self._make(QUICK)
             return self._code
@@ -161,26 +159,26 @@ class Improving(ABC, Generic[Code]):
     def spend(self, seconds: float) -> None:
         """Count seconds of use; better code is begun in the background once they repay it."""
         self._spent += seconds
-        if self._spent > (SOON if self._made_by == INTERPRETED else LATER):
+        if self._spent > (SOON if self._level == INTERPRETED else LATER):
             self.improve()
 
     def improve(self) -> None:
         """Have better code found or made in the background; ``code`` is that when it is done.
 
-        By level 0 at first, by level 2 from there.
+        `QUICK` code at first, `GOOD` code from there.
         """
         with self._lock:
-            if self._asked != os.getpid() and self._made_by != GOOD:
-                self._asked = os.getpid()  # a process that is forked has no thread of the other
+            if self._improving != os.getpid() and self._level != GOOD:
+                self._improving = os.getpid()  # a forked process has no thread of the other
                 background.begin(self._improve)
 
     @property
-    def _made_by(self) -> int:
+    def _level(self) -> int:
         return self._code.level if self._code else INTERPRETED
 
     @cached_property
     def _text(self) -> LeafText:
-        return find_text(self._function, self._records, self._turns, lanes())
+        return find_text(self._function, self._records, self._turns, count_lanes())
 
     def _make(self, level: int) -> Code:
         return self._load(list(self._make_objects(level)), level)
@@ -199,21 +197,21 @@ class Improving(ABC, Generic[Code]):
         return self._load(objects, level)
 
     def _improve(self) -> Iterator[None]:
-        _ = self._text
+        _ = self._text  # by Python, before the turns of LLVM
         return self._improve_in_turns()
 
     def _improve_in_turns(self) -> Iterator[None]:
         """Make one module in each turn."""
-        first = self._made_by == INTERPRETED
-        better = self._read(GOOD) if first else None
+        is_first = self._level == INTERPRETED
+        better = self._read(GOOD) if is_first else None
         if better is None:
-            level, objects = QUICK if first else GOOD, list[bytes]()
-            for code in self._make_objects(level, tell=first):
+            level, objects = QUICK if is_first else GOOD, list[bytes]()
+            for code in self._make_objects(level, tell=is_first):
                 objects.append(code)
                 yield
             better = self._load(objects, level)
         with self._lock:
-            self._code, self._asked, self._spent = better, 0, 0.0
+            self._code, self._improving, self._spent = better, 0, 0.0
 
     def _load(self, objects: list[bytes], level: int) -> Code:
         text = self._text
@@ -221,7 +219,7 @@ class Improving(ABC, Generic[Code]):
             NUMBERS: np.array(text.numbers, dtype=float),
             INDICES: np.array(text.indices, dtype=np.int32),
         }
-        return self._of(load_objects(objects, text.names, arrays), text.kept, level)
+        return self._name_addresses(load_objects(objects, text.names, arrays), text.kept, level)
 
 
 class Leaf(Improving[LeafCode]):
@@ -266,7 +264,7 @@ class Leaf(Improving[LeafCode]):
             _EVALUATE(address)(given.ctypes.data, kept.ctypes.data, y.ctypes.data)
         return y
 
-    def _of(self, addresses: list[int], kept: int, level: int) -> LeafCode:
+    def _name_addresses(self, addresses: list[int], kept: int, level: int) -> LeafCode:
         prepare, evaluate, complete = addresses
         return LeafCode(prepare, evaluate, complete, kept, self._x, self._p, self._y, level)
 
@@ -293,11 +291,10 @@ class LeavesInTurn(Improving[InTurnCode]):
         _check_columns(function, function.name_in(), function.name_out())
         super().__init__(function, Turns.of(function, heads))
 
-    def _of(self, addresses: list[int], kept: int, level: int) -> InTurnCode:
-        count = len(addresses) - self._turns.ends
-        of_each, last = addresses[:count], tuple(addresses[count:])
-        prepare, evaluate, complete = (tuple(of_each[k::3]) for k in range(3))
-        return InTurnCode(prepare, evaluate, complete, last, kept, level)
+    def _name_addresses(self, addresses: list[int], kept: int, level: int) -> InTurnCode:
+        end = 3 * self._turns.turn_count
+        prepare, evaluate, complete = (tuple(addresses[k:end:3]) for k in range(3))
+        return InTurnCode(prepare, evaluate, complete, tuple(addresses[end:]), kept, level)
 
 
 def check_function(function: ca.Function) -> None:

@@ -7,8 +7,10 @@ import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import count
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,13 +19,14 @@ from nsopt.kept_code import Entry, cache_folder
 Array = NDArray[np.float64] | NDArray[np.int32]
 
 QUICK, GOOD = 0, 2
-"""LLVM's levels: compiled in an eighth of the time, and code that is twice as fast or more."""
+"""LLVM's levels of optimisation: compiled in an eighth of the time, and code that is twice as fast
+or more."""
 
 _libraries: list[Any] = []
 """What holds code; it stays as long as the process, which may call it from anywhere."""
 
 _arrays: list[Array] = []
-"""What code reads."""
+"""What code reads; they stay as well."""
 
 _names = count()
 _lock = threading.Lock()  # one linker, and libraries of different names
@@ -77,7 +80,7 @@ def load_objects(
 ) -> list[int]:
     """Load objects, which may call each other, and return the addresses of functions in them.
 
-    ``arrays``: what they read by name; it stays as long as they do.
+    ``arrays``: what they read by name.
     """
     library = _llvm().JITLibraryBuilder().add_current_process()
     for name, array in (arrays or {}).items():
@@ -94,8 +97,17 @@ def load_objects(
 
 
 def _entry(module: str, level: int) -> Entry:
-    of = hashlib.sha256(module.encode()).hexdigest()
-    return Entry({"module": of, **state_target(level)}, ".o")
+    content = hashlib.sha256(module.encode()).hexdigest()
+    return Entry({"module": content, **state_target(level)}, ".o")
+
+
+@cache
+def hash_sources() -> str:
+    """Return what changes whenever modules of functions are written otherwise."""
+    total = hashlib.sha256(ca.CasadiMeta.version().encode())
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        total.update(path.read_bytes())
+    return total.hexdigest()
 
 
 def state_target(level: int) -> dict[str, str]:
@@ -104,12 +116,12 @@ def state_target(level: int) -> dict[str, str]:
         "level": str(level),
         "model": "small pic",
         "llvm": ".".join(map(str, _llvm().llvm_version_info)),
-        **processor()._asdict(),
+        **find_processor()._asdict(),
     }
 
 
 @cache
-def processor() -> Processor:
+def find_processor() -> Processor:
     """Return that of this machine."""
     llvm = _llvm()
     llvm.initialize_native_target()
@@ -119,12 +131,12 @@ def processor() -> Processor:
 
 
 @cache
-def lanes() -> int:
+def count_lanes() -> int:
     """Return how many numbers are side by side: as many as the widest registers have.
 
     Narrower ones take two or four.
     """
-    return 8 if "+avx512f" in processor().features.split(",") else 4
+    return 8 if "+avx512f" in find_processor().features.split(",") else 4
 
 
 @cache
@@ -139,7 +151,7 @@ def _target_machine(level: int) -> Any:
     The large one, for code anywhere in memory, has longer calls and constants, and level 0 takes
     35 us for a call in place of 10.
     """
-    triple, name, features = processor()
+    triple, name, features = find_processor()
     return (
         _llvm()
         .Target.from_triple(triple)

@@ -9,8 +9,7 @@ import os
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from functools import cache, cached_property
-from pathlib import Path
+from functools import cached_property
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -24,20 +23,25 @@ from nsopt.leaves import background
 from nsopt.leaves.instructions import read_instances
 from nsopt.leaves.lane_interpreter import LINE, LaneInterpreter
 from nsopt.leaves.lanes import InstanceSizes, LanesText, write_lanes_text
-from nsopt.leaves.machine import GOOD, QUICK, compile_module, lanes, load_objects, state_target
+from nsopt.leaves.machine import (
+    GOOD,
+    QUICK,
+    compile_module,
+    count_lanes,
+    hash_sources,
+    load_objects,
+    state_target,
+)
 
-SOON = 0.02
-"""Seconds that a function may be interpreted before code of level 0 is made."""
-
-BLOCK = 512
-"""Instances that are evaluated together."""
-
-LATER = 1.0
-"""Seconds that code of level 0 may take before code of level 2 is made."""
+SOON, LATER = 0.02, 1.0
+"""Seconds of use, at least, before `QUICK` code is made, and `GOOD` code from there."""
 
 MAKING = {QUICK: 2e-5, GOOD: 1e-4}
 """Seconds that LLVM takes for an instruction at its levels. Better code is made only after as long
 a use: it is about twice as fast, and of a short run interpreted instructions are not the most."""
+
+BLOCK = 512
+"""Instances that are evaluated together."""
 
 MOST = 8
 """Numbers of instances for which a leaf has the virtual machine ready."""
@@ -57,8 +61,8 @@ class MappedLeaf:
     """An SX function at many instances, with the bits of CasADi's virtual machine.
 
     At first it is interpreted, all instances side by side. Where that has taken as long as LLVM
-    would, machine code is made in the background, by level 0 and, of what takes longer, by level 2;
-    code on the disk is found again. So a call waits for no compiler, and all give the same bits.
+    would, machine code is made in the background, `QUICK` and, of what takes longer, `GOOD`; code
+    on the disk is found again. So a call waits for no compiler, and all give the same bits.
 
     Parameters
     ----------
@@ -83,9 +87,11 @@ class MappedLeaf:
         outputs = tuple(int(function.nnz_out(i)) for i in range(function.n_out()))
         self._sizes = InstanceSizes(tuple(inputs[: self.own]), tuple(inputs[self.own :]), outputs)
         self._code: _Code | None = None
-        self._interpreters: dict[int, _Interpreter] = {}
+        self._virtual_machines: dict[int, _VirtualMachine] = {}
         self._lock = threading.Lock()
-        self._spent, self._making, self._final = 0.0, 0, False
+        self._spent = 0.0  # seconds of use of the code that is ready
+        self._improving = 0  # the number of the process in which better code is made
+        self._is_final = False  # there will be no better code
         self._length = int(function.n_instructions())
 
     @property
@@ -121,15 +127,15 @@ class MappedLeaf:
         sizes = (*(count * n for n in self._sizes.own), *self._sizes.common)
         for i, (x, size) in enumerate(zip(given, sizes, strict=True)):
             if x.size != size:
-                name, i_of = self.function.name(), self.function.name_in(i)
-                raise ValueError(f"{name!r}: {i_of} has {x.size} entries, not {size}")
+                name, input_name = self.function.name(), self.function.name_in(i)
+                raise ValueError(f"{name!r}: {input_name} has {x.size} entries, not {size}")
         found = [np.empty((count, size)) for size in self._sizes.outputs]
-        shared = [x.data for x in given[self.own :]]
+        of_all = [x.data for x in given[self.own :]]
         for begin in range(0, count, BLOCK):
-            part = slice(begin, begin + BLOCK)
-            n = len(found[0][part])
-            here = [*(x[part].data for x in given[: self.own]), *shared]
-            self.evaluate(n, here, [x[part].data for x in found])
+            block = slice(begin, begin + BLOCK)
+            n = len(found[0][block])
+            here = [*(x[block].data for x in given[: self.own]), *of_all]
+            self.evaluate(n, here, [x[block].data for x in found])
         return found
 
     def evaluate(
@@ -148,37 +154,32 @@ class MappedLeaf:
         if code is None:
             self._interpret(count, given, found)
         else:
-            # Scratch memory begins with a line.
-            work = np.empty(code.work + LINE // 8)
+            work = np.empty(code.work + LINE // 8)  # it is to begin with a line
             inputs = (ctypes.c_void_p * len(given))(*map(_address, given))
             outputs = (ctypes.c_void_p * len(found))(*map(_address, found))
             code.call(count, inputs, outputs, -(-work.ctypes.data // LINE) * LINE)
         self._spent += perf_counter() - begin
-        if not self._final and self._spent > self._enough(None if code is None else code.level):
+        least, better = (SOON, QUICK) if code is None else (LATER, GOOD)
+        if not self._is_final and self._spent > max(least, MAKING[better] * self._length):
             self.improve()
-
-    def _enough(self, level: int | None) -> float:
-        """Return the seconds of use of code of a level that repay better code."""
-        least, better = (SOON, QUICK) if level is None else (LATER, GOOD)
-        return max(least, MAKING[better] * self._length)
 
     def improve(self) -> None:
         """Take better code: that on the disk at once; else it is made in the background.
 
-        By level 0 at first, by level 2 from there.
+        `QUICK` code at first, `GOOD` code from there.
         """
         with self._lock:
-            if self._making == os.getpid() or self._final:
+            if self._improving == os.getpid() or self._is_final:
                 return
-            self._making = os.getpid()  # a process that is forked has no thread of the other
+            self._improving = os.getpid()  # a forked process has no thread of the other
         try:
-            found = self.level is None and (self._read(GOOD) or self._read(QUICK))
+            is_found = self.level is None and (self._read(GOOD) or self._read(QUICK))
         except (OSError, RuntimeError) as error:
-            self._final, found = True, True
+            self._is_final, is_found = True, True
             name = self.function.name()
             warnings.warn(f"{name!r} stays interpreted, its code: {error}", stacklevel=2)
-        if found:
-            self._spent, self._making = 0.0, 0
+        if is_found:
+            self._spent, self._improving = 0.0, 0
         else:
             background.begin(self._improve)
 
@@ -197,37 +198,37 @@ class MappedLeaf:
             if self._in_lanes:
                 self._in_lanes.evaluate(count, given, found)
                 return
-            if count not in self._interpreters:
-                while len(self._interpreters) >= MOST:
-                    del self._interpreters[next(iter(self._interpreters))]
-                self._interpreters[count] = _Interpreter(self.interpreter(count))
-            self._interpreters[count].evaluate(given, found)
+            if count not in self._virtual_machines:
+                while len(self._virtual_machines) >= MOST:
+                    del self._virtual_machines[next(iter(self._virtual_machines))]
+                self._virtual_machines[count] = _VirtualMachine(self.interpreter(count))
+            self._virtual_machines[count].evaluate(given, found)
 
     @cached_property
     def _in_lanes(self) -> LaneInterpreter | None:
-        """What interprets it, where it is found; else CasADi's virtual machine does."""
+        """What interprets it, if its instructions are found; else the virtual machine does."""
         return LaneInterpreter.of(self.function, self.own)
 
     def _improve(self) -> Iterator[None]:
         try:
             yield from self._make(QUICK if self.level is None else GOOD, tell=False)
         except ValueError:  # an operation that has no machine code
-            self._final = True
-        except Exception:  # told once, by the thread
-            self._final = True
+            self._is_final = True
+        except Exception:  # reported once, by the thread
+            self._is_final = True
             raise
         finally:
-            self._spent, self._making = 0.0, 0
+            self._spent, self._improving = 0.0, 0
 
     def _make(self, level: int, tell: bool = True) -> Iterator[None]:
         """Make one module in each turn."""
         instructions = read_instances(self.function, self.own)
         yield
-        text = write_lanes_text(instructions, self._sizes, lanes())
+        text = write_lanes_text(instructions, self._sizes, count_lanes())
         yield
         objects = []
-        for k, module in enumerate(text.modules):
-            objects.append(compile_module(module, GOOD if k < text.loops else level))
+        for k, module in enumerate(text.modules):  # loops, the first, are made by GOOD in no time
+            objects.append(compile_module(module, level if k else GOOD))
             yield
         self._entry(level).write(_pack(text, objects), cache_folder(), tell)
         self._load(objects, text.work, level)
@@ -242,26 +243,25 @@ class MappedLeaf:
     def _load(self, objects: list[bytes], work: int, level: int) -> None:
         (address,) = load_objects(objects, ("map",))
         self._code = _Code(_MAP(address), work, level)
-        self._final = self._final or level == GOOD
+        self._is_final = self._is_final or level == GOOD
 
     def _entry(self, level: int) -> Entry:
-        made_from = {"function": self._hash, "own": str(self.own), "written by": _writers()}
-        return Entry({**made_from, "lanes": str(lanes()), **state_target(level)}, ".o")
+        origin = {"function": self._hash, "own": str(self.own), "writer": hash_sources()}
+        return Entry({**origin, "lanes": str(count_lanes()), **state_target(level)}, ".o")
 
     @cached_property
     def _hash(self) -> str:
-        """Hash of the function."""
         return hashlib.sha256(self.function.serialize().encode()).hexdigest()
 
 
-class _Interpreter:
+class _VirtualMachine:
     """A function evaluated by CasADi's virtual machine on given memory."""
 
     def __init__(self, function: ca.Function) -> None:
         buffer: Any
         buffer, self._trigger = function.buffer()
         self._buffer, self._function = buffer, function
-        # Where outputs that nobody asks for go.
+        # Where outputs go that nobody asks for.
         self._spare = [np.zeros(function.nnz_out(i)).data for i in range(function.n_out())]
 
     def evaluate(self, given: Sequence[memoryview], found: Sequence[memoryview | None]) -> None:
@@ -277,15 +277,6 @@ def _address(memory: memoryview | None) -> int | None:
         return None
     address: int = np.frombuffer(memory, np.uint8).__array_interface__["data"][0]
     return address
-
-
-@cache
-def _writers() -> str:
-    """Return the hash of what makes code of functions."""
-    found = hashlib.sha256(ca.CasadiMeta.version().encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        found.update(path.read_bytes())
-    return found.hexdigest()
 
 
 def _pack(text: LanesText, objects: Sequence[bytes]) -> bytes:

@@ -6,12 +6,20 @@ a value is: those of a group of instances of a loop, of which ``%k`` is the firs
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from nsopt.leaves.operations import type_of
+from nsopt.leaves.operations import name_type
 
 NUMBERS, INDICES = "numbers", "indices"
 """Names of the arrays that code reads beside its arguments: of doubles, and of ints of 32 bits."""
+
+SHARED, KEPT = "shared", "kept"
+"""Names of the arrays through which pieces give each other numbers, and one routine another."""
+
+NARROW = 4
+"""Lanes of a loop of few instances."""
 
 
 class Text(NamedTuple):
@@ -39,13 +47,13 @@ class Single(NamedTuple):
 
     def read(self, n: int, lanes: int) -> Text:
         """Return what reads the value."""
-        kind = type_of(lanes)
+        kind = name_type(lanes)
         at = f"%{n} = getelementptr {kind}, ptr {_pointer(self.array)}, i64 {self.entry}\n"
         return Text(f"{at}%{n + 1} = load {kind}, ptr %{n}, align 8\n", 2)
 
     def write(self, name: str, n: int, lanes: int) -> Text:
         """Return what writes the value of that name."""
-        kind = type_of(lanes)
+        kind = name_type(lanes)
         at = f"%{n} = getelementptr {kind}, ptr {_pointer(self.array)}, i64 {self.entry}\n"
         return Text(f"{at}store {kind} {name}, ptr %{n}, align 8\n", 1)
 
@@ -58,7 +66,7 @@ class Same(NamedTuple):
 
     def read(self, n: int, lanes: int) -> Text:
         """Return what reads the value."""
-        number, kind = Single(self.array, self.entry).read(n, 1), type_of(lanes)
+        number, kind = Single(self.array, self.entry).read(n, 1), name_type(lanes)
         one = f"insertelement {kind} poison, double %{n + 1}, i64 0"
         zeros = f"<{lanes} x i32> zeroinitializer"
         all_lanes = f"shufflevector {kind} %{n + 2}, {kind} poison, {zeros}"
@@ -77,12 +85,12 @@ class InOrder(NamedTuple):
 
     def read(self, n: int, lanes: int) -> Text:
         """Return what reads the value."""
-        at, kind = self._at(n), type_of(lanes)
+        at, kind = self._at(n), name_type(lanes)
         return Text(f"{at}%{n + 2} = load {kind}, ptr %{n + 1}, align 8\n", 3)
 
     def write(self, name: str, n: int, lanes: int) -> Text:
         """Return what writes the value of that name."""
-        return Text(f"{self._at(n)}store {type_of(lanes)} {name}, ptr %{n + 1}, align 8\n", 2)
+        return Text(f"{self._at(n)}store {name_type(lanes)} {name}, ptr %{n + 1}, align 8\n", 2)
 
     def _at(self, n: int) -> str:
         first = f"%{n} = getelementptr double, ptr {_pointer(self.array)}, i64 {self.first}\n"
@@ -100,7 +108,7 @@ class Scattered(NamedTuple):
 
     def read(self, n: int, lanes: int) -> Text:
         """Return what reads the value."""
-        kind, lines, whole, first = type_of(lanes), [self._at(n)], "poison", n
+        kind, lines, whole, first = name_type(lanes), [self._at(n)], "poison", n
         n += 2
         for lane in range(lanes):
             lines.append(
@@ -114,7 +122,7 @@ class Scattered(NamedTuple):
 
     def write(self, name: str, n: int, lanes: int) -> Text:
         """Return what writes the value of that name."""
-        kind, lines, first = type_of(lanes), [self._at(n)], n
+        kind, lines, first = name_type(lanes), [self._at(n)], n
         n += 2
         for lane in range(lanes):
             lines.append(
@@ -147,3 +155,74 @@ def declare_arrays() -> str:
 def _pointer(array: str) -> str:
     """Return the name of an array: of all but `NUMBERS`, which is global, it is an argument."""
     return f"@{array}" if array == NUMBERS else f"%{array}"
+
+
+@dataclass
+class Memory:
+    """Where the values are that the pieces of a routine read and write.
+
+    Parameters
+    ----------
+    lanes : int
+        Numbers side by side in the widest registers.
+    entries : mapping of int to Single
+        Where values are that no piece computes.
+
+    Attributes
+    ----------
+    sizes : dict of str to int
+        Numbers in each array that pieces write.
+    indices : list of int
+        What `INDICES` holds.
+    """
+
+    lanes: int
+    entries: dict[int, Single]
+    sizes: dict[str, int] = field(default_factory=dict)
+    indices: list[int] = field(default_factory=list)
+    _roomy: set[tuple[Single, int]] = field(default_factory=set)
+    """First entries of values side by side behind which there is room for all lanes; how many."""
+
+    def go_on(self, entries: dict[int, Single]) -> Memory:
+        """Return the memory of another routine, which goes on with the indices and what is kept."""
+        roomy = {(entry, size) for entry, size in self._roomy if entry.array == KEPT}
+        sizes = {KEPT: self.sizes.get(KEPT, 0)}
+        return Memory(self.lanes, entries, sizes, self.indices, roomy)
+
+    def add(self, array: str) -> Single:
+        """Return a new entry of an array."""
+        entry = self.sizes.get(array, 0)
+        self.sizes[array] = entry + 1
+        return Single(array, entry)
+
+    def count_lanes(self, instances: int) -> int:
+        """Return how many instances of a loop are side by side."""
+        return self.lanes if instances > NARROW else NARROW
+
+    def place(self, array: str, values: Sequence[int], room: int) -> None:
+        """Give values places side by side, with room for as many as ``room``."""
+        first = self.sizes.get(array, 0)
+        self.sizes[array] = first + max(len(values), room)
+        self.entries.update((value, Single(array, k)) for k, value in enumerate(values, first))
+        if len(values) < room:
+            self._roomy.add((Single(array, first), len(values)))
+
+    def find(self, values: Sequence[int]) -> Place:
+        """Return where instances find one number each, maybe the same."""
+        entries = [self.entries[value] for value in values]
+        return Same(*entries[0]) if len({*values}) == 1 else self.find_each(entries)
+
+    def find_each(self, entries: Sequence[Single]) -> Place:
+        """Return where instances find numbers of their own, which are in one array."""
+        (array, first), count = entries[0], len(entries)
+        lanes = self.count_lanes(count)
+        if any(entry.array != array for entry in entries):
+            raise AssertionError(f"a loop reads {array} and other arrays by one address")
+        in_order = all(entry == (array, k) for k, entry in enumerate(entries, first))
+        if in_order and (count >= lanes or (entries[0], count) in self._roomy):
+            return InOrder(array, first)
+        begin = len(self.indices)
+        self.indices += [entry for _, entry in entries]
+        # Lanes of no instance do what the last one does.
+        self.indices += [entries[-1].entry] * (lanes - count)
+        return Scattered(array, begin)

@@ -1,8 +1,8 @@
 """What of a leaf is computed once for p and what at every x, and how long routines are divided.
 
 LLVM takes more than twice the time for a routine of twice the length. A long one is therefore a row
-of pieces, and what one computes for another goes through a scratch array, which each call has on
-its stack: so the code may run in many threads at once.
+of pieces. What one computes for another goes through a scratch array on the stack, so that the code
+may run in many threads at once.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 from nsopt.leaves.instructions import CONSTANT, INPUT, RESULT, Instructions, X
 from nsopt.leaves.places import Place, Single
-from nsopt.leaves.turns import InTurn
+from nsopt.leaves.turns import FunctionsInTurn
 
 PIECE = 2000
 """Values in a piece at most; half or twice as many take LLVM about the same time."""
 
 COPIES = 300
-"""Numbers that a piece copies at most: level 2 takes 1.4 s for two thousand, for fourteen thousand
-half a minute."""
+"""Numbers that a piece copies at most: LLVM's level 2 takes 1.4 s for two thousand, for fourteen
+thousand half a minute."""
 
 
 class Routine(NamedTuple):
@@ -28,121 +28,122 @@ class Routine(NamedTuple):
     Attributes
     ----------
     name : str
-    arrays : tuple of str
-        Its arguments.
+    arguments : tuple of str
+        The names of arrays.
     values : list of int
         What it computes, in order.
-    given : dict of int to Place
+    sources : dict of int to Place
         Where values are that it reads.
-    wanted : dict of int to list of Place
+    targets : dict of int to list of Place
         Where values go.
     instances : int
         How many it computes, in groups side by side; 0 for what is computed once.
-    of_group : bool
+    is_group : bool
         Whether it is of one group alone, whose first instance, k, is an argument.
     guards : dict of int to int
         The condition of each value that is computed only where one holds, see `find_guards`.
     """
 
     name: str
-    arrays: tuple[str, ...]
+    arguments: tuple[str, ...]
     values: list[int]
-    given: Mapping[int, Place]
-    wanted: Mapping[int, Sequence[Place]]
+    sources: Mapping[int, Place]
+    targets: Mapping[int, Sequence[Place]]
     instances: int = 0
-    of_group: bool = False
+    is_group: bool = False
     guards: Mapping[int, int] = {}
 
 
-class Share(NamedTuple):
-    """What a routine computes.
+class RoutinePlan(NamedTuple):
+    """What a routine computes, before values have places in memory.
 
     Attributes
     ----------
-    name, arrays
+    name, arguments
         See `Routine`.
     values : list of int
         In order.
-    given : dict of int to Single
+    sources : dict of int to Single
         Where inputs are.
     outputs : list of int
         The values of entries of y.
-    first : int
+    first_output : int
         The first of these entries.
-    keeps : bool
+    is_read : bool
         Whether the routines after it read its values; else they compute them anew.
     kept : list of int
         Of its values and of inputs, those that it writes for the routines after it.
     """
 
     name: str
-    arrays: tuple[str, ...]
+    arguments: tuple[str, ...]
     values: list[int]
-    given: dict[int, Single]
+    sources: dict[int, Single]
     outputs: list[int]
-    first: int
-    keeps: bool
+    first_output: int
+    is_read: bool
     kept: list[int]
 
     @property
     def targets(self) -> dict[int, list[Single]]:
         """Where in y values go."""
         y: dict[int, list[Single]] = {}
-        for entry, value in enumerate(self.outputs, self.first):
+        for entry, value in enumerate(self.outputs, self.first_output):
             y.setdefault(value, []).append(Single("y", entry))
         return y
 
 
-def divide_values(instructions: Instructions, turns: InTurn) -> list[Share]:
-    """Return what is computed once for all inputs before x, at every x, for some x; at the end.
+def divide_values(instructions: Instructions, functions: FunctionsInTurn) -> list[RoutinePlan]:
+    """Return what ``prepare``, ``evaluate`` and ``complete`` of each function compute; at the end.
 
-    What does not depend on the x at hand is computed by the first of them that needs it alone. What
-    is computed at every x is kept from the last one: the x that is known to those after it.
+    What does not depend on the function's own x is computed once, by the first ``prepare`` that
+    needs it. What ``evaluate`` computes at every x is kept from the last one, for all after it.
     """
     done = bytearray(operation in (CONSTANT, INPUT) for operation in instructions.operation)
-    copied, names = set[int](), turns.routines
-    shares: list[Share] = []
-    given = _find_inputs(instructions, "p", dict(enumerate(turns.first)))
-    for k, outputs in enumerate(turns.outputs, X):
+    copied, names = set[int](), functions.routines
+    plans: list[RoutinePlan] = []
+    inputs = _find_inputs(instructions, "p", dict(enumerate(functions.input_starts)))
+    for k, outputs in enumerate(functions.outputs, X):
         needed = _find_values(instructions, outputs, done)
         once = [value for value in needed if instructions.stage[value] < k]
         at_x = [value for value in needed if instructions.stage[value] >= k]
         own = _find_inputs(instructions, "x", {k: 0})
         read = _find_operands(instructions, at_x).union(outputs)
-        copies = sorted(read.intersection(given).difference(own, copied))
+        copies = sorted(read.intersection(inputs).difference(own, copied))
         for value in once:
             done[value] = True
-        head = turns.heads[k - X]
-        always = _find_values(instructions, outputs[:head], done)
-        for value in always:
+        head = functions.heads[k - X]
+        first = _find_values(instructions, outputs[:head], done)
+        for value in first:
             done[value] = True
         others = [value for value in at_x if not done[value]]
         prepare, evaluate, complete = names[3 * (k - X) : 3 * (k - X) + 3]
-        arrays = ("x", "kept", "y")
-        shares += [
-            Share(prepare, ("p", "kept"), once, given, [], 0, True, copies),
-            Share(evaluate, arrays, always, own, outputs[:head], 0, True, []),
-            Share(complete, arrays, others, own, outputs[head:], head, False, []),
+        arguments = ("x", "kept", "y")
+        plans += [
+            RoutinePlan(prepare, ("p", "kept"), once, inputs, [], 0, True, copies),
+            RoutinePlan(evaluate, arguments, first, own, outputs[:head], 0, True, []),
+            RoutinePlan(complete, arguments, others, own, outputs[head:], head, False, []),
         ]
         copied.update(copies)
-    for name, outputs in zip(names[3 * len(turns.outputs) :], turns.last, strict=True):
+    ends = names[3 * len(functions.outputs) :]
+    for name, outputs in zip(ends, functions.end_outputs, strict=True):
         needed = _find_values(instructions, outputs, done)
-        shares.append(Share(name, ("p", "kept", "y"), needed, given, outputs, 0, False, []))
-    later = set[int]()
-    for share in reversed(shares):
-        if share.keeps:
-            share.kept.extend(sorted(later.intersection(share.values)))
-        later.update(share.outputs, _find_operands(instructions, share.values))
-    return shares
+        plans.append(RoutinePlan(name, ("p", "kept", "y"), needed, inputs, outputs, 0, False, []))
+    later = set[int]()  # what the routines after one read
+    for plan in reversed(plans):
+        if plan.is_read:
+            plan.kept.extend(sorted(later.intersection(plan.values)))
+        later.update(plan.outputs, _find_operands(instructions, plan.values))
+    return plans
 
 
 def _find_values(instructions: Instructions, outputs: Sequence[int], done: bytearray) -> list[int]:
-    """Return the values that outputs are computed from, in order.
+    """Return the values that outputs are computed from, in order, but for those that are done.
 
-    ``done`` tells which need not be computed: entry of a value 1.
+    ``done``: 1 at each value that is.
     """
     left, right, branches = instructions.left, instructions.right, instructions.branches
-    seen, found, ahead = done[:], list[int](), [*outputs]
+    seen, found, ahead = done[:], list[int](), [*outputs]  # ahead: still to be looked at
     while ahead:
         value = ahead.pop()
         if seen[value]:
@@ -171,13 +172,6 @@ def _find_inputs(
     }
 
 
-def operands_of(instructions: Instructions, value: int) -> tuple[int, ...]:
-    """Return the values that one is computed from."""
-    if value in instructions.branches:
-        return instructions.branches[value].operands
-    return (instructions.left[value], instructions.right[value])
-
-
 def _find_operands(instructions: Instructions, values: Sequence[int]) -> set[int]:
     """Return all values that some are computed from."""
     left, right, branches = instructions.left, instructions.right, instructions.branches
@@ -185,53 +179,50 @@ def _find_operands(instructions: Instructions, values: Sequence[int]) -> set[int
     return read.union(*(branches[value].operands for value in values if value in branches))
 
 
-def place_values(shares: Sequence[Share]) -> tuple[list[Routine], int]:
+def place_values(plans: Sequence[RoutinePlan]) -> tuple[list[Routine], int]:
     """Return the routines, in turn, and how many numbers they keep for each other."""
     routines, kept = [], dict[int, Place]()
-    for share in shares:
-        wanted: dict[int, list[Place]] = {x: [*places] for x, places in share.targets.items()}
-        new = {value: Single("kept", entry) for entry, value in enumerate(share.kept, len(kept))}
+    for plan in plans:
+        targets: dict[int, list[Place]] = {x: [*places] for x, places in plan.targets.items()}
+        new = {value: Single("kept", entry) for entry, value in enumerate(plan.kept, len(kept))}
         for value, place in new.items():
-            wanted.setdefault(value, []).append(place)
-        given = {**kept, **share.given}
-        routines.append(Routine(share.name, share.arrays, share.values, given, wanted))
+            targets.setdefault(value, []).append(place)
+        sources = {**kept, **plan.sources}
+        routines.append(Routine(plan.name, plan.arguments, plan.values, sources, targets))
         kept |= new
     return routines, len(kept)
 
 
-def routine_of_side(side: Instructions, name: str) -> Routine:
-    """Return a side of a branch, from its operands to its results."""
-    (_, evaluate, _), _ = place_values(divide_values(side, InTurn.of(side)))
-    return evaluate._replace(name=name, arrays=("x", "y"))
+def make_side_routine(side: Instructions, name: str) -> Routine:
+    """Return the routine of a branch's side, from its operands x to its results y."""
+    (_, evaluate, _), _ = place_values(divide_values(side, FunctionsInTurn.of(side)))
+    return evaluate._replace(name=name, arguments=("x", "y"))
 
 
 def divide_long(instructions: Instructions, routine: Routine) -> tuple[list[Routine], int]:
     """Divide a routine; return its pieces and the length of their scratch array."""
-    left, right, branches = instructions.left, instructions.right, instructions.branches
     parts = divide_row(instructions, routine.values)
-    last = [0] * len(left)  # the last part that reads a value
+    last = [0] * len(instructions.operation)  # the last part that reads a value
     for k, part in enumerate(parts):
         for value in part:
-            last[left[value]] = last[right[value]] = k
-            if value in branches:
-                for operand in branches[value].operands:
-                    last[operand] = k
-    scratch, length = _places(parts, last)
-    given = {**routine.given, **scratch}
-    wanted = {value: [*places] for value, places in routine.wanted.items()}
+            for operand in instructions.operands_of(value):
+                last[operand] = k
+    scratch, length = _place_scratch(parts, last)
+    sources = {**routine.sources, **scratch}
+    targets = {value: [*places] for value, places in routine.targets.items()}
     for value, place in scratch.items():
-        wanted.setdefault(value, []).append(place)
-    stored = [{value: wanted[value] for value in part if value in wanted} for part in parts]
+        targets.setdefault(value, []).append(place)
+    of_parts = [{value: targets[value] for value in part if value in targets} for part in parts]
     copies = _list_copies(routine)
     for begin in range(0, len(copies), COPIES):
         parts.append([])
-        stored.append({})
+        of_parts.append({})
         for value, place in copies[begin : begin + COPIES]:
-            stored[-1].setdefault(value, []).append(place)
-    arrays, of_group = (*routine.arrays, "scratch"), routine.instances > 0
+            of_parts[-1].setdefault(value, []).append(place)
+    arguments, is_group = (*routine.arguments, "scratch"), routine.instances > 0
     pieces = [
-        Routine(f"{routine.name}_{k}", arrays, part, given, here, 0, of_group, routine.guards)
-        for k, (part, here) in enumerate(zip(parts, stored, strict=True))
+        Routine(f"{routine.name}_{k}", arguments, part, sources, here, 0, is_group, routine.guards)
+        for k, (part, here) in enumerate(zip(parts, of_parts, strict=True))
     ]
     return pieces, length
 
@@ -243,8 +234,8 @@ def is_long(routine: Routine) -> bool:
 
 def _list_copies(routine: Routine) -> list[tuple[int, Place]]:
     """Return where values go that a routine does not compute."""
-    elsewhere = routine.wanted.keys() - set(routine.values)
-    return [(value, place) for value in sorted(elsewhere) for place in routine.wanted[value]]
+    others = routine.targets.keys() - set(routine.values)
+    return [(value, place) for value in sorted(others) for place in routine.targets[value]]
 
 
 def divide_row(instructions: Instructions, values: list[int]) -> list[list[int]]:
@@ -259,12 +250,15 @@ def divide_row(instructions: Instructions, values: list[int]) -> list[list[int]]
     return parts
 
 
-def _places(parts: list[list[int]], last: list[int]) -> tuple[dict[int, Place], int]:
-    """Give each value that a later part reads a place; after its last part it is free again."""
+def _place_scratch(parts: list[list[int]], last: list[int]) -> tuple[dict[int, Place], int]:
+    """Give each value that a later part reads a place; after its last part it is free again.
+
+    Return the places, and how many there are.
+    """
     places: dict[int, Place] = {}
     free: list[int] = []
     length = 0
-    freed: list[list[int]] = [[] for _ in parts]
+    freed: list[list[int]] = [[] for _ in parts]  # what is free after each part
     for k, part in enumerate(parts):
         for value in part:
             if last[value] > k:

@@ -1,9 +1,9 @@
 """What an SX function computes apart from its numbers, as arrays, and those numbers.
 
 CasADi tells one instruction in a call; of a hundred thousand that takes longer than all else of a
-start whose code is on the disk. They stand one after another in what it serializes a function to,
-sixteen bytes each, and are found there by what it tells of some. Where they are not, a function has
-no `Structure`, and is read instruction by instruction.
+start whose code is on the disk. They stand one after another, sixteen bytes each, in the string to
+which CasADi serializes a function, and are found there by what it tells of some. Where they are
+not, a function has no `Structure`, and is read instruction by instruction.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import struct
 from collections.abc import Iterator
 from functools import cached_property
 from hashlib import sha256
-from itertools import accumulate
 
 import casadi as ca
 import numpy as np
@@ -24,6 +23,7 @@ from nsopt.leaves.instructions import (
     OUTPUT,
     Entries,
     Instructions,
+    list_starts,
     number_instructions,
 )
 from nsopt.leaves.kinds import PLAIN
@@ -33,14 +33,14 @@ from nsopt.leaves.turns import Turns
 Integers = NDArray[np.int64]
 
 Records = NDArray[np.void]
-"""Instructions: the operation, where its result goes, then operands, the same twice where there is
-one. Of an input its number and entry; of an output its number, what it is and its place among all
-outputs; of a constant the last two places are its bits."""
+"""Instructions: each the operation, and as ``places`` (3,) the register of its result and those of
+its operands, the same twice where there is one. Of an input the last two are its number and entry,
+of a constant its bits; of an output all are its number, its register and its place among all."""
 
 RECORD = np.dtype([("operation", "<i4"), ("places", "<i4", (3,))])
-"""One of them."""
+"""The type of one of them."""
 
-_ASKED = 64
+_COMPARED = 64
 """Instructions that are compared with what CasADi tells of them, beside the first of each kind."""
 
 
@@ -59,11 +59,11 @@ class Structure:
         All instructions but outputs and numbers of a mechanism. Operands are instructions; from
         n on uses of numbers. For an input its number and its entry.
     plain : dict of int to float
-        The values of constants that formulas have.
+        The values of constants that formulas have, see `PLAIN`.
     outputs : (m,)
         What each output is, as operands are.
     numbers : (u,)
-        The number at each use: numbers of a mechanism are alike by accident, or round-off.
+        The number at each use: uses may share one by accident, or differ by round-off.
     """
 
     def __init__(self, turns: Turns, records: Records) -> None:
@@ -75,12 +75,12 @@ class Structure:
         bits = np.ascontiguousarray(records["places"][:, 1:]).view("<f8").ravel()
         is_number = is_constant & ~np.isin(np.abs(bits), [*PLAIN])
         computed = ~(is_input | is_constant | is_output)
-        written = np.where(is_output, -1, first)
+        written = np.where(is_output, -1, first)  # registers
         left = _find_sources(written, np.where(computed | is_output, second, -1))
         right = _find_sources(written, np.where(computed, third, -1))
         stays = ~(is_number | is_output)
         n = int(stays.sum())
-        at = np.where(stays, np.cumsum(stays) - 1, -1)
+        at = np.where(stays, np.cumsum(stays) - 1, -1)  # among those that stay
         # Uses of numbers, in order: left operands and outputs of an instruction, then right ones.
         operands = np.column_stack([left, right])
         used = (operands >= 0) & is_number[operands]
@@ -106,61 +106,65 @@ class Structure:
             total.update(array.tobytes())
         return total.hexdigest()
 
-    def alike(self) -> Integers:
-        """Return which uses have the same number, by the order of their first ones."""
-        return _label(self.numbers.view(np.int64))
+    def label_numbers(self) -> Integers:
+        """Return labels (u,) of uses, the same where the number is, by the order of first uses."""
+        return _number_labels(self.numbers.view(np.int64))
 
-    def apart(self, labels: Integers) -> Integers:
-        """Return labels of which those that are not of one number each are parted, by use."""
+    def part_labels(self, labels: Integers) -> Integers:
+        """Return labels (u,) of which those that are not of one number each are parted, by use."""
         parted = np.zeros(int(labels.max(initial=-1)) + 1, dtype=bool)
-        parted[labels[~self._agree(labels)]] = True
+        parted[labels[~self._compare_numbers(labels)]] = True
         uses = np.arange(1, 1 + len(labels))
-        return _label(labels * (1 + len(labels)) + np.where(parted[labels], uses, 0))
+        return _number_labels(labels * (1 + len(labels)) + np.where(parted[labels], uses, 0))
 
-    def allows(self, labels: Integers) -> bool:
+    def has_equal_numbers(self, labels: Integers) -> bool:
         """Tell whether uses with the same label have the same number, to the bit."""
-        return bool(self._agree(labels).all())
+        return bool(self._compare_numbers(labels).all())
 
-    def _agree(self, labels: Integers) -> NDArray[np.bool_]:
+    def _compare_numbers(self, labels: Integers) -> NDArray[np.bool_]:
         """Tell of each use whether it has the number of the first use with its label."""
         bits = self.numbers.view(np.int64)
-        return np.asarray(bits[_first(labels)][labels] == bits)
+        return np.asarray(bits[_find_first(labels)][labels] == bits)
 
-    def values(self, labels: Integers) -> tuple[float, ...]:
+    def list_numbers(self, labels: Integers) -> tuple[float, ...]:
         """Return the numbers by label."""
-        return tuple(self.numbers[_first(labels)].tolist())
+        return tuple(self.numbers[_find_first(labels)].tolist())
 
-    def instructions(self, labels: Integers) -> Instructions:
-        """Return them as values, of numbers those with the same label once."""
+    def number_values(self, labels: Integers) -> Instructions:
+        """Return the instructions as values, of numbers those with the same label once."""
         n = len(self.operation)
-        ends = np.concatenate([np.arange(n), n + labels])
+        operands = np.concatenate([np.arange(n), n + labels])
         left, right = self.left.copy(), self.right.copy()
         computed = ~np.isin(self.operation, [INPUT, CONSTANT])
-        left[computed], right[computed] = ends[left[computed]], ends[right[computed]]
+        left[computed], right[computed] = operands[left[computed]], operands[right[computed]]
         return number_instructions(
             self.operation.tolist(),
             left.tolist(),
             right.tolist(),
-            ends[self.outputs].tolist(),
+            operands[self.outputs].tolist(),
             self.plain,
-            self.values(labels),
-            once=self.turns.once,
+            self.list_numbers(labels),
+            has_stages=self.turns.has_stages,
         )
 
 
 def read_records(function: ca.Function, entries: Entries) -> Records | None:
-    """Return the instructions of a function, where they are found; ``entries``: its inputs."""
+    """Return the instructions of a function, None where they are not found.
+
+    Inputs are told as ``entries`` has them, one after another.
+    """
     n = function.n_instructions()
     if n == 0:
         return np.zeros(0, RECORD)
+    # A letter from a to p is half a byte, the lower one first.
     text = np.frombuffer(function.serialize().encode("ascii"), np.uint8) - np.uint8(ord("a"))
     if len(text) % 2 or (text > 15).any():
         return None
     content = (text[::2] | text[1::2] << 4).tobytes()
-    for begin in _find_all(content, _state(function, 0)):
+    for begin in _find_all(content, _encode(function, 0)):
         if begin + n * RECORD.itemsize <= len(content):
             records = np.frombuffer(content, RECORD, n, begin)
-            unary = _compare(function, records)
+            unary = _find_unary(function, records)
             if unary is not None:
                 return _place(function, records, unary, entries)
     return None
@@ -168,39 +172,37 @@ def read_records(function: ca.Function, entries: Entries) -> Records | None:
 
 def _place(function: ca.Function, records: Records, unary: set[int], entries: Entries) -> Records:
     """Return instructions that tell inputs as ``entries`` do, and outputs by their place in all."""
-    first_in = np.array([0, *accumulate(function.nnz_in(i) for i in range(function.n_in()))])
-    first_out = np.array([0, *accumulate(function.nnz_out(i) for i in range(function.n_out()))])
+    first_in, first_out = map(np.array, list_starts(function))
     placed = records.copy()
     operation, places = placed["operation"], placed["places"]
-    _, number, entry = places[operation == INPUT].T
-    told = np.array(entries, dtype=np.int32).reshape(-1, 2)
-    places[operation == INPUT, 1:] = told[first_in[number] + entry]
-    places[operation == OUTPUT, 2] += first_out[places[operation == OUTPUT, 0]]
-    has_one = np.isin(operation, [*unary])
-    places[has_one, 2] = places[has_one, 1]
+    is_input, is_output = operation == INPUT, operation == OUTPUT
+    _, number, entry = places[is_input].T
+    given = np.array(entries, dtype=np.int32).reshape(-1, 2)
+    places[is_input, 1:] = given[first_in[number] + entry]
+    places[is_output, 2] += first_out[places[is_output, 0]]
+    is_unary = np.isin(operation, [*unary])
+    places[is_unary, 2] = places[is_unary, 1]
     return placed
 
 
-def _compare(function: ca.Function, records: Records) -> set[int] | None:
-    """Return which operations have one operand, or nothing where records are not its own."""
-    operation = records["operation"]
-    kinds, first = np.unique(operation, return_index=True)
+def _find_unary(function: ca.Function, records: Records) -> set[int] | None:
+    """Return which operations have one operand, None where records are not the function's."""
+    kinds, first = np.unique(records["operation"], return_index=True)
     if not {*kinds.tolist()} <= OPERATIONS | {INPUT, CONSTANT, OUTPUT}:
         return None
-    spread = np.linspace(0, len(records) - 1, _ASKED).astype(int)
-    unary = {
+    spread = np.linspace(0, len(records) - 1, _COMPARED).astype(int)
+    for k in {*first.tolist(), *spread.tolist()}:
+        expected = _encode(function, k)
+        if records[k].tobytes()[: len(expected)] != expected:
+            return None
+    return {
         int(what)
         for what, k in zip(kinds, first.tolist(), strict=True)
         if what in OPERATIONS and len(function.instruction_input(k)) == 1
     }
-    for k in {*first.tolist(), *spread.tolist()}:
-        stated = _state(function, k)
-        if records[k].tobytes()[: len(stated)] != stated:
-            return None
-    return unary
 
 
-def _state(function: ca.Function, k: int) -> bytes:
+def _encode(function: ca.Function, k: int) -> bytes:
     """Return an instruction as the bytes of its record; without the last place if it has none."""
     what, to = function.instruction_id(k), function.instruction_output(k)
     if what == CONSTANT:
@@ -219,24 +221,26 @@ def _find_all(content: bytes, part: bytes) -> Iterator[int]:
 
 
 def _find_sources(written: Integers, read: Integers) -> Integers:
-    """Return which instruction wrote last to the place that each reads; -1 where it reads none."""
+    """Return which instruction wrote last to the register that each reads; -1 if it reads none.
+
+    ``written``, ``read`` (n,): registers by instruction, -1 for none.
+    """
     n = len(written)
     steps = np.arange(n)
-    writes = np.sort((written * n + steps)[written >= 0])
+    writes = np.sort((written * n + steps)[written >= 0])  # by register, then by instruction
     reads = read * n + steps
     found = writes[np.searchsorted(writes, reads) - 1] % n
     return np.where(read >= 0, found, -1)
 
 
-def _label(of: Integers) -> Integers:
-    """Return the same integers counted from 0 by the order of their first places."""
-    _, first, inverse = np.unique(of, return_index=True, return_inverse=True)
+def _number_labels(labels: Integers) -> Integers:
+    """Return labels counted from 0 by the order of their first places, the same where they are."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     ranks = np.empty(len(first), dtype=np.int64)
     ranks[np.argsort(first)] = np.arange(len(first))
     return ranks[inverse]
 
 
-def _first(labels: Integers) -> Integers:
+def _find_first(labels: Integers) -> Integers:
     """Return the first place of each label."""
-    _, first = np.unique(labels, return_index=True)
-    return first
+    return np.unique(labels, return_index=True)[1]

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
 from nsopt.leaves.guards import LEAST
 from nsopt.leaves.instructions import BRANCH, RESULT, Conditional, Instructions
-from nsopt.leaves.operations import constant, declarations, operations_in, type_of
+from nsopt.leaves.operations import (
+    declare_functions,
+    make_operations,
+    name_type,
+    write_constant,
+)
 from nsopt.leaves.places import Place, Single, declare_arrays
-from nsopt.leaves.routines import Routine, divide_long, is_long, routine_of_side
+from nsopt.leaves.routines import Routine, divide_long, is_long, make_side_routine
 
 CHOICE = """%{3} = fcmp ogt double {0}, -1.0
 %{4} = fcmp olt double {0}, 1.0
@@ -25,16 +30,26 @@ call void @{2}(ptr %operands, ptr %results)
 br label %end{3}
 end{3}:
 """
-"""One side of a branch, from operands to results."""
+"""One side of a branch by its condition {0}, which counts as zero strictly between -1 and 1."""
 
-
-HELD = """br label %at{1}
+_GUARDED = """br label %at{1}
 at{1}:
 %{1} = fcmp une double {0}, 0.0
 br i1 %{1}, label %held{1}, label %behind{1}
 held{1}:
 """
-"""What is computed where a number is not zero."""
+"""What is computed where the condition {0} is not zero follows; it ends at ``behind``."""
+
+_GROUPS = """br label %group
+group:
+%k = phi i64 [0, %entry], [%next, %group]
+{lines}%beyond = add i64 %k, {lanes}
+%before = icmp slt i64 %beyond, {last}
+%next = select i1 %before, i64 %beyond, i64 {last}
+%more = icmp slt i64 %k, {last}
+br i1 %more, label %group, label %end
+end:
+"""
 
 
 class CalledBranch(NamedTuple):
@@ -55,11 +70,18 @@ class CalledBranch(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Functions, and what they call: operations of one number alone, and branches."""
+    """Functions, and what they call: branches, and operations that work on one number at a time."""
 
     text: str
     branches: frozenset[CalledBranch] = frozenset()
-    alone: frozenset[int] = frozenset()
+    scalar: frozenset[int] = frozenset()
+
+    @classmethod
+    def merge(cls, parts: Iterable[Part]) -> Part:
+        """Return the functions of some parts as one."""
+        texts, branches, scalar = zip(*parts, strict=True)
+        called = frozenset[CalledBranch]().union(*branches)
+        return cls("".join(texts), called, frozenset[int]().union(*scalar))
 
     def module(self, lanes: int = 1) -> str:
         """Return the functions as a module, with what it calls declared."""
@@ -67,9 +89,9 @@ class Part(NamedTuple):
             names = {name_side(k) for branch in self.branches for k in branch.sides}
         else:
             names = {x.name(lanes) for x in self.branches}
-            names |= {name_alone(x, lanes) for x in self.alone}
+            names |= {name_scalar(x, lanes) for x in self.scalar}
         declared = (f"declare void @{name}(ptr, ptr)\n" for name in sorted(names))
-        return "".join([declarations(lanes), declare_arrays(), *declared, self.text])
+        return "".join([declare_functions(lanes), declare_arrays(), *declared, self.text])
 
 
 def write_sides(instructions: Instructions) -> list[Part]:
@@ -77,7 +99,7 @@ def write_sides(instructions: Instructions) -> list[Part]:
     return [
         piece
         for k, side in enumerate(instructions.sides)
-        for piece in write_functions(side, routine_of_side(side, name_side(k)))
+        for piece in write_functions(side, make_side_routine(side, name_side(k)))
     ]
 
 
@@ -86,7 +108,7 @@ def name_side(number: int) -> str:
     return f"side_{number}"
 
 
-def name_alone(operation: int, lanes: int) -> str:
+def name_scalar(operation: int, lanes: int) -> str:
     """Return the name of what does an operation lane by lane, of (operands, results)."""
     return f"alone_{operation}_in_{lanes}"
 
@@ -96,7 +118,7 @@ def write_functions(instructions: Instructions, routine: Routine, lanes: int = 1
     if not is_long(routine):
         return [write_routine(instructions, routine, lanes)]
     pieces, scratch = divide_long(instructions, routine)
-    array = f"%scratch = alloca [{scratch} x {type_of(lanes)}], align 64\n"
+    array = f"%scratch = alloca [{scratch} x {name_type(lanes)}], align 64\n"
     return [
         *(write_routine(instructions, piece, lanes) for piece in pieces),
         Part(declare_all(pieces) + define(routine, call_all(pieces), array, lanes)),
@@ -109,13 +131,8 @@ def declare_all(pieces: Sequence[Routine]) -> str:
 
 
 def call_all(pieces: Sequence[Routine]) -> str:
-    """Call the pieces of a routine, one after the other."""
-    return "".join(map(write_call, pieces))
-
-
-def write_call(routine: Routine) -> str:
-    """Call a routine with the arguments of the caller."""
-    return f"call void @{routine.name}({_arguments(routine)})\n"
+    """Call the pieces of a routine one after the other, with the arguments of the caller."""
+    return "".join(f"call void @{piece.name}({_arguments(piece)})\n" for piece in pieces)
 
 
 def write_routine(instructions: Instructions, routine: Routine, lanes: int) -> Part:
@@ -129,20 +146,22 @@ def write_routine(instructions: Instructions, routine: Routine, lanes: int) -> P
         How many numbers each value is.
     """
     operation, left, right = instructions.operation, instructions.left, instructions.right
-    given, wanted, templates = routine.given, routine.wanted, operations_in(lanes)
+    sources, targets, templates = routine.sources, routine.targets, make_operations(lanes)
     branches = [instructions.branches[v] for v in routine.values if operation[v] == BRANCH]
-    alone = {operation[v] for v in routine.values if operation[v] in templates}
-    alone = {what for what in alone if lanes > 1 and templates[what].alone}
-    names: dict[int, str] = {}
+    used = {operation[v] for v in routine.values if operation[v] in templates}
+    scalar = {what for what in used if lanes > 1 and templates[what].is_scalar}
+    names: dict[int, str] = {}  # of values that are read or computed, in LLVM
     lines: list[str] = []
-    n = 0  # of the next result
+    n = 0  # number of the next result
 
-    def fetch(value: int) -> str:
-        if value in given:
-            names[value] = read(given[value])
-        else:
-            bits = struct.pack(">d", instructions.constants[value]).hex()
-            names[value] = constant(f"0x{bits}", lanes)
+    def find(value: int) -> str:
+        """Return the name of a value, read at its first use."""
+        if value not in names:
+            if value in sources:
+                names[value] = read(sources[value])
+            else:
+                bits = struct.pack(">d", instructions.constants[value]).hex()
+                names[value] = write_constant(f"0x{bits}", lanes)
         return names[value]
 
     def read(place: Place) -> str:
@@ -160,7 +179,7 @@ def write_routine(instructions: Instructions, routine: Routine, lanes: int) -> P
 
     def branch(branch: Conditional) -> None:
         nonlocal n
-        operands = [names.get(x) or fetch(x) for x in branch.operands]
+        operands = [find(x) for x in branch.operands]
         for index, name in enumerate(operands if lanes > 1 else operands[1:]):
             write(name, Single("operands", index))
         if lanes > 1:
@@ -175,35 +194,33 @@ def write_routine(instructions: Instructions, routine: Routine, lanes: int) -> P
 
     def compute(value: int) -> None:
         nonlocal n
-        a, b = left[value], right[value]
         what = operation[value]
         if what == BRANCH:
             branch(instructions.branches[value])
             return
         if what == RESULT:
-            names[value] = read(Single("results", value - a - 1))
+            names[value] = read(Single("results", value - left[value] - 1))
         else:
-            first = names.get(a) or fetch(a)
-            second = names.get(b) or fetch(b)
+            first, second = find(left[value]), find(right[value])
             template, results, _ = templates[what]
-            if what in alone:
+            if what in scalar:
                 write(first, Single("operands", 0))
                 write(second, Single("operands", 1))
-                call(name_alone(what, lanes))
+                call(name_scalar(what, lanes))
                 names[value] = read(Single("results", 0))
             else:
                 lines.append(template.format(first, second, *range(n, n + results)))
                 n += results
                 names[value] = f"%{n - 1}"
-        for place in wanted.get(value, ()):
+        for place in targets.get(value, ()):
             write(names[value], place)
 
     def compute_where(guard: int, values: list[int], read_later: list[int]) -> None:
         """Compute values where a condition holds; elsewhere they are zero to what reads them."""
         nonlocal n, names
-        lines.append(HELD.format(names.get(guard) or fetch(guard), label := n))
+        lines.append(_GUARDED.format(find(guard), label := n))
         n += 1
-        before, names = names, names.copy()
+        before, names = names, names.copy()  # what is read within is not known behind
         for value in values:
             compute(value)
         lines.append(f"br label %behind{label}\nbehind{label}:\n")
@@ -221,40 +238,38 @@ def write_routine(instructions: Instructions, routine: Routine, lanes: int) -> P
         else:
             compute_where(guard, values, read_later)
     computed = set(routine.values)
-    for value in wanted:
+    for value in targets:
         if value not in computed:
-            name = names.get(value) or fetch(value)
-            for place in wanted[value]:
-                write(name, place)
+            for place in targets[value]:
+                write(find(value), place)
     called = frozenset(CalledBranch.of(branch) for branch in branches)
-    arrays = _arrays(branches, bool(alone), lanes)
-    return Part(define(routine, "".join(lines), arrays, lanes), called, frozenset(alone))
+    arrays = _write_call_arrays(branches, bool(scalar), lanes)
+    return Part(define(routine, "".join(lines), arrays, lanes), called, frozenset(scalar))
 
 
 def _divide_by_guards(
     instructions: Instructions, routine: Routine
 ) -> list[tuple[int | None, list[int], list[int]]]:
-    """Return values in turn: their condition, they, and which of them are read after these."""
-    guards, last = routine.guards, dict[int, int]()
+    """Return runs of values: their condition if any, the values, those that later runs read."""
+    guards, last = routine.guards, dict[int, int]()  # the last run that reads a value
     runs = [(guard, [*run]) for guard, run in groupby(routine.values, guards.get)]
     for k, (_, run) in enumerate(runs):
         for value in run:
-            last[instructions.left[value]] = last[instructions.right[value]] = k
-            if value in instructions.branches:
-                last |= dict.fromkeys(instructions.branches[value].operands, k)
+            for operand in instructions.operands_of(value):
+                last[operand] = k
     return [
         (guard if len(run) >= LEAST else None, run, [x for x in run if last.get(x, -1) > k])
         for k, (guard, run) in enumerate(runs)
     ]
 
 
-def _arrays(branches: list[Conditional], alone: bool, lanes: int) -> str:
+def _write_call_arrays(branches: list[Conditional], has_scalar: bool, lanes: int) -> str:
     """Write the arrays by which others are called; one call at a time has them."""
-    if not branches and not alone:
+    if not branches and not has_scalar:
         return ""
-    operands = max([len(x.operands) for x in branches] + [2 * alone])
-    results = max([x.results for x in branches] + [int(alone)])
-    number = type_of(lanes)
+    operands = max([len(x.operands) for x in branches] + [2 * has_scalar])
+    results = max([x.results for x in branches] + [int(has_scalar)])
+    number = name_type(lanes)
     return f"%operands = alloca [{operands} x {number}]\n%results = alloca [{results} x {number}]\n"
 
 
@@ -280,18 +295,6 @@ def define(routine: Routine, lines: str, arrays: str = "", lanes: int = 1) -> st
     )
 
 
-_GROUPS = """br label %group
-group:
-%k = phi i64 [0, %entry], [%next, %group]
-{lines}%beyond = add i64 %k, {lanes}
-%before = icmp slt i64 %beyond, {last}
-%next = select i1 %before, i64 %beyond, i64 {last}
-%more = icmp slt i64 %k, {last}
-br i1 %more, label %group, label %end
-end:
-"""
-
-
 def _arguments(routine: Routine, named: bool = True) -> str:
-    kinds = {**dict.fromkeys(routine.arrays, "ptr"), **({"k": "i64"} if routine.of_group else {})}
-    return ", ".join(f"{of} %{name}" if named else of for name, of in kinds.items())
+    kinds = dict.fromkeys(routine.arguments, "ptr") | ({"k": "i64"} if routine.is_group else {})
+    return ", ".join(f"{kind} %{name}" if named else kind for name, kind in kinds.items())

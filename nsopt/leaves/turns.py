@@ -1,4 +1,9 @@
-"""Functions that are computed in turn: where their numbers are, and which routines compute them."""
+"""Functions y_k = f_k(p, x_1, ..., x_k) that are computed in turn, and functions of all at the end.
+
+Three routines compute each: ``prepare`` once for what is before its x, ``evaluate`` the first
+entries of y at every x, ``complete`` the others where they are asked for; one, ``last``, each at
+the end.
+"""
 
 from __future__ import annotations
 
@@ -11,48 +16,48 @@ import casadi as ca
 from nsopt.leaves.instructions import Entries, Instructions, P, X, list_entries
 
 
-class InTurn(NamedTuple):
-    """Functions that are computed in turn, each of its own x and of all inputs before.
+class FunctionsInTurn(NamedTuple):
+    """The values that functions in turn give.
 
     Attributes
     ----------
     outputs : list of lists
-        The values that each gives.
+        The values of each y_k.
     heads : list of int
-        How many of them are computed at every x; the others where they are asked for.
-    last : list of lists
-        The values that each function gives that is computed of all inputs at the end.
-    first : list of int
+        How many of them are computed at every x.
+    end_outputs : list of lists
+        The values of each function at the end.
+    input_starts : list of int
         Where each input begins in the array of all of them.
     """
 
     outputs: list[list[int]]
     heads: list[int]
-    last: list[list[int]]
-    first: list[int]
+    end_outputs: list[list[int]]
+    input_starts: list[int]
 
     @property
     def routines(self) -> tuple[str, ...]:
-        """Names of what computes them: of each once, at every x, the other values; at the end."""
-        return _name_routines(len(self.outputs), len(self.last))
+        """Names of the routines."""
+        return _name_routines(len(self.outputs), len(self.end_outputs))
 
     @classmethod
-    def of(cls, instructions: Instructions) -> InTurn:
+    def of(cls, instructions: Instructions) -> FunctionsInTurn:
         """Return one function alone."""
         return cls([instructions.outputs], [len(instructions.outputs)], [], [0])
 
 
 class Turns(NamedTuple):
-    """How long the inputs and outputs are of y_k = f_k(p, x_1, ..., x_k).
+    """How long the inputs and outputs of functions in turn are.
 
     Attributes
     ----------
     inputs : tuple of int
-        Of p, x_1, x_2, ...
+        Entries of p, x_1, x_2, ...
     outputs : tuple of int
-        Of y_1, y_2, ..., and of each function of all inputs at the end, if there is any.
+        Entries of y_1, y_2, ..., then of each function at the end.
     order : tuple of int
-        Numbers of the inputs as they are stated.
+        Numbers of the inputs (`P`, `X`, ...) in the order in which CasADi's function has them.
     heads : tuple of int
         How many entries of y_1, y_2, ... are computed at every x.
     """
@@ -73,7 +78,7 @@ class Turns(NamedTuple):
     def of(cls, function: ca.Function, heads: Sequence[int]) -> Turns:
         """Return those of a function (p, x_1, x_2, ...) -> (y_1, y_2, ...) of dense columns.
 
-        What it returns beyond as many y as x are functions of all inputs at the end.
+        Outputs beyond as many as there are x are functions at the end.
         """
         inputs = tuple(map(function.nnz_in, range(function.n_in())))
         outputs = tuple(map(function.nnz_out, range(function.n_out())))
@@ -81,50 +86,55 @@ class Turns(NamedTuple):
 
     @property
     def routines(self) -> tuple[str, ...]:
-        """See `InTurn`."""
-        return _name_routines(len(self.outputs) - self.ends, self.ends)
+        """Names of the routines."""
+        return _name_routines(self.turn_count, self.end_count)
 
     @property
-    def ends(self) -> int:
-        """How many functions of all inputs there are at the end."""
-        return len(self.outputs) - len(self.inputs) + 1
+    def turn_count(self) -> int:
+        """How many functions there are before the end: as many as x."""
+        return len(self.inputs) - 1
 
     @property
-    def once(self) -> bool:
-        """Whether there is anything that is computed once; of a function without p there is not."""
+    def end_count(self) -> int:
+        """How many functions there are at the end."""
+        return len(self.outputs) - self.turn_count
+
+    @property
+    def has_stages(self) -> bool:
+        """Whether anything may be computed once; of a single function without p nothing is."""
         return len(self.outputs) > 1 or self.inputs[P] > 0
 
     @property
     def entries(self) -> Entries:
-        """What the inputs are, one after another as they are stated."""
+        """The entries of all inputs in the order in which CasADi's function has them."""
         return [*chain.from_iterable(list_entries(k, self.inputs[k]) for k in self.order)]
 
-    def split(self, instructions: Instructions) -> InTurn:
+    def split(self, instructions: Instructions) -> FunctionsInTurn:
         """Return the functions, whose outputs are those of instructions one after another.
 
         Raises
         ------
         ValueError
-            If one of them depends on what is known after it alone.
+            If some y_k depends on a later x than x_k.
         """
-        ends, outputs = [0, *accumulate(self.outputs)], instructions.outputs
-        of_each = [outputs[begin:end] for begin, end in pairwise(ends)]
+        starts, outputs = accumulate(self.outputs, initial=0), instructions.outputs
+        of_each = [outputs[begin:end] for begin, end in pairwise(starts)]
         for k, values in enumerate(of_each, X):
             if any(instructions.stage[value] > k for value in values):
                 raise order_error(k)
-        first = [0, *accumulate(self.inputs)]
-        count = len(self.inputs) - 1
-        at_end = of_each[count:]
-        begins = first[:-1] if at_end else first[:-2]
-        return InTurn(of_each[:count], [*self.heads], at_end, begins)
+        at_end = of_each[self.turn_count :]
+        # Without an end nothing reads the last x from the array of all inputs.
+        inputs = self.inputs[: None if at_end else -1]
+        input_starts = [*accumulate(inputs, initial=0)][:-1]
+        return FunctionsInTurn(of_each[: self.turn_count], [*self.heads], at_end, input_starts)
 
 
 def order_error(k: int) -> ValueError:
-    """Return that y_k depends on what is known after it alone."""
+    """Return that y_k depends on a later x than x_k."""
     return ValueError(f"y_{k} depends on x_{k + 1} or a later x: state it after these")
 
 
-def _name_routines(count: int, ends: int) -> tuple[str, ...]:
+def _name_routines(count: int, end_count: int) -> tuple[str, ...]:
     numbers = ["" if k == X else str(k) for k in range(X, X + count)]
     of_each = [f"{name}{k}" for k in numbers for name in ("prepare", "evaluate", "complete")]
-    return (*of_each, *(f"last{k or ''}" for k in range(ends)))
+    return (*of_each, *(f"last{k or ''}" for k in range(end_count)))

@@ -49,7 +49,7 @@ def test_functions_in_turn_have_the_same_bits(bodies, piece, looped, level, monk
     monkeypatch.setattr(program, "LONG", 1 if looped else 10**6)
     monkeypatch.setattr(program, "SHARE", 0.0)
     monkeypatch.setattr(routines, "PIECE", piece)
-    monkeypatch.setattr(leaf, "lanes", lambda: 4)
+    monkeypatch.setattr(leaf, "count_lanes", lambda: 4)
     rng = np.random.default_rng(level + 1)
     for seed in range(2):
         first, second, last = turns(seed, bodies)

@@ -33,8 +33,8 @@ def test_random_functions_have_the_same_bits(side_by_side, piece, monkeypatch):
     With short numbers in what is interpreted, or long ones.
     """
     monkeypatch.setattr(lane_interpreter, "SHORT", piece if piece == 2000 else 0)
-    monkeypatch.setattr(mapped, "lanes", lambda: side_by_side)
-    monkeypatch.setattr(lane_interpreter, "lanes", lambda: max(side_by_side, 2))
+    monkeypatch.setattr(mapped, "count_lanes", lambda: side_by_side)
+    monkeypatch.setattr(lane_interpreter, "count_lanes", lambda: max(side_by_side, 2))
     monkeypatch.setattr(routines, "PIECE", piece)
     function = random_function(side_by_side, length=100)
     rng = np.random.default_rng(1)

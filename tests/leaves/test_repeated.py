@@ -64,7 +64,7 @@ def test_elements_have_the_same_bits_in_loops(bodies, piece, lanes, level, monke
     monkeypatch.setattr(program, "LONG", 1)
     monkeypatch.setattr(program, "SHARE", 0.0)
     monkeypatch.setattr(routines, "PIECE", piece)
-    monkeypatch.setattr(leaf, "lanes", lambda: lanes)
+    monkeypatch.setattr(leaf, "count_lanes", lambda: lanes)
     rng = np.random.default_rng(level)
     for seed in range(3):
         function = mechanism(seed, bodies, in_order=seed == 0)

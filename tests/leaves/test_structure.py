@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from nsopt.leaves import Leaf, LeavesInTurn, kept_text, program
+from nsopt.leaves import Leaf, LeavesInTurn, program
 from nsopt.leaves.instructions import read_instances
 from nsopt.leaves.structure import Structure, read_records
 from nsopt.leaves.turns import Turns
@@ -34,9 +34,9 @@ def written(monkeypatch):
         texts.append(write(*given))
         return texts[-1]
 
-    write = kept_text.write_program
-    monkeypatch.setattr(kept_text, "write_program", note)
-    monkeypatch.setattr(kept_text, "_texts", type(kept_text._texts)())
+    write = program.write_program
+    monkeypatch.setattr(program, "write_program", note)
+    monkeypatch.setattr(program, "_texts", type(program._texts)())
     monkeypatch.setattr(program, "LONG", 1)
     return texts
 
@@ -86,21 +86,21 @@ def test_a_number_that_a_formula_has_is_of_another_text(written):
 
 def test_texts_are_found_again_on_the_disk(written, folder, monkeypatch):
     assert_right(hinges([0.3] * 11))
-    monkeypatch.setattr(kept_text, "_texts", type(kept_text._texts)())
+    monkeypatch.setattr(program, "_texts", type(program._texts)())
     assert_right(hinges([0.4] * 11))
     assert len(written) == 1
     for path in folder.glob("*.text"):
         path.write_bytes(path.read_bytes()[:-9])
-    monkeypatch.setattr(kept_text, "_texts", type(kept_text._texts)())
+    monkeypatch.setattr(program, "_texts", type(program._texts)())
     assert_right(hinges([0.5] * 11))
     assert len(written) == 2
 
 
 def test_no_more_texts_are_held_than_are_used(written, monkeypatch):
-    monkeypatch.setattr(kept_text, "MOST", 2)
+    monkeypatch.setattr(program, "MOST", 2)
     for count in range(3, 9):
         assert_right(hinges([0.3] * count))
-    assert len(kept_text._texts) == 2
+    assert len(program._texts) == 2
     assert len(written) == 6
 
 
@@ -117,7 +117,7 @@ def test_instructions_are_those_that_casadi_tells():
     """The same operations, each once; numbers are the ones that they read."""
     function = hinges(np.linspace(0.1, 0.9, 11))
     structure = structure_of(function)
-    found, told = structure.instructions(structure.alike()), read_instances(function, 1)
+    found, told = structure.number_values(structure.label_numbers()), read_instances(function, 1)
     assert sorted(found.operation) == sorted(told.operation)
     assert sorted(found.constants.values()) == sorted(told.constants.values())
 
@@ -184,7 +184,7 @@ def test_one_text_serves_functions_in_turn(written, looped, monkeypatch):
     assert_in_turn(*in_turn([0.3] * 11)[:3], in_turn([0.3] * 11, mass=0.71)[3])
     assert len(written) == 2
     assert_in_turn(*in_turn(np.linspace(0.11, 0.93, 11)))
-    monkeypatch.setattr(kept_text, "_texts", type(kept_text._texts)())
+    monkeypatch.setattr(program, "_texts", type(program._texts)())
     assert_in_turn(*in_turn(np.linspace(0.12, 0.94, 11)))
     assert len(written) == 3
 
