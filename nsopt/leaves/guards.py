@@ -22,14 +22,7 @@ _ALWAYS: frozenset[int] = frozenset()
 
 
 def find_guards(instructions: Instructions, outputs: Iterable[int]) -> dict[int, int]:
-    """Return the guard of each value that has one.
-
-    Parameters
-    ----------
-    instructions : Instructions
-    outputs : iterable of int
-        The values that are always needed.
-    """
+    """Return the guard of each value that has one; ``outputs``: values that are always needed."""
     operation, left, right = instructions.operation, instructions.left, instructions.right
     needed: dict[int, frozenset[int]] = dict.fromkeys(outputs, _ALWAYS)  # where all of these hold
     computed: dict[int, frozenset[int]] = {}

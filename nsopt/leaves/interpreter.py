@@ -95,11 +95,6 @@ class Interpreter:
 
     What a later function reads of those before it is in the registers that these leave.
 
-    Parameters
-    ----------
-    records : Records
-    turns : Turns
-
     Attributes
     ----------
     kept : int

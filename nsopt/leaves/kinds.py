@@ -69,14 +69,7 @@ class Kinds(NamedTuple):
 
 
 def find_kinds(instructions: Instructions, routines: Sequence[Sequence[int]]) -> Kinds:
-    """Return which values are alike.
-
-    Parameters
-    ----------
-    instructions : Instructions
-    routines : sequence of values
-        What each routine computes. Only values of the same ones are alike.
-    """
+    """Return which values are alike: only those that the same ``routines`` compute."""
     operation, branches = instructions.operation, instructions.branches
     computing = [0] * len(operation)  # which routines compute a value, as bits
     for k, values in enumerate(routines):

@@ -287,24 +287,11 @@ def _write_case(
     to: tuple[str, str] = ("w", "result"),
     before: str = "",
 ) -> str:
-    """Write an instruction.
+    """Write the case of an operation, ``step`` instances side by side.
 
-    Parameters
-    ----------
-    what : int
-        The operation.
-    step : int
-        Instances side by side.
-    read : dict of names of operands to (array, row)
-        The name is followed by that of the operation.
-    value : str
-        What it computes; the only operand if it is empty.
-    lines : str
-        What computes it.
-    to : (array, row)
-        Where the value goes.
-    before : str
-        What is computed once for all instances.
+    ``read`` names its operands, each an (array, row) as ``to``, where the result goes; behind a
+    name stands the operation. ``lines`` compute the ``value``, without them the only operand;
+    ``before`` is done once for all instances.
     """
     kind, rows, reads = name_type(step), before, ""
     for name, (array, row) in {**read, "to": to}.items():

@@ -109,13 +109,7 @@ Code = TypeVar("Code", LeafCode, InTurnCode)
 class Improving(ABC, Generic[Code]):
     """Routines that are interpreted at once, and machine code after a while.
 
-    What calls other functions is machine code from the beginning.
-
-    Parameters
-    ----------
-    function : ca.Function
-        Of dense columns.
-    turns : Turns
+    The function is of dense columns. What calls others is machine code from the beginning.
 
     Raises
     ------

@@ -65,14 +65,9 @@ def _divide_by_distance(instructions: Instructions, sole: Sequence[int]) -> list
 
 
 class SchedulePiece(NamedTuple):
-    """What is computed by one function.
+    """Values that one function computes, in order: of a loop those of the first instance.
 
-    Attributes
-    ----------
-    values : list of int
-        In order; of a loop those of the first instance.
-    instances : int
-        Of a loop; 0 for what is computed once.
+    There are no ``instances`` of what is computed once.
     """
 
     values: list[int]
@@ -203,17 +198,7 @@ class Schedule:
 
 
 class Loop(NamedTuple):
-    """A piece that computes instances side by side.
-
-    Attributes
-    ----------
-    body : Instructions
-        Of one instance.
-    routine : Routine
-        The values of the body.
-    lanes : int
-        Instances side by side.
-    """
+    """Instructions of one instance, the routine that does them, how many are side by side."""
 
     body: Instructions
     routine: Routine
@@ -228,18 +213,7 @@ def make_loop(
     memory: Memory,
     targets: Mapping[int, Sequence[Single]],
 ) -> Loop:
-    """Return a piece of a schedule as a loop.
-
-    Parameters
-    ----------
-    name, arguments
-        See `Routine`.
-    schedule : Schedule
-    piece : SchedulePiece
-    memory : Memory
-    targets : mapping of values to entries
-        Where values go beside memory.
-    """
+    """Return a piece of a schedule as a loop; ``targets``: where values go beside memory."""
     body = _Body(schedule, memory)
     numbers = [body.add(value) for value in piece.values]
     of_body = {}

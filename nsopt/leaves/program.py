@@ -78,15 +78,8 @@ _texts: OrderedDict[tuple[str, int], _KeptText] = OrderedDict()
 def find_text(function: ca.Function, records: Records | None, turns: Turns, lanes: int) -> LeafText:
     """Return the text of a function of dense columns: one that is kept, or a new one.
 
-    Parameters
-    ----------
-    function : Function
-    records : Records, optional
-        Its instructions, where `read_records` finds them.
-    turns : Turns
-        How its inputs and outputs belong to functions that are computed in turn.
-    lanes : int
-        See `write_program`.
+    ``records`` are its instructions, where `read_records` finds them; ``turns`` tell how its inputs
+    and outputs belong to functions that are computed in turn.
 
     Raises
     ------
@@ -112,15 +105,8 @@ def write_program(
 ) -> LeafText:
     """Write a leaf: as one module, or what is long each piece as its own.
 
-    What is repeated often is written as loops. Sides of branches are modules of their own.
-
-    Parameters
-    ----------
-    instructions : Instructions
-    lanes : int
-        Numbers side by side in the widest registers.
-    functions : FunctionsInTurn, optional
-        One function alone without.
+    What is repeated often is written as loops, in at most so many lanes. Sides of branches are
+    modules of their own. Without ``functions`` in turn it is one alone.
     """
     functions = functions or FunctionsInTurn.of(instructions)
     names, constants = functions.routines, instructions.constants.items()

@@ -29,15 +29,7 @@ class RepeatedText(NamedTuple):
 
 
 class Repeated:
-    """A leaf searched for what it repeats.
-
-    Parameters
-    ----------
-    instructions : Instructions
-    plans : sequence of RoutinePlan
-    lanes : int
-        Numbers side by side in the widest registers.
-    """
+    """A leaf searched for what it repeats, for registers of at most so many lanes."""
 
     def __init__(
         self, instructions: Instructions, plans: Sequence[RoutinePlan], lanes: int

@@ -47,14 +47,8 @@ _COMPARED = 64
 class Structure:
     """Instructions of a function that calls no others.
 
-    Parameters
-    ----------
-    turns : Turns
-    records : Records
-
     Attributes
     ----------
-    turns : Turns
     operation, left, right : (n,)
         All instructions but outputs and numbers of a mechanism. Operands are instructions; from
         n on uses of numbers. For an input its number and its entry.

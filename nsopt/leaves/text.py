@@ -136,14 +136,9 @@ def call_all(pieces: Sequence[Routine]) -> str:
 
 
 def write_routine(instructions: Instructions, routine: Routine, lanes: int) -> Part:
-    """Write a function; its results are numbered, as LLVM reads numbers faster than names.
+    """Write a function in which each value is as many numbers as there are lanes.
 
-    Parameters
-    ----------
-    instructions : Instructions
-    routine : Routine
-    lanes : int
-        How many numbers each value is.
+    Its results are numbered, as LLVM reads numbers faster than names.
     """
     operation, left, right = instructions.operation, instructions.left, instructions.right
     sources, targets, templates = routine.sources, routine.targets, make_operations(lanes)
@@ -274,16 +269,9 @@ def _write_call_arrays(branches: list[Conditional], has_scalar: bool, lanes: int
 
 
 def define(routine: Routine, lines: str, arrays: str = "", lanes: int = 1) -> str:
-    """Write a function of the arguments of a routine.
+    """Write a function of the arguments of a routine, with ``arrays`` on its stack.
 
-    Parameters
-    ----------
-    routine : Routine
-    lines : str
-        Of a group of instances, where it computes more.
-    arrays : str
-        What it has on its stack.
-    lanes : int
+    ``lines`` are those of a group of instances, where it computes more than one.
     """
     arguments = _arguments(routine).replace("ptr ", "ptr noalias ")
     if routine.instances:
