@@ -1,4 +1,7 @@
-"""Sparse Gaussian elimination by fronts, on a fixed pattern in a fixed order; no interchanges."""
+"""Sparse Gaussian elimination by fronts, on a fixed pattern in a fixed order; no interchanges.
+
+``s`` is the `Square` program, ``w`` its `Workspace`, a turn the place of a pivot in that order.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,14 @@ from nsopt.kernels.square import EQUATIONS, EVENTS, PAIRS, TERMS
 TINY = 1e-300
 """Keeps a pivot that is exactly zero from dividing by zero; the step is then refused anyway."""
 
-SHARED = 1e-7
-"""Part of its own size that is added to each late pivot once some rows hold by the others. More
+LATE_SHIFT = 1e-7
+"""Part of its own size that is added to each late pivot once some rows follow from the others. More
 leaves less of what redundant rows got alone after it is taken back."""
 
-LOOSE = 1e-2
-"""Part of a pivot that was added to it, from which its row holds by the others."""
+REDUNDANT_PART = 1e-2
+"""Part of a pivot that was added to it, from which on its row counts as redundant."""
 
-LEAST = 1e-7
+ZERO_SHIFT = 1e-7
 """Part of the mean size of late pivots that stands for one that is zero for certain."""
 
 
@@ -43,11 +46,11 @@ def assemble(s: Any, w: Any) -> None:
 
 
 @inline
-def hold_redundant(s: Any, w: Any, held: float) -> None:
-    """Add a part ``held`` of the mean pivot to those of rows some of which hold by the others.
+def shift_redundant(s: Any, w: Any, part: float) -> None:
+    """Add ``part`` of the mean pivot of each set of redundant rows to all pivots of the set.
 
-    It takes the place of what `strengthen` has added: one size for all, so that it is least change
-    of the multipliers which decides among combinations without effect.
+    It replaces what `shift_late_pivots` added: one size for all, so that it is least change of the
+    multipliers which decides among combinations without effect.
     """
     for b in range(len(s.redundant_start) - 1):
         begin, end = s.redundant_start[b], s.redundant_start[b + 1]
@@ -56,41 +59,41 @@ def hold_redundant(s: Any, w: Any, held: float) -> None:
             mean += abs(w.A[s.redundant_place[k]]) / (end - begin)
         for k in range(begin, end):
             row = s.redundant_row[k]
-            w.A[s.redundant_place[k]] += held * mean - w.held[row]
-            w.held[row] = held * mean
+            w.A[s.redundant_place[k]] += part * mean - w.shift[row]
+            w.shift[row] = part * mean
 
 
 @inline
-def is_loose(s: Any, w: Any, first: int) -> bool:
-    """Tell whether, once eliminated, a row from turn ``first`` on turns out to hold by others.
+def has_redundant_row(s: Any, w: Any, first: int) -> bool:
+    """Tell whether, once eliminated, a row from turn ``first`` on turns out to be redundant.
 
     Of its pivot then little is left but what was added. So it is of contacts that stick where fewer
     would do: four corners on a plane. What only presses opens where it is not needed.
     """
     most = 0.0
-    for t in range(first, len(s.plan.pivot)):
-        most = max(most, abs(w.held[s.plan.pivot[t]] * w.A[s.plan.diagonal[t]]))
-    return most > LOOSE
+    for t in range(first, len(s.plan.pivot)):  # diagonals are minus the inverse of pivots now
+        most = max(most, abs(w.shift[s.plan.pivot[t]] * w.A[s.plan.diagonal[t]]))
+    return most > REDUNDANT_PART
 
 
 @inline
-def release_redundant(s: Any, w: Any, first: int) -> None:
-    """Take back from rows from turn ``first`` on what redundant ones got; the rows r are used up.
+def correct_redundant(s: Any, w: Any, first: int) -> None:
+    """Take back from the direction d of rows from turn ``first`` on what `shift_redundant` did.
 
-    With E for ``held``, d = (A + E)^-1 r gives combinations u without effect,
-    u^T A = 0, the multipliers u^T r / u^T E u: what is off in them by terms of second order becomes
-    large. Of F = (A + E)^-1 E they are eigenvectors, of 1, and all others have eigenvalues as small
-    as E beside A: (I + F - 2 F^2) d has nothing of the former, and is else Newton's direction but
-    for terms of second order.
+    With E for ``w.shift``, d = (A + E)^-1 r gives combinations u without effect, u^T A = 0, the
+    multipliers u^T r / u^T E u: what is off in them by terms of second order becomes large. Of
+    F = (A + E)^-1 E they are eigenvectors, of 1, and all others have eigenvalues as small as E
+    beside A: (I + F - 2 F^2) d has nothing of the former, and is else Newton's direction but for
+    terms of second order. The rows r are used up.
     """
     plan = s.plan
     for turn in range(first, len(plan.pivot)):
         i = index(plan.pivot[turn])
         w.r[i] = w.dx[i]
-    for weight in (1.0, -2.0):
+    for weight in (1.0, -2.0):  # of F and of F^2
         for turn in range(first, len(plan.pivot)):
             i = index(plan.pivot[turn])
-            w.A[index(plan.right[i])] = w.held[i] * w.r[i]
+            w.A[index(plan.right[i])] = w.shift[i] * w.r[i]
         eliminate_right_side(plan, first, w.A)
         substitute_back(plan, first, len(plan.pivot), w.A, w.r)
         for turn in range(first, len(plan.pivot)):
@@ -168,13 +171,13 @@ def substitute_back(plan: Any, begin: int, end: int, A: Any, x: Any) -> None:
 
 
 @inline
-def strengthen(s: Any, w: Any, first: int, part: float) -> None:
-    """Add ``part`` of its own size to each pivot from turn ``first`` on, and note it as held.
+def shift_late_pivots(s: Any, w: Any, first: int, part: float) -> None:
+    """Add ``part`` of its own size to each pivot from turn ``first`` on, and note it as its shift.
 
     Dependent rows then solve: their multipliers stay at the least change, and an iteration loses
     only that part of its convergence. A pivot that is zero for certain, of coordinates without
-    inertia that joints alone hold, counts as an inertia that small: the next iteration takes back
-    by how much it changes the direction.
+    inertia that joints alone hold, counts as a small inertia: the next iteration takes back by how
+    much it changes the direction.
     """
     plan, A = s.plan, w.A
     total, count = 0.0, 0
@@ -182,8 +185,8 @@ def strengthen(s: Any, w: Any, first: int, part: float) -> None:
         if not plan.empty[t]:
             total += abs(A[plan.diagonal[t]])
             count += 1
-    least = LEAST * total / max(count, 1)
+    least = ZERO_SHIFT * total / max(count, 1)
     for t in range(first, len(plan.pivot)):
         pivot = A[plan.diagonal[t]]
-        w.held[plan.pivot[t]] = part * abs(pivot)
+        w.shift[plan.pivot[t]] = part * abs(pivot)
         A[plan.diagonal[t]] = pivot + part * abs(pivot) + (least * plan.empty[t] + TINY)

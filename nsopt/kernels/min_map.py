@@ -1,4 +1,8 @@
-"""The min map: which alternative of each row holds, and the weights of its terms."""
+"""The min map: which alternative of each row holds, and the weights of its terms.
+
+``s`` is the `Square` program, ``w`` its `Workspace`. Terms, rows and weights come in the order of
+`Sizes`; a row has a weight for each of its terms.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +23,8 @@ def combine(s: Any, w: Any, part: float, at: Any) -> None:
 
     A pair is min(G, H), H where it is not active; a box mid(z - upper, z - lower, F); a disc F
     inside, on the edge z less its radius along z - F; a first event its least active row. G and F
-    are multiplied by their shares, and ``part`` of the way from the last point is added to them;
-    with no part and shares of one it is the program itself.
-
-    Parameters
-    ----------
-    s, w : Square, Workspace
-    part : float
-    at : (terms,)
-        At the last point.
+    are multiplied by their shares, and ``part`` of the way from the last point, whose terms are
+    ``at`` (terms,), is added to them; with no part and shares of one it is the program itself.
     """
     equations, pairs, boxes, discs = (
         s.sizes[EQUATIONS],
@@ -70,7 +67,7 @@ def combine_boxes(s: Any, w: Any, part: float, at: Any, boxes: int) -> None:
     """Take F, or the bound that stops it."""
     equations, pairs = s.sizes[EQUATIONS], s.sizes[PAIRS]
     row, term, weight = equations + pairs, equations + 2 * pairs, equations + 2 * pairs
-    for k in range(boxes):
+    for k in range(boxes):  # weights: of z - lower, z - upper, F, z
         low, up = w.y[term + k], w.y[term + boxes + k]
         z = term + 3 * boxes + k
         F = w.share[pairs + k] * w.y[term + 2 * boxes + k] + part * (w.y[z] - at[z])
@@ -110,7 +107,7 @@ def combine_disc(s: Any, w: Any, part: float, at: Any, k: int) -> None:
     F1 = share * w.y[z + 2 * discs + 1] + part * (z1 - at[z + 1])
     reach0, reach1 = z0 - F0, z1 - F1
     square = reach0 * reach0 + reach1 * reach1
-    for i in range(10):
+    for i in range(10):  # of z0, z1, F0, F1 and the radius, in the first row, then in the second
         w.weight[weight + i] = 0.0
     if square < radius * radius:
         w.r[row], w.r[row + 1] = F0, F1
@@ -121,7 +118,7 @@ def combine_disc(s: Any, w: Any, part: float, at: Any, k: int) -> None:
     u0, u1 = reach0 / length, reach1 / length
     turn = radius / length if square > TINY else 0.0
     w.r[row], w.r[row + 1] = z0 - radius * u0, z1 - radius * u1
-    # Of z - F by z it is 1 - part, by F minus its share.
+    # Derivatives d of the point on the edge by z - F; of this by z 1 - part, by F minus its share.
     d00, d01, d11 = turn * (1 - u0 * u0), -turn * u0 * u1, turn * (1 - u1 * u1)
     w.weight[weight] = 1 - d00 * (1 - part)
     w.weight[weight + 1] = -d01 * (1 - part)

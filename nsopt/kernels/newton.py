@@ -8,7 +8,13 @@ import numpy as np
 
 from nsopt.kernels.kernel import copy, kernel
 from nsopt.kernels.search import search
-from nsopt.kernels.steps import HELD, evaluate_at, find_direction, find_direction_again, go
+from nsopt.kernels.steps import (
+    REDUNDANT_SHIFT,
+    evaluate_at,
+    find_direction,
+    find_direction_again,
+    go,
+)
 from nsopt.kernels.views import square_of, workspace_of
 
 ENOUGH = 5
@@ -19,15 +25,15 @@ SURE = 0.1
 where this is expected to be within such a part of the tolerance."""
 
 NEAR = 0.3
-"""Residual up to which motion seems to go on as before; after an impact it is beyond."""
+"""Scaled residual up to which motion seems to go on as before; after an impact it is beyond."""
 
 SLOW = 0.1
-"""Of the residual before, from which on a full step has hardly lowered it."""
+"""Part of the residual before from which on a full step has hardly lowered it."""
 
-LESS = 1e-3
-"""Of what is added to pivots of redundant rows, what is where steps are slow: joints pass a
-configuration in which more rows depend on each other than elsewhere, as a parallelogram that is
-flat, and what is added is as large as the pivots that are small there."""
+SLOW_SHIFT = 1e-3
+"""Part of `REDUNDANT_SHIFT` that is added where steps are slow: joints pass a configuration in
+which more rows depend on each other than elsewhere, as a parallelogram that is flat, where pivots
+are as small as what is added."""
 
 
 @kernel
@@ -48,11 +54,11 @@ def solve(
     p, space : (k,), (l,)
         The program, and its workspace with x and what the machine code keeps of the parameters.
     evaluate, complete : int
-        Addresses of the machine code (x, kept) -> y, without derivatives and of these: directions
-        alone need them, and one that is the last again or the end of a solve does not.
+        Addresses of the machine code (x, kept) -> y, of the terms, and of their derivatives at the
+        same x: these are needed for a direction by a new matrix alone.
     o : NewtonNumbers
     last : bool
-        Whether a failure leads to more than a smaller h.
+        Whether h cannot be smaller, so that the search has ``o.last`` points, not ``o.budget``.
     share : float
         Part of the tolerance at which full steps end at once.
     goes_on : bool
@@ -60,19 +66,19 @@ def solve(
         there if it is near a solution.
     """
     s, w = square_of(p), workspace_of(p, space)
-    w.loose[0] = 1.0 if len(s.redundant_row) > 0 else 0.0
+    w.redundant[0] = 1.0 if len(s.redundant_row) > 0 else 0.0
     copy(w.x, w.start)
     size = evaluate_at(p, space, evaluate, w.trial) if goes_on else np.inf
     if size <= NEAR:
         copy(w.trial, w.x)
     else:
         size = evaluate_at(p, space, evaluate, w.x)
-    again, held = False, HELD
+    again, shift = False, REDUNDANT_SHIFT
     for count in range(1, o.iterations + 1):
         if again:
             find_direction_again(p, space)
         else:
-            find_direction(p, space, complete, w.x, o.proximal, held)
+            find_direction(p, space, complete, w.x, o.proximal, shift)
         go(s, w, w.x, w.x, 1.0)
         before, size = size, evaluate_at(p, space, evaluate, w.x)
         slow = size > SLOW * before
@@ -80,8 +86,8 @@ def solve(
         if size <= share * o.tolerance or (count >= ENOUGH and stays and size <= o.rough):
             return size, count
         if slow and not again:
-            held = LESS * HELD
-        expected = size * size  # the next residual, times the last
+            shift = SLOW_SHIFT * REDUNDANT_SHIFT
+        expected = size * size  # over ``before``: the next residual, if it falls quadratically
         again = not again and expected <= SURE * share * o.tolerance * before
     if o.last == 0:
         return size, o.iterations

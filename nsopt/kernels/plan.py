@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 Indices = NDArray[np.int64]
 
 LANES = 4
-"""Entries of a row that are computed at once."""
+"""Entries of a row that are computed at once, by instructions of vectors."""
 
 FRONT, PIVOT, ROW, VECTOR, BORDER, ENTRY = 20.0, 10.0, 6.0, 1.5, 5.0, 2.5
-"""Cycles of a processor, about: of a front, a pivot, a row that this changes, `LANES` entries of
-that; of a row of the border, and of each entry that is added by index."""
+"""Cycles of a processor, about, as measured: of a front, a pivot, a row that this changes, `LANES`
+entries of that; of a row of the border, and of each entry that is added by index."""
 
 
 class Front(NamedTuple):
@@ -49,14 +49,14 @@ class Front(NamedTuple):
         return [*self.early, *self.late]
 
     @property
-    def used(self) -> int:
-        """Entries of one row that are used: of its columns and the right side."""
+    def row_entries(self) -> int:
+        """How many entries a row has: of its columns and the right side."""
         return len(self.early) + len(self.late) + len(self.columns) + 1
 
     @property
     def width(self) -> int:
-        """Entries of one row: some more, that the last ones of it can be computed with others."""
-        return self.used + LANES - 1
+        """How far rows are apart: there is room for `LANES` entries from the last one on."""
+        return self.row_entries + LANES - 1
 
     def join(self, other: Front) -> Front:
         """Return the front of the pivots of both, those of ``other`` last."""
@@ -123,13 +123,7 @@ class Neighbours(NamedTuple):
 
 
 class MatrixPlaces:
-    """The places of a sparse matrix's entries in one array.
-
-    Parameters
-    ----------
-    fronts : sequence of Front
-    turns : list of int
-        Pivots in the order of elimination.
+    """The places of a sparse matrix's entries in one array; ``turns``: pivots in order.
 
     Attributes
     ----------
@@ -143,10 +137,10 @@ class MatrixPlaces:
         self.fronts = fronts
         sizes = [(len(x.early) + len(x.late) + len(x.rows)) * x.width for x in fronts]
         self.start = [0, *accumulate(sizes)]
-        self._turn = _number(turns)
+        self._turn = _number_positions(turns)
         self._front = {k: f for f, front in enumerate(fronts) for k in front.pivots}
-        self._row = [_number([*x.pivots, *sorted(x.rows)]) for x in fronts]
-        self._column = [_number([*x.pivots, *sorted(x.columns)]) for x in fronts]
+        self._row = [_number_positions([*x.pivots, *sorted(x.rows)]) for x in fronts]
+        self._column = [_number_positions([*x.pivots, *sorted(x.columns)]) for x in fronts]
         self.nowhere, self.size = self.start[-1], self.start[-1] + 1
 
     def of(self, i: int, j: int) -> int:
@@ -188,33 +182,30 @@ def plan_elimination(
     late : indices
         Rows that are eliminated after all others.
     """
-    after = set(late)
-    left = [set(row) for row in rows]
-    columns: list[set[int]] = [set() for _ in left]
-    for i, row in enumerate(left):
+    late_rows = set(late)
+    rows_left = [set(row) for row in rows]
+    columns_left: list[set[int]] = [set() for _ in rows_left]
+    for i, row in enumerate(rows_left):
         for j in row:
-            columns[j].add(i)
-    of = _choose_order(left, columns, set(range(len(left))) - after)
-    empty = {i for i in after if i not in left[i]}
-    of |= _choose_order(left, columns, after)
-    fronts = _join_late(*_choose_fronts(of, after), of)
-    return _place_fronts(fronts, of, empty)
+            columns_left[j].add(i)
+    neighbours = _choose_order(rows_left, columns_left, set(range(len(rows_left))) - late_rows)
+    empty = {i for i in late_rows if i not in rows_left[i]}
+    neighbours |= _choose_order(rows_left, columns_left, late_rows)
+    fronts = _join_late(*_choose_fronts(neighbours, late_rows), neighbours)
+    return _place_fronts(fronts, neighbours, empty)
 
 
 def _choose_order(
-    left: list[set[int]], columns: list[set[int]], group: set[int]
+    rows: list[set[int]], columns: list[set[int]], group: set[int]
 ) -> dict[int, Neighbours]:
     """Eliminate the rows of a group from the pattern; return the neighbours of each, in order.
 
-    Parameters
-    ----------
-    left, columns : sets of columns of each row, and of rows of each column
-        Of what is left of the matrix. They are changed.
-    group : set of int
+    ``rows`` are the columns of each row of what is left of the matrix, ``columns`` the rows of each
+    column; both are changed.
     """
 
     def cost(i: int) -> tuple[int, int]:
-        return (len(left[i]) - (i in left[i])) * (len(columns[i]) - (i in columns[i])), i
+        return (len(rows[i]) - (i in rows[i])) * (len(columns[i]) - (i in columns[i])), i
 
     costs = {i: cost(i) for i in group}
     cheapest = sorted(costs.values())  # a heap, of costs that were since changed too
@@ -225,10 +216,10 @@ def _choose_order(
         if costs.get(k) != least:
             continue
         del costs[k]
-        others, below = left[k] - {k}, columns[k] - {k}
+        others, below = rows[k] - {k}, columns[k] - {k}
         for i in below:
-            left[i].discard(k)
-            left[i] |= others
+            rows[i].discard(k)
+            rows[i] |= others
         for j in others:
             columns[j].discard(k)
             columns[j] |= below
@@ -240,28 +231,30 @@ def _choose_order(
     return found
 
 
-def _choose_fronts(of: dict[int, Neighbours], after: set[int]) -> tuple[list[Front], list[Front]]:
+def _choose_fronts(
+    neighbours: dict[int, Neighbours], late_rows: set[int]
+) -> tuple[list[Front], list[Front]]:
     """Return fronts of early and of late pivots, in order.
 
     A pivot joins fronts before it that it is the first to be changed by, and those that change the
     same pivot first as it does. Either goes to the end of the order, for no other front since has
     had pivots in its border.
     """
-    turn = _number([*of])
+    turn = _number_positions([*neighbours])
     found: list[dict[int, list[Front]]] = [{}, {}]  # by the pivot that is changed first
-    for k, (rows, columns) in of.items():
-        by_next = found[k in after]
-        front = Front([], [k], rows, columns) if k in after else Front([k], [], rows, columns)
-        children, siblings = by_next.pop(k, []), by_next.pop(_next_of(front, turn), [])
+    for k, (rows, columns) in neighbours.items():
+        by_next = found[k in late_rows]
+        front = Front([], [k], rows, columns) if k in late_rows else Front([k], [], rows, columns)
+        children, siblings = by_next.pop(k, []), by_next.pop(_find_next(front, turn), [])
         apart = []
         for other in [*children, *siblings]:
-            joined = other.join(front)
-            if _time(joined, of) < _time(other, of) + _time(front, of):
+            joined = _join_if_faster(other, front, neighbours)
+            if joined:
                 front = joined
             else:
                 apart.append(other)
         for x in [*apart, front]:
-            by_next.setdefault(_next_of(x, turn), []).append(x)
+            by_next.setdefault(_find_next(x, turn), []).append(x)
     early, late = (
         sorted((x for fronts in some.values() for x in fronts), key=lambda x: turn[x.pivots[-1]])
         for some in found
@@ -269,12 +262,14 @@ def _choose_fronts(of: dict[int, Neighbours], after: set[int]) -> tuple[list[Fro
     return early, late
 
 
-def _next_of(front: Front, turn: dict[int, int]) -> int:
+def _find_next(front: Front, turn: dict[int, int]) -> int:
     """Return the pivot that is the first to be changed by a front, -1 for none."""
     return min(front.rows | front.columns, key=turn.__getitem__, default=-1)
 
 
-def _join_late(early: list[Front], late: list[Front], of: dict[int, Neighbours]) -> list[Front]:
+def _join_late(
+    early: list[Front], late: list[Front], neighbours: dict[int, Neighbours]
+) -> list[Front]:
     """Return all fronts, early ones joined with late ones that have all of their borders as pivots.
 
     What others get of early pivots would come too late.
@@ -284,31 +279,30 @@ def _join_late(early: list[Front], late: list[Front], of: dict[int, Neighbours])
     for front in early:
         where = {front_of.get(k, -1) for k in front.rows | front.columns}
         f = where.pop() if len(where) == 1 else -1
-        if f >= 0:
-            joined = front.join(late[f])
-            if _time(joined, of) < _time(front, of) + _time(late[f], of):
-                late[f] = joined
-                continue
-        alone.append(front)
+        joined = _join_if_faster(front, late[f], neighbours) if f >= 0 else None
+        if joined:
+            late[f] = joined
+        else:
+            alone.append(front)
     return [*alone, *late]
 
 
-def _time(front: Front, of: dict[int, Neighbours]) -> float:
-    """Return about how long the elimination of a front takes, in cycles of a processor."""
-    used = front.used
-    border = len(front.rows) * (BORDER + ENTRY * (len(front.columns) + 1))
-    return (
-        FRONT
-        + border
-        + sum(
-            PIVOT + len(of[k].rows) * (ROW + VECTOR * -(-(used - s - 1) // LANES))
-            for s, k in enumerate(front.pivots)
+def _join_if_faster(first: Front, second: Front, neighbours: dict[int, Neighbours]) -> Front | None:
+    def estimate_cycles(front: Front) -> float:
+        count, cycles = front.row_entries, FRONT
+        cycles += len(front.rows) * (BORDER + ENTRY * (len(front.columns) + 1))
+        return cycles + sum(
+            PIVOT + len(neighbours[k].rows) * (ROW + VECTOR * -(-(count - nth - 1) // LANES))
+            for nth, k in enumerate(front.pivots)
         )
-    )
+
+    joined = first.join(second)
+    is_faster = estimate_cycles(joined) < estimate_cycles(first) + estimate_cycles(second)
+    return joined if is_faster else None
 
 
 def _place_fronts(
-    fronts: list[Front], of: dict[int, Neighbours], empty: set[int]
+    fronts: list[Front], neighbours: dict[int, Neighbours], empty: set[int]
 ) -> tuple[Elimination, MatrixPlaces, int]:
     """Return the elimination, its entries, and the first late front."""
     parts = [(f, x.early, not x.late) for f, x in enumerate(fronts) if x.early]
@@ -316,10 +310,10 @@ def _place_fronts(
     parts += [(f, x.late, True) for f, x in enumerate(fronts) if x.late]
     turns = [k for _, pivots, _ in parts for k in pivots]
     places = MatrixPlaces(fronts, turns)
-    turn = _number(turns)
-    rows = [sorted(of[k].rows) for k in turns]
+    turn = _number_positions(turns)
+    rows = [sorted(neighbours[k].rows) for k in turns]
     # What substitution finds last comes last.
-    columns = [sorted(of[k].columns, key=lambda j: -turn[j]) for k in turns]
+    columns = [sorted(neighbours[k].columns, key=lambda j: -turn[j]) for k in turns]
     targets = [
         [
             place
@@ -337,7 +331,7 @@ def _place_fronts(
     found = Elimination(
         pivot=turns,
         diagonal=[places.of(k, k) for k in turns],
-        rest=[front_of[k].used - front_of[k].pivots.index(k) - 1 for k in turns],
+        rest=[front_of[k].row_entries - front_of[k].pivots.index(k) - 1 for k in turns],
         empty=[k in empty for k in turns],
         right=[places.right(i) for i in range(len(turns))],
         row_start=list_starts(rows),
@@ -359,7 +353,7 @@ def _place_fronts(
     return Elimination._make(np.array(x, dtype=np.int64) for x in found), places, first_late
 
 
-def _number(indices: list[int]) -> dict[int, int]:
+def _number_positions(indices: list[int]) -> dict[int, int]:
     return {index: k for k, index in enumerate(indices)}
 
 

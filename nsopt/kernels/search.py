@@ -1,7 +1,8 @@
 """The proximal point algorithm [Rockafellar 1976, SIAM J. Control Optim. 14(5)] on the min map.
 
 Each point is the solution of the program with some part of the way from the last point added, which
-is regular where the program is not; damped steps find it.
+is regular where the program is not; damped steps find it. ``s`` is the `Square` program, ``w`` its
+`Workspace`, ``o`` the `NewtonNumbers`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from nsopt.kernels.kernel import copy, inline, kernel
 from nsopt.kernels.machine import call
 from nsopt.kernels.min_map import combine, largest, norm
 from nsopt.kernels.square import BOXES, DISCS, EQUATIONS, EVENTS, PAIRS, TERMS
-from nsopt.kernels.steps import HELD, evaluate_at, find_direction, go
+from nsopt.kernels.steps import REDUNDANT_SHIFT, evaluate_at, find_direction, go
 from nsopt.kernels.views import square_of, workspace_of
 
 LENGTHS = (0.5, 0.25, 0.06)
@@ -24,19 +25,19 @@ SIDESTEP = 0.3
 """Length of every second step where none does; the others are full."""
 
 SUFFICIENT = 0.1
-"""Of the length of a step, the part of the residual by which it must lower that."""
+"""A step is to lower the residual by this times its length, of that before."""
 
 TRIES = 6
 """Full steps of the program itself from each point."""
 
 LOST = 1e100
-"""Residual from which on a point is given up."""
+"""Scaled residual from which on a point is given up."""
 
 FLAT = 1e-12
-"""Of the largest slope, the least one that counts."""
+"""The least slope that counts, over the largest."""
 
 NONE = 1e-300
-"""A slope where there is none at all."""
+"""The least slope where all are zero."""
 
 
 @kernel
@@ -55,11 +56,11 @@ def search(
     evaluate_at(p, space, evaluate, w.x)
     call(complete, w.x, w.kept, w.y)
     weigh_slopes(p, space)
-    hold_terms(w)
+    store_terms(w)
     part, steps, total = o.first, 0, o.iterations
     for _ in range(o.last if last else o.budget):
         before, _ = evaluate_near(p, space, evaluate, w.x, part)
-        find_direction(p, space, complete, w.x, o.proximal, HELD)
+        find_direction(p, space, complete, w.x, o.proximal, REDUNDANT_SHIFT)
         length = choose_length(p, space, evaluate, part, before, SIDESTEP if steps % 2 else 1.0)
         go(s, w, w.x, w.trial, length)
         _, size = evaluate_near(p, space, evaluate, w.trial, part)
@@ -82,12 +83,12 @@ def search(
             continue
         copy(w.x, w.last)
         call(evaluate, w.x, w.kept, w.y)
-        hold_terms(w)
+        store_terms(w)
     return evaluate_at(p, space, evaluate, w.x), total
 
 
 @inline
-def hold_terms(w: Any) -> None:
+def store_terms(w: Any) -> None:
     """Take the terms at hand as those of the last point."""
     for k in range(len(w.at)):
         w.at[k] = w.y[k]
@@ -128,7 +129,7 @@ def try_full_steps(p: Any, space: Any, evaluate: int, complete: int, o: Any) -> 
     for count in range(TRIES):
         if size <= o.tolerance:
             return size, count
-        find_direction(p, space, complete, w.best, o.proximal, HELD)
+        find_direction(p, space, complete, w.best, o.proximal, REDUNDANT_SHIFT)
         go(s, w, w.best, w.best, 1.0)
         size = evaluate_at(p, space, evaluate, w.best)
     return size, TRIES

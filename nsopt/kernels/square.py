@@ -64,7 +64,7 @@ class Square(NamedTuple):
     part_row, part_term, part_start, part_place : (parts,), (parts,), (parts + 1,), (k,)
         The parts of rows: the term of each, and the places in the matrix of its derivatives.
     redundant_start, redundant_row, redundant_place : (sets + 1,), (rows,), (rows,)
-        Sets of rows some of which hold by the others: their rows, and places of their own entries.
+        Sets of rows some of which follow from the others: the rows, the places of their pivots.
     plan : Elimination
     """
 
@@ -123,7 +123,7 @@ def make_square(
     columns : list of lists
         By which unknowns each term has a derivative.
     redundant : list of lists
-        Sets of equations some of which hold by the others; they are solved for multipliers.
+        Sets of equations some of which follow from the others; they are solved for multipliers.
     """
     terms = terms_of_rows(sizes, events)
     row_of = {unknown: i for i, unknown in enumerate(match)}
@@ -209,10 +209,10 @@ class Workspace(NamedTuple):
         Of the parts of rows.
     A : (entries,)
         The matrix, then what elimination leaves of it.
-    held : (n,)
-        What is added to the own entries of late rows.
-    loose : (1,)
-        Whether some rows hold by the others, 0 or 1, as told or, with discs, found in this solve.
+    shift : (n,)
+        What is added to the pivots of late rows.
+    redundant : (1,)
+        Whether some rows follow from others, 0 or 1, as told or, with discs, found in this solve.
     start, last, trial, best : (n,)
         Unknowns that a search begins from, of its last point, and at hand.
     """
@@ -228,8 +228,8 @@ class Workspace(NamedTuple):
     slopes: Array
     weight: Array
     A: Array
-    held: Array
-    loose: Array
+    shift: Array
+    redundant: Array
     start: Array
     last: Array
     trial: Array
@@ -244,7 +244,7 @@ def workspace_sizes(s: Square, known: int, kept: int) -> list[int]:
     of_projections = dict.fromkeys(("share", "slopes"), projections)
     given = {"known": known, "kept": kept, "y": s.values, "at": terms}
     sizes = of_unknowns | of_projections | given | {"weight": len(s.part_row)}
-    sizes |= {"A": entries, "held": n, "loose": 1}
+    sizes |= {"A": entries, "shift": n, "redundant": 1}
     return [sizes[name] for name in Workspace._fields]
 
 

@@ -1,18 +1,22 @@
-"""What both full steps and proximal points are made of."""
+"""What both full steps and proximal points are made of.
+
+``p`` is a program and ``space`` its workspace, each as one array; ``s``, `Square`, and ``w``,
+`Workspace`, are views of these.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from nsopt.kernels.elimination import (
-    SHARED,
+    LATE_SHIFT,
     assemble,
+    correct_redundant,
     eliminate,
     eliminate_right_side,
-    hold_redundant,
-    is_loose,
-    release_redundant,
-    strengthen,
+    has_redundant_row,
+    shift_late_pivots,
+    shift_redundant,
     substitute_back,
 )
 from nsopt.kernels.kernel import copy, inline, kernel
@@ -21,8 +25,8 @@ from nsopt.kernels.min_map import combine, largest
 from nsopt.kernels.square import DISCS, LATE
 from nsopt.kernels.views import square_of, workspace_of
 
-HELD = 1e-6
-"""Part of the mean pivot of redundant rows that is added to theirs."""
+REDUNDANT_SHIFT = 1e-6
+"""Part of the mean pivot of a set of redundant rows that is added to each of theirs."""
 
 
 @kernel
@@ -37,10 +41,13 @@ def evaluate_at(p: Any, space: Any, evaluate: int, x: Any) -> float:
 
 
 @kernel
-def find_direction(p: Any, space: Any, complete: int, x: Any, proximal: float, held: float) -> None:
+def find_direction(
+    p: Any, space: Any, complete: int, x: Any, proximal: float, shift: float
+) -> None:
     """Solve for Newton's direction at x, which was evaluated last; the rows r are used up.
 
-    ``proximal`` is added of late pivots, ``held`` of the mean one of redundant rows.
+    To late pivots a part ``proximal`` of their own is added, to those of redundant rows a part
+    ``shift`` of their mean.
     """
     s, w = square_of(p), workspace_of(p, space)
     call(complete, x, w.kept, w.y)
@@ -49,11 +56,11 @@ def find_direction(p: Any, space: Any, complete: int, x: Any, proximal: float, h
     first = s.plan.first[late]
     for half in range(2):  # so that the code of `eliminate` stands here once
         if half == 1:
-            strengthen(s, w, first, max(proximal, w.loose[0] * SHARED))
-            hold_redundant(s, w, held)
+            shift_late_pivots(s, w, first, max(proximal, w.redundant[0] * LATE_SHIFT))
+            shift_redundant(s, w, shift)
         eliminate(s.plan, half * late, fronts if half == 1 else late, w.A)
-    if s.sizes[DISCS] > 0 and is_loose(s, w, first):
-        w.loose[0] = 1.0
+    if s.sizes[DISCS] > 0 and has_redundant_row(s, w, first):
+        w.redundant[0] = 1.0
     substitute(s, w, first)
 
 
@@ -74,8 +81,8 @@ def substitute(s: Any, w: Any, first: int) -> None:
     for half in range(2):  # so that the code of `substitute_back` stands here once
         begin, end = (0, first) if half == 1 else (first, turns)
         substitute_back(s.plan, begin, end, w.A, w.dx)
-        if half == 0 and w.loose[0]:
-            release_redundant(s, w, first)
+        if half == 0 and w.redundant[0]:
+            correct_redundant(s, w, first)
 
 
 @inline

@@ -20,9 +20,9 @@ class PackedPrograms(NamedTuple):
     at : (programs + 1,)
         Where each begins.
     code : (6 programs,)
-        Addresses of the machine code that gives its parameters (0 where they are the first numbers
-        of the step), a guess, another one for motion that goes on as before (0 for none), what is
-        kept of the parameters, values, and their derivatives; of each program.
+        Of each program, addresses of the machine code that gives its parameters (0 where they are
+        the first numbers of the step), a guess, another one for motion that goes on as before (0
+        for none), what is kept of the parameters, the terms, and their derivatives.
     of_equations : (checks,)
         Which checks of the end are of equations, 0 or 1.
     space : int
@@ -42,17 +42,18 @@ class ChainCode(NamedTuple):
     Attributes
     ----------
     size, end, limits, judge : int
-        Addresses of machine code: (t, h to try, bounds) -> h; (all numbers of the step, kept) ->
-        its end; the same -> the limits of checks, in full; (what is judged) -> what follows.
+        Addresses of machine code: (t, h to try, bounds) -> h [s]; (all numbers of the step, kept)
+        -> its end; the same -> the limits of checks, in full; (what is judged) -> what follows.
     nq, nv, mechanism, unknowns : int
-        Of the mechanism, with its parameters; of all programs.
+        How many entries q, v and the parameters of the mechanism have, and the unknowns of all
+        programs.
     checks, recorded : int
-        Rows that are checked; numbers that are recorded of an end, the local error and the figures
-        of walls last.
+        How many checks there are; how many numbers are recorded of an end, of which the local error
+        and the figures of contacts that the control of h looks at are the last.
     at_h_min : float
-        Of h_min, the largest h that counts as that.
+        The largest h, over h_min, that counts as h_min.
     strictest : float
-        Least part of Newton's tolerance.
+        The least part of Newton's tolerance at which it ends.
     """
 
     size: int
@@ -70,7 +71,7 @@ class ChainCode(NamedTuple):
 
 
 class NewtonNumbers(NamedTuple):
-    """The options of `Newton` and of its `ProximalPoints`, as numbers."""
+    """The options of `Newton`, and from ``first`` on of its `ProximalPoints`, as numbers."""
 
     tolerance: float
     rough: float
