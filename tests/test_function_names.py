@@ -21,8 +21,8 @@ PUBLIC = {
     *("counted_angle", "frozen", "seen", "stated"),  # of State
     *("placed", "pressed", "smoothed"),  # of guesses, forces and laws of friction
     *("named", "prepared", "restated", "stated_start"),  # of Start, Optimization, Dynamics
-    *("evaluated", "left_null_arrays", "left_null_vectors", "turned", "turned_matrix"),
-    *("flattened", "heard_between", "implied_rows", "resisted_joint"),
+    *("left_null_arrays", "left_null_vectors"),
+    *("flattened", "implied_rows", "resisted_joint"),
     *("programmed_paths", "tracked_points"),
 }
 

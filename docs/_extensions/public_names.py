@@ -25,7 +25,7 @@ HELPERS = frozenset(
         "frame_times",
         "FundamentalCycle",
         "DIED",
-        "heard_between",
+        "wait_interruptibly",
         "run_all",
         "SWEEP_FIGURES",
         "Curves",

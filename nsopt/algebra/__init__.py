@@ -8,15 +8,15 @@ from nsopt.algebra.euler_parameters import (
     product,
     rotate,
     rotation_matrix,
+    turn,
+    turn_jacobian,
     turn_over,
-    turned,
-    turned_matrix,
 )
 from nsopt.algebra.jets import JetScalars, TimeJet, leibniz
 from nsopt.algebra.null_vectors import left_null_arrays, left_null_vectors
 from nsopt.algebra.quantile import find_quantile
 from nsopt.algebra.rank import new_directions, null_space, rank
-from nsopt.algebra.scalars import Scalars, evaluated
+from nsopt.algebra.scalars import Scalars, evaluate
 from nsopt.algebra.se3 import Ad, ad, bracket, cross, exp
 from nsopt.algebra.so3 import ROUND_OFF, axes_from_z, rotation_vector, without_round_off
 from nsopt.algebra.state_once import state_once
@@ -34,7 +34,7 @@ __all__ = [
     "body_rate_matrix",
     "bracket",
     "cross",
-    "evaluated",
+    "evaluate",
     "exp",
     "find_parts",
     "find_quantile",
@@ -52,8 +52,8 @@ __all__ = [
     "rotation_vector",
     "solve_systems",
     "state_once",
+    "turn",
+    "turn_jacobian",
     "turn_over",
-    "turned",
-    "turned_matrix",
     "without_round_off",
 ]

@@ -43,8 +43,8 @@ def product(p: ca.SX, r: ca.SX) -> ca.SX:
     )
 
 
-def turned(p: ca.SX, w: ca.SX) -> ca.SX:
-    """Return ``p`` rotated by the rotation vector ``w`` in body axes, normalised, shape (4,).
+def turn(p: ca.SX, w: ca.SX) -> ca.SX:
+    """Return ``p`` rotated by the rotation vector ``w`` (3,) [rad] in body axes, normalised, (4,).
 
     By power series of cosine and sine of half the angle, so that all derivatives exist at w = 0
     too; exact to round-off up to two radians, with a small error of the angle beyond.
@@ -52,17 +52,17 @@ def turned(p: ca.SX, w: ca.SX) -> ca.SX:
     return _state_turns()[0](p, w)
 
 
-def turned_matrix(w: ca.SX) -> ca.SX:
-    """Return T (3, 3): `turned` by w + dw is turned by w, then by T dw, to first order.
+def turn_jacobian(w: ca.SX) -> ca.SX:
+    """Return T (3, 3): `turn` by w + dw is turned by w, then by T dw, to first order.
 
-    The right Jacobian of the rotation group, as exact as `turned`.
+    The right Jacobian of the rotation group, as exact as `turn`.
     """
     return _state_turns()[1](w)
 
 
 @cache
 def _state_turns() -> tuple[ca.Function, ca.Function]:
-    """State `turned` and `turned_matrix`, which a mechanism calls for each of its bodies."""
+    """State `turn` and `turn_jacobian`, which a mechanism calls for each of its bodies."""
     p, w = ca.SX.sym("p", 4), ca.SX.sym("w", 3)
     x, W = ca.sumsqr(w) / 4, ca.skew(w)  # x: the square of half the angle
     cosine, sinc = _cosine_and_sinc(x)
@@ -71,7 +71,7 @@ def _state_turns() -> tuple[ca.Function, ca.Function]:
     for k in reversed(range(TERMS - 1)):
         series = 1 - x * (4 / ((2 * k + 4) * (2 * k + 5))) * series
     T = ca.SX.eye(3) - sinc**2 / 2 * W + series / 6 * (w @ w.T - 4 * x * ca.SX.eye(3))
-    return ca.Function("turned", [p, w], [end]), ca.Function("turned_matrix", [w], [T])
+    return ca.Function("turn", [p, w], [end]), ca.Function("turn_jacobian", [w], [T])
 
 
 def turn_over(w: ca.SX, h: ca.SX) -> tuple[ca.SX, ca.SX]:
@@ -143,5 +143,5 @@ def from_rotation(A: ArrayLike) -> NDArray[np.float64]:
 def rotate(e: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return points (n, 3) or (3,) of body axes in world axes, by unit e, (4,) or (n, 4)."""
     twice = 2 * np.cross(e[..., 1:], points)
-    turned: NDArray[np.float64] = points + e[..., :1] * twice + np.cross(e[..., 1:], twice)
-    return turned
+    rotated: NDArray[np.float64] = points + e[..., :1] * twice + np.cross(e[..., 1:], twice)
+    return rotated

@@ -18,7 +18,7 @@ Array = NDArray[Any]
 def leibniz(a: Array, b: Array, k: int, product: Any = np.multiply) -> Array:
     """Return the k-th derivative of a product, of arrays whose first axis is the derivative.
 
-    ``product`` takes arrays with k + 1 rows. Arrays may have more, which are not used.
+    ``product`` takes arrays with k + 1 rows; further rows of a and b are not used.
     """
     first, second = a[: k + 1], b[k::-1]
     weights = np.array([comb(k, r) for r in range(k + 1)], dtype=first.dtype)
@@ -28,12 +28,12 @@ def leibniz(a: Array, b: Array, k: int, product: Any = np.multiply) -> Array:
 
 
 class TimeJet:
-    """A number and its derivatives by time, the truncated Taylor series of a function of it.
+    """A number and its derivatives by time: a truncated Taylor series.
 
     Parameters
     ----------
     d : (order + 1, ...)
-        The derivatives, that of order zero first; floats, or objects of one kind.
+        The number, its first derivative, ...; floats, or objects of one kind.
     """
 
     def __init__(self, d: Array) -> None:
@@ -125,12 +125,12 @@ class JetScalars(Scalars):
             result = x * result
         return result if exponent >= 0 else self.reciprocal(result)
 
-    def positive(self, x: Any) -> bool:
-        return self.numbers.positive(x.d[0] if isinstance(x, TimeJet) else x)
+    def is_positive(self, x: Any) -> bool:
+        return self.numbers.is_positive(x.d[0] if isinstance(x, TimeJet) else x)
 
     def _sqrt(self, x: TimeJet) -> TimeJet:
         """Return y of y y = x."""
-        y = [self._start("sqrt", x)]
+        y = [self._evaluate("sqrt", x)]
         half = self._apply(self.numbers.reciprocal, y[0] + y[0])
         for k in range(1, x.order + 1):
             lower = np.stack([*y, np.zeros_like(x.d[0])])
@@ -139,7 +139,7 @@ class JetScalars(Scalars):
 
     def _exp(self, x: TimeJet) -> TimeJet:
         """Return y of y' = y x'."""
-        y = [self._start("exp", x)]
+        y = [self._evaluate("exp", x)]
         for k in range(x.order):
             y.append(leibniz(np.stack(y), x.d[1:], k))
         return TimeJet(np.stack(y))
@@ -156,7 +156,7 @@ class JetScalars(Scalars):
         return tangent
 
     def _sine_cosine(self, x: TimeJet) -> tuple[TimeJet, TimeJet]:
-        sine, cosine = [self._start("sin", x)], [self._start("cos", x)]
+        sine, cosine = [self._evaluate("sin", x)], [self._evaluate("cos", x)]
         for k in range(x.order):  # sin' = cos x', cos' = -sin x'
             sines, cosines = np.stack(sine), np.stack(cosine)
             sine.append(leibniz(cosines, x.d[1:], k))
@@ -164,21 +164,21 @@ class JetScalars(Scalars):
         return TimeJet(np.stack(sine)), TimeJet(np.stack(cosine))
 
     def _log(self, x: TimeJet) -> TimeJet:
-        return self._of_rate("log", x, lambda x: x)
+        return self._integrate("log", x, lambda x: x)
 
     def _atan(self, x: TimeJet) -> TimeJet:
-        return self._of_rate("atan", x, lambda x: x * x + 1)
+        return self._integrate("atan", x, lambda x: x * x + 1)
 
     def _asin(self, x: TimeJet) -> TimeJet:
-        return self._of_rate("asin", x, lambda x: self._sqrt(1 - x * x))
+        return self._integrate("asin", x, lambda x: self._sqrt(1 - x * x))
 
     def _acos(self, x: TimeJet) -> TimeJet:
-        return self._of_rate("acos", x, lambda x: -self._sqrt(1 - x * x))
+        return self._integrate("acos", x, lambda x: -self._sqrt(1 - x * x))
 
     def _atan2(self, y: Any, x: Any) -> TimeJet:
         """Return the angle of (x, y), whose rate is (x y' - y x') / (x x + y y)."""
-        x, y = self._alike(x, y), self._alike(y, x)
-        start = self._start("atan2", y, x)
+        x, y = self._make_jet(x, y), self._make_jet(y, x)
+        start = self._evaluate("atan2", y, x)
         if not x.order:
             return TimeJet(start[None])
         turning = x.cut() * y.rate() - y.cut() * x.rate()
@@ -189,24 +189,24 @@ class JetScalars(Scalars):
     def _fabs(self, x: TimeJet) -> TimeJet:
         """Return x or its negative, whichever is positive; at zero there are no derivatives."""
         for signed in (x, -x):
-            if self.positive(signed):
+            if self.is_positive(signed):
                 return signed
         raise ValueError("an absolute value has no derivatives at zero: state it without, or move")
 
-    def _of_rate(self, name: str, x: TimeJet, divisor: Callable[[TimeJet], TimeJet]) -> TimeJet:
+    def _integrate(self, name: str, x: TimeJet, divisor: Callable[[TimeJet], TimeJet]) -> TimeJet:
         """Return the function of that name, whose rate is x' / divisor(x)."""
-        start = self._start(name, x)
+        start = self._evaluate(name, x)
         if not x.order:
             return TimeJet(start[None])
         rate: TimeJet = x.rate() * self.reciprocal(divisor(x.cut()))
         return rate.integrate(start)
 
-    def _start(self, name: str, *x: TimeJet) -> Array:
+    def _evaluate(self, name: str, *x: TimeJet) -> Array:
         """Return the value of a function: of the numbers of order zero."""
         return self._apply(partial(self.numbers.function, name), *(part.d[0] for part in x))
 
     @staticmethod
-    def _alike(x: Any, other: Any) -> TimeJet:
+    def _make_jet(x: Any, other: Any) -> TimeJet:
         """Return x, a jet or a constant, as a jet of the same order as ``other``."""
         return x if isinstance(x, TimeJet) else TimeJet(np.zeros_like(other.d)) + x
 

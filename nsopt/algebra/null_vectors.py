@@ -30,7 +30,7 @@ def left_null_vectors(C: ca.SX, count: int) -> ca.SX:
     size = ca.trace(gram) / m
     size += size == 0  # of rows that are all zero each combination is
     factor = _Factor(gram + SHIFT * size * ca.SX.eye(m))
-    start = np.random.default_rng(0).normal(size=(m, count))
+    start = np.random.default_rng(0).normal(size=(m, count))  # not orthogonal to the result
     vectors = [ca.SX(column) for column in start.T]
     for _ in range(ITERATIONS):
         vectors = _orthonormal([factor.solve(x) for x in vectors])

@@ -14,7 +14,7 @@ def rank(matrix: NDArray[np.float64]) -> int:
     if matrix.size == 0:
         return 0
     singular = np.linalg.svd(matrix, compute_uv=False)
-    return int(np.sum(singular > TOLERANCE * max(singular[0], 1e-300)))
+    return int(np.sum(singular > TOLERANCE * max(singular[0], 1e-300)))  # 0 of zeros alone
 
 
 def null_space(matrix: NDArray[np.float64]) -> NDArray[np.float64]:

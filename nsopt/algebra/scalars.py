@@ -32,7 +32,7 @@ IN_NUMPY = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arct
 
 
 class Scalars:
-    """The arithmetic of one kind of numbers, beside ``+ - *``; here of floats and their arrays."""
+    """The arithmetic of a kind of numbers, beside its own ``+ - *``; here of floats and arrays."""
 
     def function(self, name: str, *x: Any) -> Any:
         """Return a function of numbers by its name: sqrt, exp, atan2, ..."""
@@ -50,12 +50,14 @@ class Scalars:
         """Return x to the power of a number."""
         return x**exponent
 
-    def positive(self, x: Any) -> bool:
-        """Return whether a number is above zero, which decides on which side of |x| it is."""
+    def is_positive(self, x: Any) -> bool:
+        """Tell whether a number is above zero: of |x| that decides which derivatives there are."""
         return bool(np.all(x > 0))
 
 
-def evaluated(function: ca.Function, arguments: Sequence[Sequence[Any]], of: Scalars) -> list[Any]:
+def evaluate(
+    function: ca.Function, arguments: Sequence[Sequence[Any]], scalars: Scalars
+) -> list[Any]:
     """Return the first output of an SX function for numbers of any kind.
 
     Parameters
@@ -64,7 +66,7 @@ def evaluated(function: ca.Function, arguments: Sequence[Sequence[Any]], of: Sca
         Its first output is a dense column.
     arguments : sequence of sequences
         The entries of each argument, which is dense.
-    of : Scalars
+    scalars : Scalars
         The arithmetic of these numbers.
 
     Raises
@@ -72,14 +74,14 @@ def evaluated(function: ca.Function, arguments: Sequence[Sequence[Any]], of: Sca
     ValueError
         If the function uses an operation that has no derivatives of every order.
     """
-    work: dict[int, Any] = {}
-    results: list[Any] = [of.constant(0.0)] * function.numel_out(0)
-    operations = _operations(of)
+    work: dict[int, Any] = {}  # the number in each register
+    results: list[Any] = [scalars.constant(0.0)] * function.numel_out(0)
+    operations = _list_operations(scalars)
     for k in range(function.n_instructions()):
         code = function.instruction_id(k)
         ins, outs = function.instruction_input(k), function.instruction_output(k)
         if code == ca.OP_CONST:
-            work[outs[0]] = of.constant(function.instruction_constant(k))
+            work[outs[0]] = scalars.constant(function.instruction_constant(k))
         elif code == ca.OP_INPUT:
             work[outs[0]] = arguments[ins[0]][ins[1]]
         elif code == ca.OP_OUTPUT:
@@ -94,19 +96,19 @@ def evaluated(function: ca.Function, arguments: Sequence[Sequence[Any]], of: Sca
     return results
 
 
-def _operations(of: Scalars) -> dict[int, Operation]:
+def _list_operations(scalars: Scalars) -> dict[int, Operation]:
     return {
         ca.OP_ASSIGN: lambda x: x,
         ca.OP_ADD: operator.add,
         ca.OP_SUB: operator.sub,
         ca.OP_MUL: operator.mul,
-        ca.OP_DIV: lambda x, y: x * of.reciprocal(y),
+        ca.OP_DIV: lambda x, y: x * scalars.reciprocal(y),
         ca.OP_NEG: operator.neg,
         ca.OP_SQ: lambda x: x * x,
         ca.OP_TWICE: lambda x: x + x,
-        ca.OP_INV: of.reciprocal,
-        ca.OP_POW: of.power,
-        ca.OP_CONSTPOW: of.power,
-        ca.OP_HYPOT: lambda x, y: of.function("sqrt", x * x + y * y),
-        **{code: partial(of.function, name) for code, name in FUNCTIONS.items()},
+        ca.OP_INV: scalars.reciprocal,
+        ca.OP_POW: scalars.power,
+        ca.OP_CONSTPOW: scalars.power,
+        ca.OP_HYPOT: lambda x, y: scalars.function("sqrt", x * x + y * y),
+        **{code: partial(scalars.function, name) for code, name in FUNCTIONS.items()},
     }

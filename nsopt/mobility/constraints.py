@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nsopt.algebra import JetScalars, Scalars, TimeJet, evaluated
+from nsopt.algebra import JetScalars, Scalars, TimeJet, evaluate
 from nsopt.arrays import Array
 from nsopt.mechanics import Constraint, Mechanism, Motion, State
 from nsopt.mobility.linkages import cut_bodies, pose_bodies
@@ -290,7 +290,7 @@ class LoopConstraints:
                 twist = twists[link] if link >= 0 else still
                 pose = differentiate_poses(twist, poses[:, column, None])
                 entries += [TimeJet(pose[:, k]) for k in range(12)]
-            rows += evaluated(condition.function, [entries, p], JetScalars(scalars))
+            rows += evaluate(condition.function, [entries, p], JetScalars(scalars))
         # A row that does not depend on the motion is a number, not a jet.
         zero = TimeJet(np.zeros((len(u), u.shape[2]), dtype=u.dtype))
         return np.stack([(zero + row).d[1:] for row in rows], axis=1)

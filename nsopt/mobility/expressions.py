@@ -15,7 +15,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.algebra import ROUND_OFF, Scalars, TimeJet, evaluated
+from nsopt.algebra import ROUND_OFF, Scalars, TimeJet, evaluate
 from nsopt.mobility.constraints import LoopConstraints
 
 EXACT = 1e-13
@@ -34,7 +34,7 @@ class SxScalars(Scalars):
     def function(self, name: str, *x: Any) -> Any:
         return getattr(ca, name)(*x)
 
-    def positive(self, x: Any) -> bool:
+    def is_positive(self, x: Any) -> bool:
         raise ValueError(f"derivatives of an absolute value need the sign of a number, got {x}")
 
 
@@ -102,7 +102,7 @@ class ExpressionScalars(Scalars):
     def constant(self, value: float) -> Any:
         return recognise(value)
 
-    def positive(self, x: Any) -> bool:
+    def is_positive(self, x: Any) -> bool:
         return bool(x > 0)
 
 
@@ -128,7 +128,7 @@ class PolynomialScalars(Scalars):
     def reciprocal(self, x: Any) -> Any:
         return self.lift(1 / _expression(x))
 
-    def positive(self, x: Any) -> bool:
+    def is_positive(self, x: Any) -> bool:
         return bool(_expression(np.ravel(x)[0]) > 0)
 
     def lift(self, expression: Any) -> Any:
@@ -155,7 +155,7 @@ def constraint_expressions(loops: LoopConstraints) -> dict[str, list[Any]]:
     u = ca.SX.sym("u", loops.n)
     residual = ca.Function("closure", [u, loops.symbols], [ca.densify(loops.residual(u))])
     q = [s.Symbol(f"q{k + 1}", real=True) for k in range(loops.n)]
-    rows = evaluated(residual, [q, _parameters(loops)], ExpressionScalars())
+    rows = evaluate(residual, [q, _parameters(loops)], ExpressionScalars())
     found: dict[str, list[Any]] = {}
     for owner, row in zip(loops.owners, rows, strict=True):
         found.setdefault(owner, []).append(s.expand(row))
@@ -177,7 +177,7 @@ def constraint_polynomials(loops: LoopConstraints, order: int) -> list[list[Any]
     symbols = ca.SX.sym("p", len(p))
     posture = [ca.vec(x) for x in loops.tree.screws_and_poses(ca.SX(ca.DM(loops.q)), symbols)]
     screws, poses = (
-        evaluated(ca.Function("posture", [symbols], [x]), [p], ExpressionScalars()) for x in posture
+        evaluate(ca.Function("posture", [symbols], [x]), [p], ExpressionScalars()) for x in posture
     )
     numbers = [*screws, *poses, *p]
     while True:

@@ -25,10 +25,13 @@ T = TypeVar("T")
 
 AT_ONCE = 10_000
 """Calls that the scheduler knows of at a time: each takes some kilobytes of its memory."""
+
 PAUSE = 0.1
 """Time between looks at a connection, or for what has finished [s]."""
+
 LOOK = 1.0
-"""Time between looks for workers, while nothing finishes, and that a value is waited for [s]."""
+"""Time between looks for workers, while nothing finishes; a value is waited for as long [s]."""
+
 LONG = 60.0
 """Time without a worker after which there is a warning [s]."""
 
@@ -54,13 +57,13 @@ class Cluster:
     ) -> Generator[tuple[int, T | None]]:
         """Yield what the calls return as they finish, as `nsopt.parallel.run_all`."""
         packed, arguments = pack(task, todo)
-        suspects = dict[int, bytes]()
+        suspects = dict[int, bytes]()  # calls of workers that died: each is made again alone
         if not self.client.nthreads():
             warnings.warn(
                 "the dask cluster has no worker yet: runs begin when there is one", stacklevel=2
             )
         for k, value in self._call(packed, arguments):
-            if value is None:  # it, or another call in the same worker, ended the worker
+            if value is None:  # this call, or another in the same worker, ended it
                 suspects[k] = arguments[k]
             else:
                 del todo[k]
@@ -71,7 +74,7 @@ class Cluster:
 
     def _call(self, packed: bytes, arguments: Mapping[int, bytes]) -> Generator[tuple[int, Any]]:
         """Yield the values of calls, None where the worker died as often as dask allows."""
-        waiting, under_way = deque(arguments), dict[Any, int]()
+        waiting, under_way = deque(arguments), dict[Any, int]()  # numbers of calls, by future
         finished = as_completed(loop=self.client.loop)
         try:
             while waiting or under_way:
@@ -82,14 +85,14 @@ class Cluster:
                 futures = self._submit(packed, {k: arguments[k] for k in new})
                 under_way |= dict(zip(futures, new, strict=True))
                 finished.update(futures)
-                future = self._next(finished, len(waiting) + len(under_way))
+                future = self._wait_for_next(finished, len(waiting) + len(under_way))
                 try:
-                    known, value = _outcome(future)
+                    is_known, value = _take_outcome(future)
                 except _LostValueError:
                     finished.add(future)
                     continue
                 k = under_way.pop(future)
-                if known:
+                if is_known:
                     yield k, value
                 else:
                     waiting.append(k)
@@ -97,19 +100,19 @@ class Cluster:
             if under_way and self.client.status == "running":
                 self.client.cancel([*under_way])
 
-    def _next(self, finished: Any, count: int) -> Any:
+    def _wait_for_next(self, finished: Any, count: int) -> Any:
         """Return the next of the futures that finishes, while ``count`` calls are left.
 
         A cluster without workers is warned of once, and is a TimeoutError after the timeout.
         """
-        looked, since, told = time.monotonic(), math.inf, False
+        looked, absent_since, is_warned = time.monotonic(), math.inf, False
         while not finished.has_ready():
             with finished.thread_condition:
                 finished.thread_condition.wait(PAUSE)
             if time.monotonic() - looked > LOOK:
                 looked = time.monotonic()
-                since = math.inf if self._has_workers() else min(since, looked)
-                told |= self._tell_absence(looked - since, count, told)
+                absent_since = math.inf if self._has_workers() else min(absent_since, looked)
+                is_warned |= self._warn_of_absence(looked - absent_since, count, is_warned)
         return next(finished)
 
     def _has_workers(self) -> bool:
@@ -121,8 +124,8 @@ class Cluster:
         except OSError:  # it was lost at that moment
             return True
 
-    def _tell_absence(self, gone: float, count: int, told: bool) -> bool:
-        """Return whether there is a warning that no worker was there for a time ``gone`` [s]."""
+    def _warn_of_absence(self, gone: float, count: int, is_warned: bool) -> bool:
+        """Warn, unless that was done, where no worker was there for ``gone`` [s]; return if so."""
         address = getattr(self.client.scheduler, "address", "an unknown address")
         what = f"the dask cluster at {address} has had no worker for {gone:.0f} s"
         if self.timeout is not None and gone >= self.timeout:
@@ -130,7 +133,7 @@ class Cluster:
                 f"{what}, and {count} runs are left: start workers and call again; a sweep "
                 "with a folder goes on with the points that it lacks, or wait longer"
             )
-        if gone < LONG or told:
+        if gone < LONG or is_warned:
             return False
         warnings.warn(
             f"{what}: {count} runs wait for one. Start workers, as dask worker {address} "
@@ -153,12 +156,12 @@ class Cluster:
     def _submit(self, packed: bytes, arguments: Mapping[int, bytes]) -> list[Any]:
         if not arguments:
             return []
-        # A task of its own, which is run again where the worker that had it is gone.
-        shared = self.client.submit(bytes, packed, key=f"task-{uuid4().hex}")
+        # The function is a task of its own, run again where the worker that had it is gone.
+        function = self.client.submit(bytes, packed, key=f"task-{uuid4().hex}")
         count = len(arguments)
         futures: list[Any] = self.client.map(
             _run_alone,
-            *([shared] * count, [os.getpid()] * count, [*arguments], [*arguments.values()]),
+            *([function] * count, [os.getpid()] * count, [*arguments], [*arguments.values()]),
             key=[f"run-{k}-{uuid4().hex}" for k in arguments],
             pure=False,
             **self.options,
@@ -182,7 +185,7 @@ class _LostValueError(Exception):
     """The worker that had the value of a finished call is gone, and dask makes the call again."""
 
 
-def _outcome(future: Any) -> tuple[bool, Any]:
+def _take_outcome(future: Any) -> tuple[bool, Any]:
     """Return whether the scheduler knows the call, and its value, None if it ended its worker.
 
     What the call raised is raised.

@@ -27,8 +27,8 @@ def pack(
     path = {Path(folder).resolve() for folder in sys.path}
     for module in [*sys.modules.values()]:
         file = getattr(module, "__file__", None)
-        is_file = "." not in module.__name__ and not hasattr(module, "__path__")
-        if file and is_file and Path(file).resolve().parent not in path:
+        is_single = "." not in module.__name__ and not hasattr(module, "__path__")  # no package
+        if file and is_single and Path(file).resolve().parent not in path:
             cloudpickle.register_pickle_by_value(module)  # such as one beside a problem's file
     try:
         return cloudpickle.dumps(task), {k: cloudpickle.dumps(x) for k, x in arguments.items()}

@@ -71,7 +71,7 @@ def run_all(
         yield from _run_on_this_machine(task, todo, workers)
 
 
-def heard_between(arriving: Generator[T]) -> Generator[T]:
+def wait_interruptibly(arriving: Generator[T]) -> Generator[T]:
     """Yield results as they arrive; Ctrl-C interrupts the wait, not the caller's work on one."""
     with suspend_interrupts():
         try:
@@ -119,8 +119,9 @@ def _begin(parallel: Parallel, calls: Iterator[Any]) -> Generator[tuple[int, Any
             return arriving
         from multiprocessing import resource_tracker  # there is none on Windows
 
+        # These unblock signals as they start: so they are started before signals are blocked.
         for tracker in (resource_tracker, loky_tracker):
-            tracker.ensure_running()  # which unblocks the signals
+            tracker.ensure_running()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         try:
             arriving = parallel(calls)
@@ -131,7 +132,7 @@ def _begin(parallel: Parallel, calls: Iterator[Any]) -> Generator[tuple[int, Any
 
 @contextmanager
 def _end_after(arriving: Generator[tuple[int, Any]]) -> Iterator[Generator[tuple[int, Any]]]:
-    """End the calls that are under way at last, without joblib's warning that they were in vain."""
+    """Close the generator at last, without joblib's warning that calls under way were in vain."""
     try:
         with interruptible():  # what was pressed while the processes were started
             pass
@@ -151,9 +152,9 @@ def _make_parallel(workers: int | None) -> Parallel:
     }
     backend, jobs = get_active_backend()
     if isinstance(backend, LokyBackend):
-        main = threading.current_thread() is threading.main_thread()
-        source = f"{getsource(following)}\nfollow({os.getpid()}, {main})"
-        options |= {"initializer": exec, "initargs": (source, {})}
+        in_main_thread = threading.current_thread() is threading.main_thread()
+        source = f"{getsource(following)}\nfollow({os.getpid()}, {in_main_thread})"
+        options |= {"initializer": exec, "initargs": (source, {})}  # it imports no nsopt
     if jobs is not None or not backend.supports_inner_max_num_threads:
         return Parallel(n_jobs=workers, **options)
     # One thread for each process: the matrices are small.

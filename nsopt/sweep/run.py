@@ -180,7 +180,7 @@ def _find_points(
     """Return all points in order: those that are stored, and the others by running them."""
     from tqdm import tqdm  # by the first sweep, not by the import of nsopt
 
-    from nsopt.parallel import DIED, heard_between, run_all  # joblib takes long to import
+    from nsopt.parallel import DIED, run_all, wait_interruptibly  # joblib takes long to import
 
     loaded = {k: store.load(key) for k, key in enumerate(keys)}
     done = {k: data for k, data in loaded.items() if data is not None}
@@ -189,7 +189,7 @@ def _find_points(
     bar: tqdm[Any]
     with (
         tqdm(total=len(rows), initial=len(done), unit="run", disable=not progress) as bar,
-        closing(heard_between(run_all(job.run, todo, *processes))) as arriving,
+        closing(wait_interruptibly(run_all(job.run, todo, *processes))) as arriving,
     ):
         for k, value in arriving:
             point = value or SweepPoint(note(None, DIED, float("nan")), final=False)

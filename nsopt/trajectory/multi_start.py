@@ -153,12 +153,12 @@ def _solve_in_parallel(
 
     After Ctrl-C, or with a warning where the cluster is lost, those so far.
     """
-    from nsopt.parallel import heard_between, run_all  # joblib takes long to import
+    from nsopt.parallel import run_all, wait_interruptibly  # joblib takes long to import
 
     results: dict[int, Result | None] = {}
     todo = dict(enumerate(guesses))
     try:
-        with closing(heard_between(run_all(start.solve, todo, workers, timeout))) as arriving:
+        with closing(wait_interruptibly(run_all(start.solve, todo, workers, timeout))) as arriving:
             for k, result in arriving:
                 results[k] = result
                 if result is None:

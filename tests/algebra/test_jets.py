@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from nsopt.algebra import Ad, JetScalars, Scalars, TimeJet, ad, bracket, evaluated, exp
+from nsopt.algebra import Ad, JetScalars, Scalars, TimeJet, ad, bracket, evaluate, exp
 
 pytestmark = pytest.mark.unit
 ORDER = 6
@@ -45,7 +45,7 @@ def test_jets_of_expressions(name):
         e = ca.jacobian(e, t)
     function = ca.Function("f", [ca.vertcat(x, y)], [EXPRESSIONS[name]])
     of = JetScalars(Scalars())
-    (found,) = evaluated(function, [[TimeJet(row) for row in d]], of)
+    (found,) = evaluate(function, [[TimeJet(row) for row in d]], of)
     values = found.d if isinstance(found, TimeJet) else [found, *[0] * ORDER]
     assert values == pytest.approx(exact, rel=1e-12, abs=1e-12)
 
@@ -53,7 +53,7 @@ def test_jets_of_expressions(name):
 def test_an_expression_without_derivatives_of_every_order_is_refused():
     function = ca.Function("f", [x], [ca.floor(x)])
     with pytest.raises(ValueError, match="without derivatives of every order"):
-        evaluated(function, [[1.0]], Scalars())
+        evaluate(function, [[1.0]], Scalars())
 
 
 def screws(seed, count):

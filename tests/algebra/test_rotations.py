@@ -13,8 +13,8 @@ from nsopt.algebra import (
     normalise,
     rotation_matrix,
     rotation_vector,
+    turn_jacobian,
     turn_over,
-    turned_matrix,
 )
 from tests.states import array
 
@@ -146,4 +146,4 @@ def test_a_longer_turn_is_turned_on_by_its_matrix(angle):
     for dw in step * np.eye(3):
         ahead, behind = (Rotation.from_rotvec(w + sign * dw) for sign in (1, -1))
         columns.append((behind.inv() * ahead).as_rotvec() / (2 * step))
-    assert number(turned_matrix(ca.SX(w))) == pytest.approx(np.transpose(columns), abs=1e-9)
+    assert number(turn_jacobian(ca.SX(w))) == pytest.approx(np.transpose(columns), abs=1e-9)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import casadi as ca
 
-from nsopt.algebra import body_rate_matrix, normalise, turned, turned_matrix
+from nsopt.algebra import body_rate_matrix, normalise, turn, turn_jacobian
 from nsopt.arrays import Array
 from nsopt.mechanics.model.frame import Frame, Motion
 
@@ -146,7 +146,7 @@ class Coordinates(ABC):
         Exact: turns by the exponential map, which keeps the norms of Euler parameters.
         """
         parts = [
-            turned(q[b.q], displacement[b.v]) if b.ball else q[b.q] + displacement[b.v]
+            turn(q[b.q], displacement[b.v]) if b.ball else q[b.q] + displacement[b.v]
             for b in self.blocks
         ]
         return ca.vertcat(ca.SX(0, 1), *parts)
@@ -154,7 +154,7 @@ class Coordinates(ABC):
     def retract_matrix(self, displacement: ca.SX) -> ca.SX:
         """Return T, (nv, nv): the end of `retract` is displaced by T d(displacement), dual to v."""
         parts = [
-            turned_matrix(displacement[b.v]) if b.ball else ca.SX.eye(b.v.stop - b.v.start)
+            turn_jacobian(displacement[b.v]) if b.ball else ca.SX.eye(b.v.stop - b.v.start)
             for b in self.blocks
         ]
         return ca.diagcat(ca.SX(0, 0), *parts)
