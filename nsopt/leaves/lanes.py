@@ -27,7 +27,7 @@ from nsopt.leaves.text import (
     write_routine,
     write_sides,
 )
-from nsopt.leaves.turns import FunctionsInTurn
+from nsopt.leaves.turns import Turns
 
 _ALIGNED = 8
 """Numbers to which arrays of the scratch memory are aligned."""
@@ -85,7 +85,7 @@ class LanesText(NamedTuple):
 
 def write_lanes_text(instructions: Instructions, sizes: InstanceSizes, lanes: int) -> LanesText:
     """Write ``map`` and all that it calls."""
-    plans = divide_values(instructions, FunctionsInTurn.of(instructions))
+    plans = divide_values(instructions, Turns.of_whole(instructions))
     (prepare, evaluate, _), kept = place_values(plans)
     parts, scratch = _write_in_lanes(instructions, evaluate, lanes)
     once = [*write_functions(instructions, prepare), *write_sides(instructions)]

@@ -29,7 +29,7 @@ from nsopt.leaves.repeated import Repeated
 from nsopt.leaves.routines import divide_values, place_values
 from nsopt.leaves.structure import Integers, Records, Structure
 from nsopt.leaves.text import Part, write_functions, write_sides
-from nsopt.leaves.turns import FunctionsInTurn, Turns
+from nsopt.leaves.turns import Turns
 
 LONG = 500
 """Values from which on a leaf is searched for what it repeats."""
@@ -88,32 +88,30 @@ def find_text(function: ca.Function, records: Records | None, turns: Turns, lane
     """
     if records is None or len(records) < LONG:
         instructions = read_function(function, turns.entries, has_stages=turns.has_stages)
-        return write_program(instructions, lanes, turns.split(instructions))
+        return write_program(instructions, lanes, turns)
     structure = Structure(turns, records)
     kept = _recall(structure, lanes)
     if kept and structure.has_equal_numbers(kept.labels):
         return kept.text._replace(numbers=structure.list_numbers(kept.labels))
     labels = structure.part_labels(kept.labels) if kept else structure.label_numbers()
     instructions = structure.number_values(labels)
-    text = write_program(instructions, lanes, turns.split(instructions))
+    text = write_program(instructions, lanes, turns)
     _keep(structure, lanes, labels, text)
     return text
 
 
-def write_program(
-    instructions: Instructions, lanes: int, functions: FunctionsInTurn | None = None
-) -> LeafText:
+def write_program(instructions: Instructions, lanes: int, turns: Turns | None = None) -> LeafText:
     """Write a leaf: as one module, or what is long each piece as its own.
 
     What is repeated often is written as loops, in at most so many lanes. Sides of branches are
-    modules of their own. Without ``functions`` in turn it is one alone.
+    modules of their own. Without ``turns`` it is one function alone.
     """
-    functions = functions or FunctionsInTurn.of(instructions)
-    names, constants = functions.routines, instructions.constants.items()
+    turns = turns or Turns.of_whole(instructions)
+    names, constants = turns.routines, instructions.constants.items()
     numbers = {value: number for value, number in constants if abs(number) not in PLAIN}
     places = {value: Single(NUMBERS, k) for k, value in enumerate(numbers)}
     sides = [part.module() for part in write_sides(instructions)]
-    plans = divide_values(instructions, functions)
+    plans = divide_values(instructions, turns)
     if sum(instructions.needed) >= LONG:
         repeated = Repeated(instructions, plans, lanes)
         if repeated.has(SHARE):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from nsopt.leaves.instructions import CONSTANT, INPUT, RESULT, Instructions, X
 from nsopt.leaves.places import Place, Single
-from nsopt.leaves.turns import FunctionsInTurn
+from nsopt.leaves.turns import Turns
 
 PIECE = 2000
 """Values in a piece at most; half or twice as many take LLVM about the same time."""
@@ -93,17 +93,18 @@ class RoutinePlan(NamedTuple):
         return y
 
 
-def divide_values(instructions: Instructions, functions: FunctionsInTurn) -> list[RoutinePlan]:
+def divide_values(instructions: Instructions, turns: Turns) -> list[RoutinePlan]:
     """Return what ``prepare``, ``evaluate`` and ``complete`` of each function compute; at the end.
 
     What does not depend on the function's own x is computed once, by the first ``prepare`` that
     needs it. What ``evaluate`` computes at every x is kept from the last one, for all after it.
     """
     done = bytearray(operation in (CONSTANT, INPUT) for operation in instructions.operation)
-    copied, names = set[int](), functions.routines
+    copied, names = set[int](), turns.routines
     plans: list[RoutinePlan] = []
-    inputs = _find_inputs(instructions, "p", dict(enumerate(functions.input_starts)))
-    for k, outputs in enumerate(functions.outputs, X):
+    inputs = _find_inputs(instructions, "p", dict(enumerate(turns.input_starts)))
+    of_each = turns.split(instructions)
+    for k, outputs in enumerate(of_each[: turns.turn_count], X):
         needed = _find_values(instructions, outputs, done)
         once = [value for value in needed if instructions.stage[value] < k]
         at_x = [value for value in needed if instructions.stage[value] >= k]
@@ -112,7 +113,7 @@ def divide_values(instructions: Instructions, functions: FunctionsInTurn) -> lis
         copies = sorted(read.intersection(inputs).difference(own, copied))
         for value in once:
             done[value] = True
-        head = functions.heads[k - X]
+        head = turns.heads[k - X]
         first = _find_values(instructions, outputs[:head], done)
         for value in first:
             done[value] = True
@@ -125,10 +126,11 @@ def divide_values(instructions: Instructions, functions: FunctionsInTurn) -> lis
             RoutinePlan(complete, arguments, others, own, outputs[head:], head, False, []),
         ]
         copied.update(copies)
-    ends = names[3 * len(functions.outputs) :]
-    for name, outputs in zip(ends, functions.end_outputs, strict=True):
+    arguments = ("p", "kept", "y")
+    ends = names[3 * turns.turn_count :]
+    for name, outputs in zip(ends, of_each[turns.turn_count :], strict=True):
         needed = _find_values(instructions, outputs, done)
-        plans.append(RoutinePlan(name, ("p", "kept", "y"), needed, inputs, outputs, 0, False, []))
+        plans.append(RoutinePlan(name, arguments, needed, inputs, outputs, 0, False, []))
     later = set[int]()  # what the routines after one read
     for plan in reversed(plans):
         if plan.is_read:
@@ -195,7 +197,7 @@ def place_values(plans: Sequence[RoutinePlan]) -> tuple[list[Routine], int]:
 
 def make_side_routine(side: Instructions, name: str) -> Routine:
     """Return the routine of a branch's side, from its operands x to its results y."""
-    (_, evaluate, _), _ = place_values(divide_values(side, FunctionsInTurn.of(side)))
+    (_, evaluate, _), _ = place_values(divide_values(side, Turns.of_whole(side)))
     return evaluate._replace(name=name, arguments=("x", "y"))
 
 

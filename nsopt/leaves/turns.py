@@ -16,37 +16,6 @@ import casadi as ca
 from nsopt.leaves.instructions import Entries, Instructions, P, X, list_entries
 
 
-class FunctionsInTurn(NamedTuple):
-    """The values that functions in turn give.
-
-    Attributes
-    ----------
-    outputs : list of lists
-        The values of each y_k.
-    heads : list of int
-        How many of them are computed at every x.
-    end_outputs : list of lists
-        The values of each function at the end.
-    input_starts : list of int
-        Where each input begins in the array of all of them.
-    """
-
-    outputs: list[list[int]]
-    heads: list[int]
-    end_outputs: list[list[int]]
-    input_starts: list[int]
-
-    @property
-    def routines(self) -> tuple[str, ...]:
-        """Names of the routines."""
-        return _name_routines(len(self.outputs), len(self.end_outputs))
-
-    @classmethod
-    def of(cls, instructions: Instructions) -> FunctionsInTurn:
-        """Return one function alone."""
-        return cls([instructions.outputs], [len(instructions.outputs)], [], [0])
-
-
 class Turns(NamedTuple):
     """How long the inputs and outputs of functions in turn are.
 
@@ -84,10 +53,11 @@ class Turns(NamedTuple):
         outputs = tuple(map(function.nnz_out, range(function.n_out())))
         return cls(inputs, outputs, tuple(range(len(inputs))), tuple(heads))
 
-    @property
-    def routines(self) -> tuple[str, ...]:
-        """Names of the routines."""
-        return _name_routines(self.turn_count, self.end_count)
+    @classmethod
+    def of_whole(cls, instructions: Instructions) -> Turns:
+        """Return those of instructions that are one function, all of it computed at every x."""
+        y = len(instructions.outputs)
+        return cls((0, 0), (y,), (X, P), (y,))  # of one alone nothing asks how long x and p are
 
     @property
     def turn_count(self) -> int:
@@ -100,6 +70,13 @@ class Turns(NamedTuple):
         return len(self.outputs) - self.turn_count
 
     @property
+    def routines(self) -> tuple[str, ...]:
+        """Names of the routines."""
+        numbers = ["" if k == X else str(k) for k in range(X, X + self.turn_count)]
+        of_each = [f"{name}{k}" for k in numbers for name in ("prepare", "evaluate", "complete")]
+        return (*of_each, *(f"last{k or ''}" for k in range(self.end_count)))
+
+    @property
     def has_stages(self) -> bool:
         """Whether anything may be computed once; of a single function without p nothing is."""
         return len(self.outputs) > 1 or self.inputs[P] > 0
@@ -109,8 +86,14 @@ class Turns(NamedTuple):
         """The entries of all inputs in the order in which CasADi's function has them."""
         return [*chain.from_iterable(list_entries(k, self.inputs[k]) for k in self.order)]
 
-    def split(self, instructions: Instructions) -> FunctionsInTurn:
-        """Return the functions, whose outputs are those of instructions one after another.
+    @property
+    def input_starts(self) -> list[int]:
+        """Where each input begins in the array of all, but the last x if nothing reads it there."""
+        inputs = self.inputs if self.end_count else self.inputs[:-1]
+        return [*accumulate(inputs, initial=0)][:-1]
+
+    def split(self, instructions: Instructions) -> list[list[int]]:
+        """Return the values of each output, those of instructions being one after another.
 
         Raises
         ------
@@ -122,19 +105,9 @@ class Turns(NamedTuple):
         for k, values in enumerate(of_each, X):
             if any(instructions.stage[value] > k for value in values):
                 raise order_error(k)
-        at_end = of_each[self.turn_count :]
-        # Without an end nothing reads the last x from the array of all inputs.
-        inputs = self.inputs[: None if at_end else -1]
-        input_starts = [*accumulate(inputs, initial=0)][:-1]
-        return FunctionsInTurn(of_each[: self.turn_count], [*self.heads], at_end, input_starts)
+        return of_each
 
 
 def order_error(k: int) -> ValueError:
     """Return that y_k depends on a later x than x_k."""
     return ValueError(f"y_{k} depends on x_{k + 1} or a later x: state it after these")
-
-
-def _name_routines(count: int, end_count: int) -> tuple[str, ...]:
-    numbers = ["" if k == X else str(k) for k in range(X, X + count)]
-    of_each = [f"{name}{k}" for k in numbers for name in ("prepare", "evaluate", "complete")]
-    return (*of_each, *(f"last{k or ''}" for k in range(end_count)))
