@@ -55,17 +55,15 @@ class Scalars:
         return bool(np.all(x > 0))
 
 
-def evaluate(
-    function: ca.Function, arguments: Sequence[Sequence[Any]], scalars: Scalars
-) -> list[Any]:
+def evaluate(function: ca.Function, inputs: Sequence[Sequence[Any]], scalars: Scalars) -> list[Any]:
     """Return the first output of an SX function for numbers of any kind.
 
     Parameters
     ----------
     function : Function
         Its first output is a dense column.
-    arguments : sequence of sequences
-        The entries of each argument, which is dense.
+    inputs : sequence of sequences
+        The entries of each input, which is dense.
     scalars : Scalars
         The arithmetic of these numbers.
 
@@ -83,7 +81,7 @@ def evaluate(
         if code == ca.OP_CONST:
             work[outs[0]] = scalars.constant(function.instruction_constant(k))
         elif code == ca.OP_INPUT:
-            work[outs[0]] = arguments[ins[0]][ins[1]]
+            work[outs[0]] = inputs[ins[0]][ins[1]]
         elif code == ca.OP_OUTPUT:
             results[outs[1]] = work[ins[0]]
         elif code in operations:

@@ -110,7 +110,7 @@ def read_function(function: ca.Function, entries: Entries, *, has_stages: bool) 
         For an operation that has no machine code.
     """
     sides = _Sides()
-    reader = _Reader(sides, has_stages=has_stages)
+    reader = InstructionReader(has_stages, sides)
     outputs = reader.read(function, lambda k: reader.number_input(*entries[k]))
     return reader.instructions(outputs, sides.functions)
 
@@ -135,32 +135,6 @@ def read_instances(function: ca.Function, own: int) -> Instructions:
     return read_function(function, entries, has_stages=starts[-1] > starts[own])
 
 
-def number_instructions(
-    operation: Sequence[int],
-    left: Sequence[int],
-    right: Sequence[int],
-    outputs: Sequence[int],
-    constants: Mapping[int, float],
-    numbers: Sequence[float],
-    *,
-    has_stages: bool,
-) -> Instructions:
-    """Return instructions from those of a program, some of which may be equal.
-
-    Parameters
-    ----------
-    operation, left, right, outputs, constants
-        As of `Instructions`; operands beyond the last instruction are ``numbers``.
-    numbers : sequence of float
-        Each becomes a value of its own, whether equal or not; they come first.
-    has_stages : bool
-        As of `read_function`.
-    """
-    reader = _Reader(_Sides(), has_stages=has_stages)
-    values = reader.number(operation, left, right, outputs, constants, numbers)
-    return reader.instructions(values, [])
-
-
 def list_entries(number: int, count: int) -> Entries:
     """Return the entries of an input."""
     return [(number, entry) for entry in range(count)]
@@ -173,19 +147,19 @@ def list_starts(function: ca.Function) -> tuple[list[int], list[int]]:
     return [*accumulate(inputs, initial=0)], [*accumulate(outputs, initial=0)]
 
 
-class _Reader:
+class InstructionReader:
     """Numbers the values of functions, equal ones alike.
 
     Parameters
     ----------
-    sides : _Sides
-        Where sides of branches are read.
     has_stages : bool
         As of `read_function`.
+    sides : _Sides, optional
+        Where sides of branches are read.
     """
 
-    def __init__(self, sides: _Sides, has_stages: bool) -> None:
-        self._sides, self._has_stages = sides, has_stages
+    def __init__(self, has_stages: bool, sides: _Sides | None = None) -> None:
+        self._has_stages, self._sides = has_stages, sides or _Sides()
         self.operation: list[int] = []
         self.left: list[int] = []
         self.right: list[int] = []
@@ -249,7 +223,7 @@ class _Reader:
             work[read_place(k)[0]] = value
         return outputs
 
-    def number(
+    def number_program(
         self,
         operation: Sequence[int],
         left: Sequence[int],
@@ -258,7 +232,11 @@ class _Reader:
         constants: Mapping[int, float],
         numbers: Sequence[float],
     ) -> list[int]:
-        """Return the values of outputs, see `number_instructions`."""
+        """Return the values of outputs of a program, whose instructions may be equal.
+
+        Its parts are as of `Instructions`, but that operands beyond the last instruction are
+        ``numbers``: each becomes a value of its own, equal or not; they come first.
+        """
         known, stage, base, square = self._values, self.stage, BASE, BASE * BASE
         add, add_left, add_right = self.operation.append, self.left.append, self.right.append
         add_stage, has_stages = stage.append, self._has_stages
@@ -358,12 +336,12 @@ class _Reader:
             self.constants[value] = number
         return value
 
-    def instructions(self, outputs: list[int], sides: list[Instructions]) -> Instructions:
+    def instructions(self, outputs: list[int], sides: Sequence[Instructions] = ()) -> Instructions:
         """Return what was read."""
         needed = [False] * len(self.operation)
         found = Instructions(
             *(self.operation, self.left, self.right, self.constants, self.stage),
-            *(needed, outputs, self.branches, sides),
+            *(needed, outputs, self.branches, [*sides]),
         )
         for value in outputs:
             needed[value] = True
@@ -386,9 +364,9 @@ class _Sides:
         """Return the number of a side: what a call of it gives, as a function of x."""
         key = side.__hash__()
         if key not in self._numbers:
-            reader = _Reader(self, has_stages=False)
+            reader = InstructionReader(has_stages=False, sides=self)
             outputs = reader.call(side, [reader.number_input(X, k) for k in range(side.nnz_in())])
             self._numbers[key] = len(self.functions)
-            self.functions.append(reader.instructions(outputs, []))
+            self.functions.append(reader.instructions(outputs))
             self._stated.append(side)
         return self._numbers[key]

@@ -235,7 +235,13 @@ class Leaf(Improving[LeafCode]):
     """
 
     def __init__(self, function: ca.Function, head: int | None = None) -> None:
-        check_function(function)
+        require_sx(function)
+        if (function.n_in(), function.n_out()) != (2, 1):
+            raise ValueError(
+                f"{function.name()!r} has {function.n_in()} inputs and {function.n_out()} outputs:"
+                " a leaf has the inputs x and p and the output y"
+            )
+        _require_columns(function, "xp", "y")
         super().__init__(function, Turns.alone(function, head))
         self._x, self._p = int(function.numel_in(0)), int(function.numel_in(1))
         self._y = int(function.numel_out(0))
@@ -281,8 +287,8 @@ class LeavesInTurn(Improving[InTurnCode]):
     """
 
     def __init__(self, function: ca.Function, heads: Sequence[int]) -> None:
-        _check_kind(function)
-        _check_columns(function, function.name_in(), function.name_out())
+        require_sx(function)
+        _require_columns(function, function.name_in(), function.name_out())
         super().__init__(function, Turns.of(function, heads))
 
     def _name_addresses(self, addresses: list[int], kept: int, level: int) -> InTurnCode:
@@ -291,23 +297,13 @@ class LeavesInTurn(Improving[InTurnCode]):
         return InTurnCode(prepare, evaluate, complete, tuple(addresses[end:]), kept, level)
 
 
-def check_function(function: ca.Function) -> None:
-    """Refuse what is no SX function (x, p) -> y of dense columns."""
-    _check_kind(function)
-    if (function.n_in(), function.n_out()) != (2, 1):
-        raise ValueError(
-            f"{function.name()!r} has {function.n_in()} inputs and {function.n_out()} outputs:"
-            " a leaf has the inputs x and p and the output y"
-        )
-    _check_columns(function, "xp", "y")
-
-
-def _check_kind(function: ca.Function) -> None:
+def require_sx(function: ca.Function) -> None:
+    """Refuse what is no SX function."""
     if not function.is_a("SXFunction"):
         raise TypeError(f"{function.name()!r} is no SX function: expand() it")
 
 
-def _check_columns(function: ca.Function, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+def _require_columns(function: ca.Function, inputs: Sequence[str], outputs: Sequence[str]) -> None:
     """Refuse inputs and outputs that are no dense columns, by their names."""
     shapes = {name: function.sparsity_in(i) for i, name in enumerate(inputs)}
     shapes |= {name: function.sparsity_out(i) for i, name in enumerate(outputs)}

@@ -23,6 +23,7 @@ from nsopt.leaves import background
 from nsopt.leaves.instructions import read_instances
 from nsopt.leaves.lane_interpreter import LINE, LaneInterpreter
 from nsopt.leaves.lanes import InstanceSizes, LanesText, write_lanes_text
+from nsopt.leaves.leaf import require_sx
 from nsopt.leaves.machine import (
     GOOD,
     QUICK,
@@ -79,8 +80,7 @@ class MappedLeaf:
     """
 
     def __init__(self, function: ca.Function, own: int | None = None) -> None:
-        if not function.is_a("SXFunction"):
-            raise TypeError(f"{function.name()!r} is no SX function: expand() it")
+        require_sx(function)
         self.function = function
         self.own = function.n_in() if own is None else own
         inputs = [int(function.nnz_in(i)) for i in range(function.n_in())]

@@ -22,9 +22,9 @@ from nsopt.leaves.instructions import (
     INPUT,
     OUTPUT,
     Entries,
+    InstructionReader,
     Instructions,
     list_starts,
-    number_instructions,
 )
 from nsopt.leaves.kinds import PLAIN
 from nsopt.leaves.operations import OPERATIONS
@@ -131,15 +131,13 @@ class Structure:
         left, right = self.left.copy(), self.right.copy()
         computed = ~np.isin(self.operation, [INPUT, CONSTANT])
         left[computed], right[computed] = operands[left[computed]], operands[right[computed]]
-        return number_instructions(
-            self.operation.tolist(),
-            left.tolist(),
-            right.tolist(),
-            operands[self.outputs].tolist(),
+        reader = InstructionReader(self.turns.has_stages)
+        outputs = reader.number_program(
+            *(x.tolist() for x in (self.operation, left, right, operands[self.outputs])),
             self.plain,
             self.list_numbers(labels),
-            has_stages=self.turns.has_stages,
         )
+        return reader.instructions(outputs)
 
 
 def read_records(function: ca.Function, entries: Entries) -> Records | None:

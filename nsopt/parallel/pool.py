@@ -119,9 +119,8 @@ def _begin(parallel: Parallel, calls: Iterator[Any]) -> Generator[tuple[int, Any
             return arriving
         from multiprocessing import resource_tracker  # there is none on Windows
 
-        # These unblock signals as they start: so they are started before signals are blocked.
         for tracker in (resource_tracker, loky_tracker):
-            tracker.ensure_running()
+            tracker.ensure_running()  # now, for it unblocks the signals as it starts
         before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         try:
             arriving = parallel(calls)
