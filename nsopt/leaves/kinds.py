@@ -36,21 +36,6 @@ SMALL = 1 << 16
 """Beyond numbers of operations, and of a branch's results."""
 
 
-class Readers(NamedTuple):
-    """What is computed from each value.
-
-    Attributes
-    ----------
-    counts : list of int
-        How many values are.
-    sole : list of int
-        The value, where there is one and the value that it reads is no output; else -1.
-    """
-
-    counts: list[int]
-    sole: list[int]
-
-
 class Kinds(NamedTuple):
     """Values, and which are alike.
 
@@ -60,12 +45,13 @@ class Kinds(NamedTuple):
         Those given, operands that may be exchanged in the same order for values that are alike.
     numbers : list of int
         The kind of each value, by a number: values of one kind are alike; -1 if it is not needed.
-    readers : Readers
+    sole_readers : list of int
+        Of each value the one that is computed from it, -1 for none, several, and of outputs.
     """
 
     instructions: Instructions
     numbers: list[int]
-    readers: Readers
+    sole_readers: list[int]
 
 
 def find_kinds(instructions: Instructions, routines: Sequence[Sequence[int]]) -> Kinds:
@@ -78,11 +64,11 @@ def find_kinds(instructions: Instructions, routines: Sequence[Sequence[int]]) ->
             computing[value] |= bit
     left, right = [*instructions.left], [*instructions.right]
     sets, numbers, places = _InputSets(), _KindNumbers(), _place_inputs(instructions)
-    readers, united, sizes = _find_readers(instructions), sets.united, sets.sizes
+    counts, sole_readers = _find_readers(instructions)
+    united, sizes = sets.united, sets.sizes
     none, too_large = sets.none, sets.too_large
     # Of each value: its kind, and the set of inputs that it is a function of.
     kinds, inputs = [-1] * len(operation), [none] * len(operation)
-    counts = readers.counts
     for value, needed in enumerate(instructions.needed):
         if not needed:
             continue
@@ -117,10 +103,11 @@ def find_kinds(instructions: Instructions, routines: Sequence[Sequence[int]]) ->
         else:
             kinds[value] = numbers.find_nth(key, union)
     ordered = replace(instructions, left=left, right=right)
-    return Kinds(ordered, kinds, readers)
+    return Kinds(ordered, kinds, sole_readers)
 
 
-def _find_readers(instructions: Instructions) -> Readers:
+def _find_readers(instructions: Instructions) -> tuple[list[int], list[int]]:
+    """Return how many values are computed from each, and the sole one, see `Kinds`."""
     counts, last = [0] * len(instructions.operation), [-1] * len(instructions.operation)
     for value, needed in enumerate(instructions.needed):
         if needed and instructions.operation[value] not in (INPUT, CONSTANT):
@@ -130,7 +117,7 @@ def _find_readers(instructions: Instructions) -> Readers:
     sole = [reader if count == 1 else -1 for reader, count in zip(last, counts, strict=True)]
     for value in instructions.outputs:
         sole[value] = -1
-    return Readers(counts, sole)
+    return counts, sole
 
 
 def _place_inputs(instructions: Instructions) -> dict[int, int]:

@@ -32,7 +32,7 @@ def part_by_readers(kinds: Kinds) -> list[int]:
     bodies become a kind of their own, which is computed in the loop of these sums and does not go
     through memory; that takes longer than to multiply.
     """
-    instructions, numbers, sole = kinds.instructions, kinds.numbers, kinds.readers.sole
+    instructions, numbers, sole = kinds.instructions, kinds.numbers, kinds.sole_readers
     parted, counts = [*numbers], Counter(numbers)
     new = max(counts, default=0) + 1
     for values in _divide_by_distance(instructions, sole):  # readers come first
@@ -197,14 +197,6 @@ class Schedule:
         return pieces
 
 
-class Loop(NamedTuple):
-    """Instructions of one instance, the routine that does them, how many are side by side."""
-
-    body: Instructions
-    routine: Routine
-    lanes: int
-
-
 def make_loop(
     name: str,
     arguments: tuple[str, ...],
@@ -212,8 +204,11 @@ def make_loop(
     piece: SchedulePiece,
     memory: Memory,
     targets: Mapping[int, Sequence[Single]],
-) -> Loop:
-    """Return a piece of a schedule as a loop; ``targets``: where values go beside memory."""
+) -> tuple[Instructions, Routine]:
+    """Return a piece of a schedule as a loop: the instructions of one instance, and its routine.
+
+    ``targets``: where values go beside memory.
+    """
     body = _Body(schedule, memory)
     numbers = [body.add(value) for value in piece.values]
     of_body = {}
@@ -225,7 +220,7 @@ def make_loop(
         if entries:
             of_body[number] = [memory.find_each(found) for found in entries]
     routine = Routine(name, arguments, numbers, body.sources, of_body, piece.instances)
-    return Loop(body.instructions, routine, memory.count_lanes(piece.instances))
+    return body.instructions, routine
 
 
 def is_uneven(schedule: Schedule, value: int, targets: Mapping[int, Sequence[Single]]) -> bool:

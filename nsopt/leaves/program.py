@@ -115,9 +115,9 @@ def write_program(instructions: Instructions, lanes: int, turns: Turns | None = 
     if sum(instructions.needed) >= LONG:
         repeated = Repeated(instructions, plans, lanes)
         if repeated.has(SHARE):
-            found = repeated.write(places)
-            modules = (*found.modules, *sides)
-            return LeafText(names, modules, found.kept, tuple(numbers.values()), found.indices)
+            loops, kept, indices = repeated.write(places)
+            modules = (*loops, *sides)
+            return LeafText(names, modules, kept, tuple(numbers.values()), tuple(indices))
     guards = find_guards(instructions, chain.from_iterable(plan.outputs for plan in plans))
     plans = [
         plan._replace(values=order_by_guards(instructions, plan.values, guards)) for plan in plans

@@ -20,14 +20,6 @@ ON_STACK = 16_384
 """Numbers that pieces share on the stack at most: threads may have half a megabyte of it."""
 
 
-class RepeatedText(NamedTuple):
-    """Modules of all routines, how many numbers they keep for each other, entries of `INDICES`."""
-
-    modules: tuple[str, ...]
-    kept: int
-    indices: tuple[int, ...]
-
-
 class Repeated:
     """A leaf searched for what it repeats, for registers of at most so many lanes."""
 
@@ -53,8 +45,11 @@ class Repeated:
         parted = part_by_readers(self._kinds)
         return [Schedule(self._kinds.instructions, parted, plan.values) for plan in self._plans]
 
-    def write(self, numbers: Mapping[int, Single]) -> RepeatedText:
-        """Write the leaf; ``numbers``: where constants are that are no part of the text."""
+    def write(self, numbers: Mapping[int, Single]) -> tuple[list[str], int, list[int]]:
+        """Write the leaf; ``numbers``: where constants are that are no part of the text.
+
+        Return its modules, how many numbers routines keep for each other, entries of `INDICES`.
+        """
         operation = self._kinds.instructions.operation
         kept: dict[int, Single] = {}
         memory, modules = Memory(self._lanes, {}), _Modules()
@@ -71,7 +66,7 @@ class Repeated:
                     kept[value] = memory.add(KEPT)
                     targets[value] = [kept[value]]
             _Caller(plan.name, plan.arguments, schedule, memory, targets).write(modules)
-        return RepeatedText(tuple(modules.close()), memory.sizes[KEPT], tuple(memory.indices))
+        return modules.close(), memory.sizes[KEPT], memory.indices
 
 
 def _place_shared(memory: Memory, schedule: Schedule, array: str, others: set[int]) -> None:
@@ -148,10 +143,11 @@ class _Caller(NamedTuple):
         for piece in self.schedule.pieces:
             name = f"{self.name}_{len(called)}"
             if piece.instances:
-                loop = make_loop(name, arguments, self.schedule, piece, self.memory, self.targets)
-                routine = loop.routine
-                parts = write_functions(loop.body, routine, loop.lanes)
-                modules.add(parts, len(routine.values), loop.lanes)
+                body, routine = make_loop(
+                    name, arguments, self.schedule, piece, self.memory, self.targets
+                )
+                lanes = self.memory.count_lanes(piece.instances)
+                modules.add(write_functions(body, routine, lanes), len(routine.values), lanes)
             else:
                 routine = self._add_row(modules, name, arguments, piece.values)
             called.append(routine)
