@@ -60,7 +60,7 @@ def _call_often(count: int, code: int, a: Array, b: Array, c: Array) -> None:
 @numba.njit
 def _find_often(count: int, p: Array, space: Array, code: int, x: Array) -> None:
     for _ in range(count):
-        steps.find_direction(p, space, code, x, 1e-9, steps.REDUNDANT_SHIFT)
+        steps.find_direction(p, space, code, x, 1e-9, steps.SHIFT)
 
 
 @numba.njit

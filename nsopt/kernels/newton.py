@@ -8,13 +8,7 @@ import numpy as np
 
 from nsopt.kernels.kernel import copy, kernel
 from nsopt.kernels.search import search
-from nsopt.kernels.steps import (
-    REDUNDANT_SHIFT,
-    evaluate_at,
-    find_direction,
-    find_direction_again,
-    go,
-)
+from nsopt.kernels.steps import SHIFT, evaluate_at, find_direction, find_direction_again, go
 from nsopt.kernels.views import square_of, workspace_of
 
 ENOUGH = 5
@@ -31,9 +25,8 @@ SLOW = 0.1
 """Part of the residual before from which on a full step has hardly lowered it."""
 
 SLOW_SHIFT = 1e-3
-"""Part of `REDUNDANT_SHIFT` that is added where steps are slow: joints pass a configuration in
-which more rows depend on each other than elsewhere, as a parallelogram that is flat, where pivots
-are as small as what is added."""
+"""Part of `SHIFT` that is taken where steps are slow: joints pass a configuration in which more
+rows depend on each other than elsewhere, as a parallelogram that is flat, and pivots are small."""
 
 
 @kernel
@@ -73,7 +66,7 @@ def solve(
         copy(w.trial, w.x)
     else:
         size = evaluate_at(p, space, evaluate, w.x)
-    again, shift = False, REDUNDANT_SHIFT
+    again, shift = False, SHIFT
     for count in range(1, o.iterations + 1):
         if again:
             find_direction_again(p, space)
@@ -86,7 +79,7 @@ def solve(
         if size <= share * o.tolerance or (count >= ENOUGH and stays and size <= o.rough):
             return size, count
         if slow and not again:
-            shift = SLOW_SHIFT * REDUNDANT_SHIFT
+            shift = SLOW_SHIFT * SHIFT
         expected = size * size  # over ``before``: the next residual, if it falls quadratically
         again = not again and expected <= SURE * share * o.tolerance * before
     if o.last == 0:

@@ -15,7 +15,7 @@ from nsopt.kernels.kernel import copy, inline, kernel
 from nsopt.kernels.machine import call
 from nsopt.kernels.min_map import combine, largest, norm
 from nsopt.kernels.square import BOXES, DISCS, EQUATIONS, EVENTS, PAIRS, TERMS
-from nsopt.kernels.steps import REDUNDANT_SHIFT, evaluate_at, find_direction, go
+from nsopt.kernels.steps import SHIFT, evaluate_at, find_direction, go
 from nsopt.kernels.views import square_of, workspace_of
 
 LENGTHS = (0.5, 0.25, 0.06)
@@ -60,7 +60,7 @@ def search(
     part, steps, total = o.first, 0, o.iterations
     for _ in range(o.last if last else o.budget):
         before, _ = evaluate_near(p, space, evaluate, w.x, part)
-        find_direction(p, space, complete, w.x, o.proximal, REDUNDANT_SHIFT)
+        find_direction(p, space, complete, w.x, o.proximal, SHIFT)
         length = choose_length(p, space, evaluate, part, before, SIDESTEP if steps % 2 else 1.0)
         go(s, w, w.x, w.trial, length)
         _, size = evaluate_near(p, space, evaluate, w.trial, part)
@@ -129,7 +129,7 @@ def try_full_steps(p: Any, space: Any, evaluate: int, complete: int, o: Any) -> 
     for count in range(TRIES):
         if size <= o.tolerance:
             return size, count
-        find_direction(p, space, complete, w.best, o.proximal, REDUNDANT_SHIFT)
+        find_direction(p, space, complete, w.best, o.proximal, SHIFT)
         go(s, w, w.best, w.best, 1.0)
         size = evaluate_at(p, space, evaluate, w.best)
     return size, TRIES

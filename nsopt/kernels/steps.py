@@ -1,7 +1,6 @@
 """What both full steps and proximal points are made of.
 
-``p`` is a program and ``space`` its workspace, each as one array; ``s``, `Square`, and ``w``,
-`Workspace`, are views of these.
+``p`` is a program, ``space`` its workspace; `Square` ``s`` and `Workspace` ``w`` are views of them.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from nsopt.kernels.min_map import combine, largest
 from nsopt.kernels.square import DISCS, LATE
 from nsopt.kernels.views import square_of, workspace_of
 
-REDUNDANT_SHIFT = 1e-6
+SHIFT = 1e-6
 """Part of the mean pivot of a set of redundant rows that is added to each of theirs."""
 
 
@@ -41,13 +40,10 @@ def evaluate_at(p: Any, space: Any, evaluate: int, x: Any) -> float:
 
 
 @kernel
-def find_direction(
-    p: Any, space: Any, complete: int, x: Any, proximal: float, shift: float
-) -> None:
+def find_direction(p: Any, space: Any, complete: int, x: Any, proximal: float, part: float) -> None:
     """Solve for Newton's direction at x, which was evaluated last; the rows r are used up.
 
-    To late pivots a part ``proximal`` of their own is added, to those of redundant rows a part
-    ``shift`` of their mean.
+    Late pivots get ``proximal`` of their own more, those of redundant rows ``part`` of their mean.
     """
     s, w = square_of(p), workspace_of(p, space)
     call(complete, x, w.kept, w.y)
@@ -57,7 +53,7 @@ def find_direction(
     for half in range(2):  # so that the code of `eliminate` stands here once
         if half == 1:
             shift_late_pivots(s, w, first, max(proximal, w.redundant[0] * LATE_SHIFT))
-            shift_redundant(s, w, shift)
+            shift_redundant(s, w, part)
         eliminate(s.plan, half * late, fronts if half == 1 else late, w.A)
     if s.sizes[DISCS] > 0 and has_redundant_row(s, w, first):
         w.redundant[0] = 1.0
