@@ -179,7 +179,7 @@ def test_a_cluster_that_lost_its_workers_is_told_and_given_up(tmp_path, started,
 @pytest.mark.slow
 def test_a_worker_that_is_lost_with_the_value_of_a_run(tmp_path, started, monkeypatch):
     """The run is made again, by a worker that comes later, or the sweep gives up in time."""
-    address, fetch = f"tcp://127.0.0.1:{free_port()}", cluster._outcome
+    address, fetch = f"tcp://127.0.0.1:{free_port()}", cluster._take_outcome
     started("scheduler", "--port", address.rsplit(":", 1)[1], "--dashboard-address", ":0")
     options = {"workers": None, "folder": tmp_path, "measure": {"seen": mass_of}}
 
@@ -195,7 +195,7 @@ def test_a_worker_that_is_lost_with_the_value_of_a_run(tmp_path, started, monkey
             worker.wait()
         return fetch(future)
 
-    monkeypatch.setattr(cluster, "_outcome", lose_first)
+    monkeypatch.setattr(cluster, "_take_outcome", lose_first)
     with Client(address, timeout=LONG) as client, joblib.parallel_config("dask"):
         client.wait_for_workers(1, LONG)
         with pytest.raises(TimeoutError, match="has had no worker for"):
@@ -265,6 +265,6 @@ def test_a_connection_lost_while_a_value_is_fetched(status):
 
     if status == "error":
         with pytest.raises(CommClosedError):
-            cluster._outcome(Lost())
+            cluster._take_outcome(Lost())
     else:
-        assert cluster._outcome(Lost()) == (False, None)
+        assert cluster._take_outcome(Lost()) == (False, None)

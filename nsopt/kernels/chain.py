@@ -1,4 +1,7 @@
-"""Attempts at steps, one after another: choose h, solve, judge, accept or try a smaller h."""
+"""Attempts at steps, one after another: choose h, solve, judge, accept or try a smaller h.
+
+``chain``: `ChainCode`; ``tables``: `PackedPrograms`; ``w``: `Attempt`.
+"""
 
 from __future__ import annotations
 

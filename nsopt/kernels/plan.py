@@ -154,8 +154,7 @@ class MatrixPlaces:
         So may be one in the row of one pivot and the column of another one that joined it.
         """
         f = self._front[i if self._turn[i] < self._turn[j] else j]
-        is_kept = i in self._row[f] and j in self._column[f]
-        return self.of(i, j) if is_kept else self.nowhere
+        return self.of(i, j) if i in self._row[f] and j in self._column[f] else self.nowhere
 
     def right(self, i: int) -> int:
         """Return the place of a row's right side."""

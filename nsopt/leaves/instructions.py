@@ -322,6 +322,7 @@ class InstructionReader:
         return len(self.operation) - 1
 
     def number_input(self, number: int, entry: int) -> int:
+        """Return the value that is an entry of an input."""
         key = (INPUT * BASE + number) * BASE + entry
         value = self._values.get(key, -1)
         if value < 0:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -30,14 +30,6 @@ _arrays: list[Array] = []
 
 _names = count()
 _lock = threading.Lock()  # one linker, and libraries of different names
-
-
-class Processor(NamedTuple):
-    """What code is made for, in LLVM's words."""
-
-    triple: str
-    name: str
-    features: str
 
 
 def _llvm() -> Any:
@@ -116,18 +108,18 @@ def state_target(level: int) -> dict[str, str]:
         "level": str(level),
         "model": "small pic",
         "llvm": ".".join(map(str, _llvm().llvm_version_info)),
-        **find_processor()._asdict(),
+        **find_processor(),
     }
 
 
 @cache
-def find_processor() -> Processor:
-    """Return that of this machine."""
+def find_processor() -> dict[str, str]:
+    """Return what code is made for on this machine, in LLVM's words."""
     llvm = _llvm()
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    features = llvm.get_host_cpu_features().flatten()
-    return Processor(llvm.get_default_triple(), llvm.get_host_cpu_name(), features)
+    name, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    return {"triple": llvm.get_default_triple(), "name": name, "features": features}
 
 
 @cache
@@ -136,7 +128,7 @@ def count_lanes() -> int:
 
     Narrower ones take two or four.
     """
-    return 8 if "+avx512f" in find_processor().features.split(",") else 4
+    return 8 if "+avx512f" in find_processor()["features"].split(",") else 4
 
 
 @cache
@@ -151,11 +143,8 @@ def _target_machine(level: int) -> Any:
     The large one, for code anywhere in memory, has longer calls and constants, and level 0 takes
     35 us for a call in place of 10.
     """
-    triple, name, features = find_processor()
-    return (
-        _llvm()
-        .Target.from_triple(triple)
-        .create_target_machine(
-            cpu=name, features=features, opt=level, reloc="pic", codemodel="small", jit=True
-        )
+    processor, how = find_processor(), {"reloc": "pic", "codemodel": "small", "jit": True}
+    target = _llvm().Target.from_triple(processor["triple"])
+    return target.create_target_machine(
+        cpu=processor["name"], features=processor["features"], opt=level, **how
     )

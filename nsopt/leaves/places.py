@@ -46,11 +46,13 @@ class Single(NamedTuple):
     entry: int
 
     def read(self, n: int, lanes: int) -> Text:
+        """Return what reads the value."""
         kind = name_type(lanes)
         at = f"%{n} = getelementptr {kind}, ptr {_pointer(self.array)}, i64 {self.entry}\n"
         return Text(f"{at}%{n + 1} = load {kind}, ptr %{n}, align 8\n", 2)
 
     def write(self, name: str, n: int, lanes: int) -> Text:
+        """Return what writes the value of that name."""
         kind = name_type(lanes)
         at = f"%{n} = getelementptr {kind}, ptr {_pointer(self.array)}, i64 {self.entry}\n"
         return Text(f"{at}store {kind} {name}, ptr %{n}, align 8\n", 1)
@@ -63,6 +65,7 @@ class Same(NamedTuple):
     entry: int
 
     def read(self, n: int, lanes: int) -> Text:
+        """Return what reads the value."""
         number, kind = Single(self.array, self.entry).read(n, 1), name_type(lanes)
         one = f"insertelement {kind} poison, double %{n + 1}, i64 0"
         zeros = f"<{lanes} x i32> zeroinitializer"
@@ -81,10 +84,12 @@ class InOrder(NamedTuple):
     first: int
 
     def read(self, n: int, lanes: int) -> Text:
+        """Return what reads the value."""
         at, kind = self._at(n), name_type(lanes)
         return Text(f"{at}%{n + 2} = load {kind}, ptr %{n + 1}, align 8\n", 3)
 
     def write(self, name: str, n: int, lanes: int) -> Text:
+        """Return what writes the value of that name."""
         return Text(f"{self._at(n)}store {name_type(lanes)} {name}, ptr %{n + 1}, align 8\n", 2)
 
     def _at(self, n: int) -> str:
@@ -102,6 +107,7 @@ class Scattered(NamedTuple):
     first: int
 
     def read(self, n: int, lanes: int) -> Text:
+        """Return what reads the value."""
         kind, lines, whole, first = name_type(lanes), [self._at(n)], "poison", n
         n += 2
         for lane in range(lanes):
@@ -115,6 +121,7 @@ class Scattered(NamedTuple):
         return Text("".join(lines), n - first)
 
     def write(self, name: str, n: int, lanes: int) -> Text:
+        """Return what writes the value of that name."""
         kind, lines, first = name_type(lanes), [self._at(n)], n
         n += 2
         for lane in range(lanes):

@@ -133,7 +133,10 @@ class Structure:
         left[computed], right[computed] = operands[left[computed]], operands[right[computed]]
         reader = InstructionReader(self.turns.has_stages)
         outputs = reader.number_program(
-            *(x.tolist() for x in (self.operation, left, right, operands[self.outputs])),
+            self.operation.tolist(),
+            left.tolist(),
+            right.tolist(),
+            operands[self.outputs].tolist(),
             self.plain,
             self.list_numbers(labels),
         )
