@@ -88,8 +88,8 @@ def test_kinds_at_the_origin_by_the_signs_of_the_slope(slope, kind):
     """The multipliers of both halves are the slope."""
     mpcc = pulled(*slope)
     functions = Functions(mpcc, Scholtes(), Tolerances())
-    lpec = Branches(mpcc, Ipopt()).at(np.zeros(2), functions.case(np.zeros(0)))
-    descent = lpec.within(1e-5).descent
+    lpec = Branches(mpcc, Ipopt()).linearise(np.zeros(2), functions.make_case(np.zeros(0)))
+    descent = lpec.solve(1e-5).descent
     assert descent == pytest.approx(max(0, *(-x for x in slope)), abs=1e-9)
     found = classify(lpec, descent, 1e-6, functions.layout)
     assert found.kind is StationarityKind[kind]

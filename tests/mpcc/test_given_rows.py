@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from nsopt.mpcc import Bound, StructuredNlp, constraint_block
-from nsopt.mpcc.horizon.simple_bounds import ROOM, find_given_values, with_room
+from nsopt.mpcc.horizon.simple_bounds import ROOM, find_given_values, make_room
 
 pytestmark = pytest.mark.unit
 
@@ -36,7 +36,7 @@ def chain(value, width=0.0):
 
 def widened(nlp):
     """Return the rows whose limits a solver sees further out."""
-    seen = with_room(nlp, np.asarray(nlp.rows(find_given_values(nlp), [])).ravel())
+    seen = make_room(nlp, np.asarray(nlp.rows(find_given_values(nlp), [])).ravel())
     rows = np.flatnonzero((nlp.lower != seen.lower) | (nlp.upper != seen.upper))
     assert seen.lower[rows] == pytest.approx(nlp.lower[rows] - ROOM)
     return [nlp.label(int(i)) for i in rows]

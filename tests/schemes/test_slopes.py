@@ -6,7 +6,7 @@ import pytest
 
 import nsopt as ns
 from nsopt import GROUND, Acceptance, Body, Frame, Mechanism, Variational, assemble
-from nsopt.mpcc.square.square_program import with_symbols
+from nsopt.mpcc.square.square_program import replace_by_symbols
 from nsopt.simulation import StepProgram
 
 pytestmark = pytest.mark.unit
@@ -29,7 +29,7 @@ def test_gaps_and_joints_at_the_end_change_with_the_velocity_as_stated(coordinat
     program = StepProgram(dynamics, Variational(), Acceptance())
     part = program.parts[0]
     x, p = part.x, part.p
-    _, (_, values, slopes) = with_symbols(part)
+    _, (_, values, slopes) = replace_by_symbols(part)
     assert values.numel() == 4 + len(dynamics.closure_names)
     function = ca.Function("f", [x, p], [slopes, ca.jacobian(values, x)])
     rng = np.random.default_rng(2)

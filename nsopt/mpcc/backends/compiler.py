@@ -13,7 +13,7 @@ from pathlib import Path
 
 from nsopt.interrupt import interruptible
 
-PATIENCE = 30.0  # time [s] in which a compiler must say its version
+PATIENCE = 30.0  # [s] within which a compiler must say its version
 
 
 def has_compiler() -> bool:
@@ -39,7 +39,7 @@ def find_compiler() -> Compiler:
         program, *options = words.split()
         found = shutil.which(program) if os.name == "posix" else None
         command = (os.path.abspath(found), *options) if found else ()
-        version = _version(command) if command else ""
+        version = _ask_version(command) if command else ""
         if version:
             return Compiler(command, version)
     tried = f"CC={stated}" if stated else "cc, gcc, clang"
@@ -47,7 +47,7 @@ def find_compiler() -> Compiler:
 
 
 @cache
-def _version(command: tuple[str, ...]) -> str:
+def _ask_version(command: tuple[str, ...]) -> str:
     """Return the first line of what a compiler says of itself, which holds no path; or nothing."""
     words = [*command, "--version"]
     try:
@@ -74,11 +74,11 @@ exec 3<&- </dev/null "$@"
 """
 
 
-LONG = 60.0  # time [s] after which one is told what is waited for
+LONG = 60.0  # [s] after which the user is told what is waited for
 
 
 def run_child(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command in a folder; Ctrl-C is heard meanwhile, and ends the child with all its own."""
+    """Run a command in a folder; Ctrl-C meanwhile ends it and all its own children."""
     end, keep = os.pipe()
     try:
         with subprocess.Popen(
@@ -95,7 +95,7 @@ def run_child(words: list[str], folder: Path) -> subprocess.CompletedProcess[str
             end = -1
             try:
                 with interruptible():
-                    told = _answer(process)
+                    told = _await_end(process)
             except BaseException:
                 os.close(keep)
                 keep = -1
@@ -107,8 +107,8 @@ def run_child(words: list[str], folder: Path) -> subprocess.CompletedProcess[str
                 os.close(pipe)
 
 
-def _answer(process: subprocess.Popen[str]) -> tuple[str, str]:
-    """Return what a child has printed when it ends; tell what is waited for if that takes long."""
+def _await_end(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """Wait for a child and return what it printed; tell the user if that takes long."""
     with suppress(subprocess.TimeoutExpired):
         return process.communicate(timeout=LONG)
     print(f"note: the C compiler has taken {LONG:g} s so far; Ctrl-C ends it", file=sys.stderr)

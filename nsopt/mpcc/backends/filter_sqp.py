@@ -19,42 +19,41 @@ from nsopt.mpcc.backends.backend import Derivatives, Nlp, Outcome, Point
 
 Vector = NDArray[np.float64]
 
-ENOUGH = 1e-5  # part of the violation by which a trial must be better than each entry of the filter
+ENOUGH = 1e-5  # times the violation: by so much a trial must be better than entries of the filter
 ARMIJO = 1e-4  # part of the predicted decrease of the objective that a step must reach
-SHORTEST = 1e-3  # part of a step below which another Hessian is tried, at last by a larger shift
+SHORTEST = 1e-3  # least part of a step; below, another Hessian is tried, at last a larger shift
 SHIFTS = (1e-4, 1e10)  # least and largest multiple of the identity added to the Hessian
 PRICE = 100.0  # least price of a violated row in an elastic quadratic program
-NEARLY = 100  # times the tolerance, the violation up to which the objective decides over a step
-STILL = 1e-10
-"""Largest entry of a step, over one plus that of x, at which the iteration has ended."""
+SMALL = 100  # times the tolerance: a violation up to which the objective decides over a step
+STILL = 1e-10  # relative length of a step at which the iteration has ended
 
 
 @dataclass(frozen=True, eq=False)
 class _Iterate:
-    """A point with its values: objective f, its gradient, rows g (m,) and violation."""
+    """A point and the program there."""
 
     point: Point
-    f: float
-    gradient: Vector
-    g: Vector
-    J: ca.DM
-    violation: float
+    f: float  # objective
+    gradient: Vector  # (n,) of f
+    g: Vector  # (m,) rows
+    J: ca.DM  # (m, n) Jacobian of g
+    violation: float  # largest of rows and bounds
 
 
 @dataclass(frozen=True, eq=False)
 class FilterSqp:
     """A `Call` that solves one quadratic program an iteration, by solvers of `make_structured_qp`.
 
-    The Hessian of the Lagrangian is exact, plus a multiple of the identity. Where its quadratic
-    program has no solution or leads to no step, that of the objective takes its place, which drops
-    the curvature of the constraints as in the Gauss-Newton method; where that fails too, the
-    multiple grows. It falls where a full step is taken. A step is halved until
-    it lowers the violation or the objective beyond all entries of the filter; a full step that
-    fails is corrected once for the curvature of the constraints (second-order correction).
+    The Hessian of the Lagrangian is exact, plus a shift, a multiple of the identity. Where its
+    quadratic program has no solution or leads to no step, the Hessian of the objective alone takes
+    its place, without the curvature of the constraints as in the Gauss-Newton method; where that
+    fails too, the shift grows. It shrinks after a full step. A step is halved until it lowers the
+    violation or the objective beyond all entries of the filter; a full step that fails is corrected
+    once for the curvature of the constraints (second-order correction).
 
-    It stops at a largest violation, and a largest entry of the gradient of the Lagrangian. That is
-    over a hundredth of the largest multiplier where that is above one, much as in IPOPT: under
-    large multipliers it is known less well.
+    It ends where the violation is at most tol_pr and the gradient of the Lagrangian at most tol_du,
+    times a hundredth of the largest multiplier where that is above one: as in IPOPT, since under
+    large multipliers the gradient is known less well.
     """
 
     nlp: Nlp
@@ -91,17 +90,17 @@ class _Run:
 
     def __init__(self, call: FilterSqp, p: Vector, lower: Vector, upper: Vector) -> None:
         self._call, self._p, self._bounds = call, p, (lower, upper)
-        self._filter: list[tuple[float, float]] = []
+        self._filter: list[tuple[float, float]] = []  # (violation, f) of iterates
         self._shift = 0.0
         self.iterations = 0
 
     def solve(self, start: Point) -> tuple[_Iterate, str]:
         """Return the last iterate and the status."""
-        now = self._at(start)
-        # A violation that no objective makes up for, as by Waechter and Biegler.
+        now = self._evaluate(start)
+        # An upper limit of the violation, as by Waechter and Biegler.
         self._filter = [(1e4 * max(1.0, now.violation), -np.inf)]
         while self.iterations < self._call.max_iter:
-            if self._optimal(now) and (start.warm or self.iterations):
+            if self._is_optimal(now) and (start.warm or self.iterations):
                 return now, SOLVED
             self.iterations += 1
             new = self._step(now)
@@ -117,22 +116,22 @@ class _Run:
                 return now, SOLVED
         return now, "Maximum_Iterations_Exceeded"
 
-    def _optimal(self, now: _Iterate) -> bool:
+    def _is_optimal(self, now: _Iterate) -> bool:
         point = now.point
         slope = now.gradient + now.J.sparse().T @ point.lam_g + point.lam_x
         scale = max(1.0, float(np.abs(np.append(point.lam_g, point.lam_x)).max()) / 100)
         small = np.abs(slope).max() <= self._call.tol_du * scale
         return bool(small and now.violation <= self._call.tol_pr)
 
-    def _at(self, point: Point) -> _Iterate:
+    def _evaluate(self, point: Point) -> _Iterate:
         d = self._call.derivatives
         f, gradient = d.grad_f(point.x, self._p)
         g, J = d.jac_g(point.x, self._p)
         rows = np.asarray(g).ravel()
-        off = self._violation(point.x, rows)
-        return _Iterate(point, float(f), np.asarray(gradient).ravel(), rows, J, off)
+        violation = self._measure_violation(point.x, rows)
+        return _Iterate(point, float(f), np.asarray(gradient).ravel(), rows, J, violation)
 
-    def _violation(self, x: Vector, g: Vector) -> float:
+    def _measure_violation(self, x: Vector, g: Vector) -> float:
         """Return the largest violation of rows and bounds; infinite where not a number."""
         nlp, (low, high) = self._call.nlp, self._bounds
         sizes = [nlp.lower - g, g - nlp.upper, low - x, x - high]
@@ -140,7 +139,7 @@ class _Run:
         return worst if np.isfinite(g).all() else np.inf
 
     def _step(self, now: _Iterate) -> _Iterate | None:
-        """Return the next iterate, or None where no shift leads to one."""
+        """Return the next iterate, or None where no Hessian leads to one."""
         lam = now.point.lam_g
         hessian, identity = self._call.derivatives.hess_lag, ca.DM.eye(now.point.x.size)
         of_lagrangian, of_objective = (
@@ -151,14 +150,14 @@ class _Run:
                 of_lagrangian + self._shift * identity,
                 of_objective + max(SHIFTS[0], self._shift) * identity,
             ):
-                new = self._along(now, H)
+                new = self._step_by(now, H)
                 if new is not None:
                     return new
             self._shift = max(SHIFTS[0], 10 * self._shift)
         return None
 
-    def _along(self, now: _Iterate, H: ca.DM) -> _Iterate | None:
-        """Return the next iterate with a Hessian, or None where it leads to none."""
+    def _step_by(self, now: _Iterate, H: ca.DM) -> _Iterate | None:
+        """Return the next iterate by this Hessian, or None where it leads to none."""
         step = self._solve_qp(now, H, now.g)
         if step is None and now.violation > self._call.tol_pr:
             step = self._solve_elastic(now, H)
@@ -167,7 +166,7 @@ class _Run:
     def _solve_qp(self, now: _Iterate, H: ca.DM, g: Vector) -> Point | None:
         """Return the step and the multipliers of a quadratic program; None where it fails.
 
-        A step that leaves the linearised rows violated is a failure too, whatever the solver says.
+        It also fails where the step leaves the linearised rows violated, whatever the solver says.
         """
         nlp, (low, high), here = self._call.nlp, self._bounds, now.point.x
         solution = self._call.qp(
@@ -187,15 +186,15 @@ class _Run:
         if not (self._call.qp.stats()["success"] and np.isfinite(numbers).all()):
             return None
         linear = now.J.sparse() @ step.x + g
-        off = max(
+        violation = max(
             float((nlp.lower - linear).max(initial=0)), float((linear - nlp.upper).max(initial=0))
         )
-        return step if off <= max(1e-6, 0.1 * now.violation) else None
+        return step if violation <= max(1e-6, 0.1 * now.violation) else None
 
     def _solve_elastic(self, now: _Iterate, H: ca.DM) -> Point | None:
         """Return the step where rows may be violated at a price; None where that fails too.
 
-        The linearised rows of a relaxed complementarity far from a solution have no common point.
+        Far from a solution the linearised rows of relaxed complementarity may have no common point.
         """
         call, (low, high), here = self._call, self._bounds, now.point.x
         m, n = now.g.size, here.size
@@ -244,29 +243,30 @@ class _Run:
         f, g = (np.asarray(value).ravel() for value in self._call.values(x, self._p))
         if not (np.isfinite(f).all() and np.isfinite(g).all()):
             return None
-        off, value = self._violation(x, g), float(f[0])
-        if not self._accepts(now, off, value, length * float(now.gradient @ step.x)):
+        violation, value = self._measure_violation(x, g), float(f[0])
+        if not self._accepts(now, violation, value, length * float(now.gradient @ step.x)):
             return None
         lam_x = now.point.lam_x + length * (step.lam_x - now.point.lam_x)
         lam_g = now.point.lam_g + length * (step.lam_g - now.point.lam_g)
-        return self._at(Point(x, lam_x, lam_g))
+        return self._evaluate(Point(x, lam_x, lam_g))
 
-    def _accepts(self, now: _Iterate, off: float, value: float, slope: float) -> bool:
-        """Tell whether a trial of this violation and objective is good enough.
+    def _accepts(self, now: _Iterate, violation: float, value: float, slope: float) -> bool:
+        """Tell whether a trial of this violation and objective ``value`` is good enough.
 
-        The objective was to change by ``slope``. One for the sake of feasibility enters the filter.
+        ``slope`` is the predicted change of the objective. Where the violation decides, the iterate
+        enters the filter.
         """
-        small = NEARLY * self._call.tol_pr
+        small = SMALL * self._call.tol_pr
         round_off = 1e-12 * (1 + abs(now.f))
         if now.violation <= small and slope < 0:
             falls = value <= now.f + ARMIJO * slope + round_off
-            return (falls and off <= small) or off < now.violation / 2
+            return (falls and violation <= small) or violation < now.violation / 2
         falls = value <= now.f - ENOUGH * now.violation + round_off
-        better = off <= (1 - ENOUGH) * now.violation or (
-            falls and off <= max(small, 10 * now.violation)
+        better = violation <= (1 - ENOUGH) * now.violation or (
+            falls and violation <= max(small, 10 * now.violation)
         )
-        beyond = off <= small or all(
-            off <= (1 - ENOUGH) * v or value <= w - ENOUGH * v for v, w in self._filter
+        beyond = violation <= small or all(
+            violation <= (1 - ENOUGH) * v or value <= f - ENOUGH * v for v, f in self._filter
         )
         if better and beyond:
             self._filter.append((now.violation, now.f))

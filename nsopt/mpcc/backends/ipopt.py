@@ -34,9 +34,9 @@ class Ipopt(Backend):
 
     Bounds are not relaxed where there is complementarity (the default lets G H end at 1e-8 to
     1e-6). A single program is not scaled again, for the Mpcc states its scales. Linear systems
-    are solved by MUMPS unless ``options`` choose another solver, those of motions of many steps by
-    `Ldlt`, and by MUMPS where that gives up. A motion without complementarity for which
-    no step is found is solved again with an adaptive barrier, unless ``options`` choose a strategy.
+    are solved by MUMPS; those of motions of many steps by `Ldlt`, and by MUMPS where that gives up;
+    ``options`` may choose another solver. A motion without complementarity for which no step is
+    found is solved again with an adaptive barrier, unless ``options`` choose a strategy.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ class Ipopt(Backend):
     max_iter : int, optional
         Of each stage; by default 300, over a horizon 500.
     warm_start : WarmStart or None
-        Of a single program: how to use multipliers when the start has them; None ignores them. Over
-        a horizon they are the start's, with IPOPT's own barrier parameter.
+        Of a single program: how to use multipliers that the start has; None ignores them. Over a
+        horizon they are used, with IPOPT's own barrier parameter.
     linear_solver : Ldlt, optional
         Over a horizon; by default that of motions of 100 steps or more, and of those that are
         prepared for many solves. ``options`` that choose another one count more.
@@ -93,45 +93,45 @@ class Ipopt(Backend):
         return replace(self, linear_solver=Ldlt())
 
     def build(self, nlp: Nlp) -> Call:
-        """Compile; a single program for cold starts, and for warm ones where the first comes."""
+        """Compile; a single program at once for cold starts, for warm ones at the first."""
         if nlp.derivatives is not None:
-            chosen = any(name in self.options for name in OF_LINEAR_SOLVER)
-            own = {} if chosen or self.linear_solver is None else self.linear_solver.options
-            by = partial(self._over_horizon, nlp, nlp.derivatives)
+            chosen = any(name in self.options for name in CHOOSES_SOLVER)
+            first = {} if chosen or self.linear_solver is None else self.linear_solver.options
+            build = partial(self._build_structured, nlp, nlp.derivatives)
             barrier = "ipopt.mu_strategy" in self.options or nlp.starts is not None
-            otherwise = {} if nlp.complementary or barrier else ADAPTIVE
-            return by(own) if own == otherwise else _AgainOtherwise(by(own), lambda: by(otherwise))
+            other = {} if nlp.complementary or barrier else ADAPTIVE
+            return build(first) if first == other else _Twice(build(first), lambda: build(other))
         padded = pad(nlp)
-        cold = PaddedCall(self._solver(padded, SINGLE), nlp, padded)
+        cold = PaddedCall(self._make_call(padded, SINGLE), nlp, padded)
         if self.warm_start is None:
             return cold
-        suited = {**SINGLE, **_warm(self.warm_start)}
-        return _ColdOrWarm(cold, lambda: PaddedCall(self._solver(padded, suited), nlp, padded))
+        suited = {**SINGLE, **_list_warm_options(self.warm_start)}
+        return _ColdOrWarm(cold, lambda: PaddedCall(self._make_call(padded, suited), nlp, padded))
 
-    def _over_horizon(self, nlp: Nlp, own: Derivatives, more: Mapping[str, Any]) -> NlpsolCall:
-        """Return the call of a structured program, by more options."""
+    def _build_structured(self, nlp: Nlp, own: Derivatives, more: Mapping[str, Any]) -> NlpsolCall:
+        """Return the call of a structured program, with ``more`` options."""
         like = (nlp.name, repr(self), nlp.starts, nlp.slope, nlp.complementary, *more)
         call: NlpsolCall | None = nlp.built.get(like)
         if call is not None:
             return call.restate(nlp)
-        call = self._solver(nlp, {**self._structure(nlp, own), **more})
-        if nlp.x.numel() <= KEPT:
+        call = self._make_call(nlp, {**self._list_options(nlp, own), **more})
+        if nlp.x.numel() <= LARGE:
             nlp.built[like] = call
         return call
 
-    def _structure(self, nlp: Nlp, derivatives: Derivatives) -> dict[str, Any]:
+    def _list_options(self, nlp: Nlp, derivatives: Derivatives) -> dict[str, Any]:
         given = ("grad_f", "jac_g", "hess_lag")
         options = {**STRUCTURED, **{name: getattr(derivatives, name) for name in given}}
-        options["cache"] = {"nlp_grad": _lagrangian(nlp, derivatives)}
+        options["cache"] = {"nlp_grad": _make_lagrangian(nlp, derivatives)}
         if nlp.complementary:  # with bounds relaxed products end far above sigma
             options |= {"ipopt.mu_strategy": "adaptive", "ipopt.bound_relax_factor": 0.0}
         if nlp.slope < FLAT:
             options["ipopt.obj_scaling_factor"] = STEEP / nlp.slope
         if nlp.starts is not None:
-            options |= {"ipopt.mu_strategy": "monotone", **_warm(nlp.starts)}
+            options |= {"ipopt.mu_strategy": "monotone", **_list_warm_options(nlp.starts)}
         return options
 
-    def _solver(self, nlp: Nlp, suited: Mapping[str, Any]) -> NlpsolCall:
+    def _make_call(self, nlp: Nlp, suited: Mapping[str, Any]) -> NlpsolCall:
         stated = {
             "ipopt.tol": self.tol,
             "ipopt.constr_viol_tol": self.constr_viol_tol,
@@ -154,24 +154,25 @@ class Ipopt(Backend):
         return NlpsolCall(solver, nlp, callback)
 
 
-KEPT = 20_000  # unknowns up to which solvers are kept; those of more take memory, and little time
+LARGE = 20_000
+"""Unknowns up to which solvers are kept for restated programs: larger ones take much memory, and to
+build them takes little of the time."""
 
 ADAPTIVE: Mapping[str, Any] = MappingProxyType({"ipopt.mu_strategy": "adaptive"})
-"""Options of a program without complementarity where no step was found by others."""
+"""Options for a second try at a program without complementarity."""
 
 GAVE_UP = ("Restoration_Failed", "Error_In_Step_Computation", "Internal_Error")
-"""What IPOPT says where it finds no step, or a linear system could not be solved."""
+"""What IPOPT says where it finds no step, or could not solve a linear system."""
 
-OF_LINEAR_SOLVER = ("ipopt.linear_solver", "ipopt.hsllib")
+CHOOSES_SOLVER = ("ipopt.linear_solver", "ipopt.hsllib")
 """Options by which a user chooses another linear solver."""
 
 FLAT, STEEP = 0.5, 10.0
-"""Largest slope of an objective over a horizon below which it is scaled, and to what. IPOPT scales
-steep ones down by itself; of flat ones its tolerances and barrier parameters cost two to three
-times as many iterations."""
+"""Slope of an objective over a horizon below which it is scaled, and to what. IPOPT itself scales
+steep ones down only; flat ones take two to three times as many iterations."""
 
 ROUGH = 1e-3  # tolerance of optimality of a motion that is only the start of another
-BRIEF = 60  # iterations within which a program near one that is solved is found, if at all
+BRIEF = 60  # iterations within which a program near a solved one is solved, if at all
 EXACT = 1e-10  # tolerance of a solution that shows by its multipliers that it is stationary
 
 QUIET: Mapping[str, Any] = MappingProxyType(
@@ -212,10 +213,10 @@ STRUCTURED: Mapping[str, Any] = MappingProxyType(
 """Options of a structured program."""
 
 
-def _lagrangian(nlp: Nlp, own: Derivatives) -> ca.Function:
-    """Return what CasADi would make by differentiating f and g, which may be compiled, itself.
+def _make_lagrangian(nlp: Nlp, own: Derivatives) -> ca.Function:
+    """Return the gradient of the Lagrangian, which CasADi would else make from f and g.
 
-    It asks for the derivative by p in sensitivities alone, for which this is no number.
+    Its derivative by p is for sensitivities alone, and NaN here.
     """
     sigma, lam = ca.MX.sym("lam_f"), ca.MX.sym("lam_g", nlp.g.numel())
     (f, slope), (g, J) = own.grad_f(nlp.x, nlp.p), own.jac_g(nlp.x, nlp.p)
@@ -224,7 +225,7 @@ def _lagrangian(nlp: Nlp, own: Derivatives) -> ca.Function:
     return ca.Function("nlp_grad", [nlp.x, nlp.p, sigma, lam], [f, g, by_x, by_p], *names)
 
 
-def _warm(start: WarmStart) -> dict[str, Any]:
+def _list_warm_options(start: WarmStart) -> dict[str, Any]:
     return {
         "ipopt.warm_start_init_point": "yes",
         "ipopt.mu_init": start.mu,
@@ -237,11 +238,11 @@ def _warm(start: WarmStart) -> dict[str, Any]:
     }
 
 
-class _AgainOtherwise:
-    """A Call, and another one where that finds no step.
+class _Twice:
+    """A `Call`, and another one where that gives up.
 
-    Our linear solver gives up where pivots are delayed so often that fronts grow, as with
-    complementarity that is degenerate; a monotone barrier may lead to the tip of a cone.
+    `Ldlt` does where delayed pivots let fronts grow, as with degenerate complementarity; a monotone
+    barrier may lead to the tip of a cone.
     """
 
     def __init__(self, first: Call, make_other: Callable[[], Call]) -> None:
@@ -257,7 +258,7 @@ class _AgainOtherwise:
 
 
 class _ColdOrWarm:
-    """A Call that takes the warm solver where the start has multipliers."""
+    """A `Call` by the warm solver where the start has multipliers, else by the cold one."""
 
     def __init__(self, cold: Call, make_warm: Callable[[], Call]) -> None:
         self._cold, self._make_warm = cold, make_warm
@@ -272,7 +273,7 @@ class _ColdOrWarm:
 
 
 class InterruptCallback(ca.Callback):
-    """An iteration callback that ends the solver, at the point it has, where Ctrl-C was pressed.
+    """An iteration callback that ends the solver at the point it has when Ctrl-C was pressed.
 
     An exception inside a solver would be lost: CasADi takes it for a failed evaluation. ``x``,
     ``p`` and ``g`` are the numbers of unknowns, parameters and rows.

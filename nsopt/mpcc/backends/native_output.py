@@ -13,8 +13,7 @@ from contextlib import contextmanager, suppress
 def printing_to_stderr() -> Iterator[None]:
     """Send to standard error what native code prints on standard output.
 
-    HiGHS prints some of its warnings whatever it is told. Where there is no such file nothing is
-    done.
+    HiGHS prints some of its warnings whatever it is told. Without these streams nothing is done.
     """
     try:
         sys.stdout.flush()

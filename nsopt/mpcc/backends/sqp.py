@@ -27,7 +27,7 @@ from nsopt.mpcc.backends.filter_sqp import FilterSqp, make_structured_qp
 from nsopt.mpcc.backends.ipopt import QUIET, Ipopt
 from nsopt.mpcc.backends.native_output import printing_to_stderr
 
-FEASIBLE = 1e-6  # scaled violation up to which a call counts as having come to an end
+FEASIBLE = 1e-6  # scaled violation above which single programs are solved again by ``fallback``
 
 
 class QpSolver(ABC):
@@ -52,7 +52,7 @@ class QpSolver(ABC):
 
 @dataclass(frozen=True)
 class Qrqp(QpSolver):
-    """CasADi's own sparse active-set solver; the fastest on small steps."""
+    """CasADi's own sparse active-set solver; the fastest for steps of small mechanisms."""
 
     plugin: ClassVar[str] = "qrqp"
     max_iter: int = 40
@@ -78,7 +78,7 @@ class Daqp(QpSolver):
 class Piqp(QpSolver):
     """Sparse proximal interior-point solver; indifferent to redundant constraints.
 
-    One that is not convex has no end; others take 10 to 30 iterations.
+    It needs 10 to 30 iterations, and does not end where a program is not convex.
     """
 
     plugin: ClassVar[str] = "piqp"
@@ -178,13 +178,12 @@ class Sqp(Backend):
     """Sequential quadratic programming.
 
     Over a horizon it is `FilterSqp`, with exact second derivatives and sparse quadratic programs.
-    Single programs are solved by CasADi's ``sqpmethod``, a line search on an l1 merit function.
-    That function is f + r |violation|_1 with a single penalty r, never lowered:
-    r = max(previous r, 1.01 times the largest multiplier of the quadratic program). A step is
-    shortened by 0.8 until the merit falls (Armijo, 1e-4), in at most three trials; the last one
-    counts (read off the C code that CasADi 3.8.2 generates). This stands in for the rule of
-    [NLP-clearance 2024, eq. 43], r_k = max(lam, (lam + r_{k-1}) / 2), which keeps one penalty for
-    each constraint and lets it fall again.
+    Single programs are solved by CasADi's ``sqpmethod``, a line search on the l1 merit function
+    f + r |violation|_1 with a single penalty r, never lowered: r = max(previous r, 1.01 times the
+    largest multiplier of the quadratic program). A step is shortened by 0.8 until the merit falls
+    (Armijo, 1e-4), in at most three trials; the last one counts (read off the C code that CasADi
+    3.8.2 generates). This stands in for the rule of [NLP-clearance 2024, eq. 43],
+    r_k = max(lam, (lam + r_{k-1}) / 2), with one penalty for each constraint, which may fall again.
 
     Where a quadratic program is infeasible, sqpmethod goes over to its elastic mode. Active-set
     solvers fail on redundant equations even so; the call is then repeated with ``fallback``.
@@ -195,8 +194,7 @@ class Sqp(Backend):
         By default `Qrqp` of a single program, `Piqp` over a horizon.
     tol_pr, tol_du : float, optional
         Largest constraint violation and gradient of the Lagrangian at which it stops, by default
-        1e-9 and 1e-6; over a horizon 1e-8, and 1e-6 over one and a hundredth of
-        the largest multiplier.
+        1e-9 and 1e-6; over a horizon 1e-8 and 1e-6, see `FilterSqp`.
     max_iter : int, optional
         By default 60, over a horizon 300 of each stage.
     fallback : QpSolver or None
@@ -237,14 +235,14 @@ class Sqp(Backend):
     def build(self, nlp: Nlp) -> Call:
         """Compile the quadratic programs and the iteration around them."""
         if nlp.derivatives is not None:
-            return self._structure(nlp, nlp.derivatives)
+            return self._build_structured(nlp, nlp.derivatives)
         qp = Qrqp() if self.qp is None else self.qp
-        first = self._call(nlp, qp)
+        first = self._build_single(nlp, qp)
         if self.fallback is None or self.fallback == qp:
             return first
-        return _Cascade(first, self._call(nlp, self.fallback), nlp)
+        return _Cascade(first, self._build_single(nlp, self.fallback), nlp)
 
-    def _structure(self, nlp: Nlp, derivatives: Derivatives) -> Call:
+    def _build_structured(self, nlp: Nlp, derivatives: Derivatives) -> Call:
         qp = Piqp() if self.qp is None else self.qp
         options = {"error_on_fail": False, **qp.options}
         call = FilterSqp(
@@ -255,9 +253,9 @@ class Sqp(Backend):
             tol_du=1e-6 if self.tol_du is None else self.tol_du,
             max_iter=300 if self.max_iter is None else self.max_iter,
         )
-        return _to_stderr(call) if qp.prints else call
+        return _send_to_stderr(call) if qp.prints else call
 
-    def _call(self, nlp: Nlp, qp: QpSolver) -> Call:
+    def _build_single(self, nlp: Nlp, qp: QpSolver) -> Call:
         quiet = dict.fromkeys(
             ("print_header", "print_iteration", "print_time", "print_status", "show_eval_warnings"),
             False,
@@ -279,11 +277,11 @@ class Sqp(Backend):
         program = {"x": padded.x, "p": padded.p, "f": padded.f, "g": padded.g}
         solver = ca.nlpsol(f"{nlp.name}_sqp", "sqpmethod", program, options)
         call = PaddedCall(NlpsolCall(solver, padded), nlp, padded)
-        return _to_stderr(call) if qp.prints else call
+        return _send_to_stderr(call) if qp.prints else call
 
 
-def _to_stderr(call: Call) -> Call:
-    """Return a call that prints on standard error."""
+def _send_to_stderr(call: Call) -> Call:
+    """Return a call that prints on standard error what its solver prints."""
 
     def solve(start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
         with printing_to_stderr():
@@ -293,7 +291,7 @@ def _to_stderr(call: Call) -> Call:
 
 
 class _Cascade:
-    """A Call that turns to a second one where the first ends infeasible."""
+    """A `Call` that turns to a second one where the first ends infeasible."""
 
     def __init__(self, first: Call, second: Call, nlp: Nlp) -> None:
         self._first = first
@@ -303,12 +301,12 @@ class _Cascade:
 
     def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
         one = self._first(start, p, lower, upper)
-        if self._feasible(one.point.x, p, lower, upper):
+        if self._is_feasible(one.point.x, p, lower, upper):
             return one
         two = self._second(start, p, lower, upper)
         return replace(two, iterations=one.iterations + two.iterations, time=one.time + two.time)
 
-    def _feasible(self, x: Vector, p: Vector, lower: Vector, upper: Vector) -> bool:
+    def _is_feasible(self, x: Vector, p: Vector, lower: Vector, upper: Vector) -> bool:
         g = self._rows(x, p)[0]
         low, high = self._bounds
         met = (low - g <= FEASIBLE).all() and (g - high <= FEASIBLE).all()

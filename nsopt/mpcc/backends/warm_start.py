@@ -16,7 +16,7 @@ class WarmStart:
     push : float
         By how much the start is pushed off bounds, at most.
     decrease : float
-        Power by which the barrier parameter falls near the solution, between 1 and 2.
+        Near the solution the barrier parameter falls to this power of itself; between 1 and 2.
     """
 
     mu: float = 1e-8
@@ -31,7 +31,7 @@ class WarmStart:
 
 
 BENT = WarmStart(1e-5, 3e-5, 1.65)
-"""At a rough solution of the same program without its cost of bends."""
+"""At a rough solution of the same program without its small cost of bends."""
 
 BESIDE = WarmStart(1e-5, 1e-3)
 """At a solution under costs that differ a little, with the barrier parameter of a rough one."""
@@ -43,7 +43,7 @@ AT_ONCE = WarmStart(1e-9, 1e-8)
 """At a rough solution where no curvature is negative, with the barrier parameter that IPOPT ends
 with."""
 
-NEAR = WarmStart()  # at the solution of another program that has the same one
+NEAR = WarmStart()  # at the solution of another program with the same solution
 
 ENDED = WarmStart(1e-9)
 """At a solution but for a few limits, with the barrier parameter that IPOPT ended with. From 1e-8

@@ -12,11 +12,11 @@ from nsopt.leaves import MappedLeaf
 
 
 class MappedCallback(ca.Callback):
-    """A function at so many instances; inputs and outputs have those of each side by side.
+    """A function at ``count`` instances, whose inputs and outputs stand side by side, for CasADi.
 
-    It must be there as long as what calls it is used. What evaluates a leaf changes from one call
-    to the next, its bits do not. Backends are given functions for derivatives; those that ask
-    CasADi for its own get them, interpreted.
+    It must live as long as what calls it. The code of a leaf may change from one call to the next,
+    its bits do not. Backends are given derivatives; where CasADi asks for its own, they are
+    interpreted.
     """
 
     def __init__(self, leaf: MappedLeaf, count: int) -> None:
@@ -54,12 +54,12 @@ class MappedCallback(ca.Callback):
 
 
 LONG = 5000
-"""Instructions of a block from which its numbers are inputs of its functions: their machine code
-takes seconds, and serves any mass, clearance or scale then."""
+"""Instructions from which the constants of a block are inputs of its functions: its machine code
+takes seconds, and then serves any mass, clearance or scale."""
 
 MANY = 10
-"""Instances from which short functions, too, are evaluated as leaves: of fewer a call of Python
-takes longer than CasADi's virtual machine."""
+"""Instances from which short functions, too, are leaves: for fewer, the call of Python takes longer
+than CasADi's virtual machine."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,18 +67,18 @@ class InstanceFunction:
     """A function of one instance of a block."""
 
     leaf: MappedLeaf
-    numbers: ca.DM  # (k,) its last input, if any
+    numbers: ca.DM  # (k,) its last input, see `lift_numbers`; (0,) without that input
     _callbacks: dict[int, MappedCallback] = field(default_factory=dict)
 
     def pattern(self, i: int) -> ca.Sparsity:
-        """Return the pattern of an output of one instance."""
+        """Return the sparsity of output i of one instance."""
         return self.leaf.function.sparsity_out(i)
 
     def __call__(self, own: Sequence[ca.MX], common: Sequence[ca.MX], count: int) -> list[ca.MX]:
         """Return outputs with the columns of each instance side by side.
 
-        ``own`` inputs (m, count) are those of each instance, ``common`` ones (m,) all share. The
-        outputs can be evaluated as long as this function is there.
+        ``own`` inputs (m, count) have a column for each instance, ``common`` ones (m,) are the same
+        for all. The outputs can be evaluated as long as this function lives.
         """
         given = [*own, *common, *([ca.MX(self.numbers)] if self.numbers.numel() else [])]
         if count < MANY and self.leaf.function.n_instructions() < LONG:
@@ -89,7 +89,7 @@ class InstanceFunction:
 
 
 class BlockFunctions(NamedTuple):
-    """The function of a block and its derivatives, of (w, data) and common p."""
+    """The function of a block and its derivatives, of own (w, data) and common p."""
 
     value: InstanceFunction  # -> sum of the terms of the objective
     rows: InstanceFunction  # -> rows (m,)
@@ -99,18 +99,18 @@ class BlockFunctions(NamedTuple):
 
     @classmethod
     def of(cls, function: ca.Function) -> BlockFunctions:
-        """Return those of (w, data, p) -> (rows, terms)."""
+        """Return those of a function (w, data, p) -> (rows, terms), see `ConstraintBlock`."""
         long = function.n_instructions() >= LONG
         general, numbers = lift_numbers(function) if long else (function, ca.DM(0, 1))
         leaves = map(MappedLeaf, _derive(general), OWN)
         return cls(*(InstanceFunction(leaf, numbers) for leaf in leaves))
 
 
-OWN = (2, 2, 2, 2, 3)  # inputs that each instance has for itself
+OWN = (2, 2, 2, 2, 3)  # number of own inputs of each of these functions, which come first
 
 
 def _derive(function: ca.Function) -> list[ca.Function]:
-    """Return the functions of `BlockFunctions`; inputs after p are common ones too."""
+    """Return the functions of `BlockFunctions`; a last input of numbers is common too."""
     names = ["w", "data", "p", "numbers"][: function.n_in()]
     w, data, *common = (ca.SX.sym(x, function.numel_in(i)) for i, x in enumerate(names))
     rows, terms = function(w, data, *common)
@@ -129,11 +129,11 @@ def _derive(function: ca.Function) -> list[ca.Function]:
     return [ca.Function(f"{function.name()}_{x}", *outputs[x]) for x in BlockFunctions._fields]
 
 
-KEPT = (0.0, 1.0, -1.0, 2.0)  # numbers that are part of the structure of an expression
+KEPT = (0.0, 1.0, -1.0, 2.0)  # constants that belong to the structure of an expression
 
 
 def lift_numbers(f: ca.Function) -> tuple[ca.Function, ca.DM]:
-    """Return an SX function with its own numbers (k,) as a last input, and these."""
+    """Return an SX function with its constants (k,) as a last input, and their values."""
     inputs = [ca.SX.sym(f"x{i}", f.sparsity_in(i)) for i in range(f.n_in())]
     outputs = [ca.SX(f.sparsity_out(i)) for i in range(f.n_out())]
     values: list[list[ca.SX]] = [[ca.SX(0)] * f.nnz_out(i) for i in range(f.n_out())]

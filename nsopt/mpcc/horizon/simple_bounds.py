@@ -1,7 +1,7 @@
-"""Rows of a structured program that are unknowns by themselves, as bounds of these.
+"""Rows of a structured program that are single unknowns, as bounds of these.
 
-A limit of a coordinate is stated as a row, as every condition is. A solver would add a slack
-variable and a multiplier for each; as a bound it takes neither.
+Conditions state limits of coordinates as rows, too. A solver adds a slack variable and a multiplier
+for each row; a bound takes neither.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from nsopt.mpcc.statement.blocks import stack
 
 @dataclass(frozen=True, eq=False)
 class SimpleBounds:
-    """A structured program, and the same with such rows left out."""
+    """A structured program, and the same without rows that are single unknowns."""
 
     whole: StructuredNlp
-    rest: StructuredNlp  # without the rows
-    rows: Index  # (k,) of the whole program, left out
+    rest: StructuredNlp
+    rows: Index  # (k,) of the whole program, which the rest is without
     unknowns: Index  # (k,) which unknown each of these is
 
     @classmethod
     def of(cls, nlp: StructuredNlp) -> SimpleBounds:
-        """Return a program with the rows that can be bounds."""
-        split = {block.function.__hash__(): block for block in nlp.blocks}
-        found = {key: find_unknown_of_rows(block) for key, block in split.items()}
-        functions: dict[tuple[int, bytes], ca.Function] = {}
+        """Return the split of a program; equations stay rows."""
+        by_function = {block.function.__hash__(): block for block in nlp.blocks}
+        own_unknowns = {key: find_unknown_of_rows(x) for key, x in by_function.items()}
+        functions: dict[tuple[int, bytes], ca.Function] = {}  # blocks of one function share these
         blocks, rows, unknowns, first = [], [], [], 0
         for block in nlp.blocks:
             key = block.function.__hash__()
-            own = np.where((block.lower < block.upper).all(axis=0), found[key], -1)
+            own = np.where((block.lower < block.upper).all(axis=0), own_unknowns[key], -1)
             simple = np.flatnonzero(own >= 0)
             if simple.size:
                 which = (key, simple.tobytes())
                 if which not in functions:
-                    functions[which] = _without(block.function, simple)
-                blocks.append(_rest(block, functions[which], simple))
+                    functions[which] = _drop_from_function(block.function, simple)
+                blocks.append(_drop_from_block(block, functions[which], simple))
             else:
                 blocks.append(block)
             at = first + np.arange(block.count)[:, None] * block.rows
@@ -67,7 +67,7 @@ class SimpleBounds:
 
     @cached_property
     def kept_rows(self) -> Index:
-        """Rows of the whole program that are left in the rest, in their order."""
+        """Rows of the whole program that the rest has, in their order."""
         return np.setdiff1d(np.arange(self.whole.lower.size), self.rows)
 
     def derivatives(self, rest: Derivatives) -> Derivatives:
@@ -94,7 +94,7 @@ class SimpleBounds:
 
 @dataclass(frozen=True, eq=False)
 class SimplyBounded:
-    """A `Call` of the whole program, made of one of the rest."""
+    """A `Call` of the whole program by one of the rest."""
 
     split: SimpleBounds
     call: Call
@@ -135,7 +135,7 @@ def find_unknown_of_rows(block: ConstraintBlock) -> Index:
     return np.array(leaves, dtype=np.intp)
 
 
-def _without(f: ca.Function, simple: Index) -> ca.Function:
+def _drop_from_function(f: ca.Function, simple: Index) -> ca.Function:
     """Return a block's function without some of its rows."""
     inputs = [ca.SX.sym("x", f.numel_in(i)) for i in range(f.n_in())]
     rows, terms = f(*inputs)
@@ -143,7 +143,9 @@ def _without(f: ca.Function, simple: Index) -> ca.Function:
     return ca.Function(f.name(), inputs, [others, terms])
 
 
-def _rest(block: ConstraintBlock, function: ca.Function, simple: Index) -> ConstraintBlock:
+def _drop_from_block(
+    block: ConstraintBlock, function: ca.Function, simple: Index
+) -> ConstraintBlock:
     """Return a block without some of its rows, from its function without them."""
     lower, upper = (np.delete(x, simple, axis=1) for x in (block.lower, block.upper))
     labels = tuple(x for i, x in enumerate(block.labels) if i not in simple)
@@ -151,12 +153,12 @@ def _rest(block: ConstraintBlock, function: ca.Function, simple: Index) -> Const
     return replace(block, function=function, lower=lower, upper=upper, labels=labels, parts=parts)
 
 
-NARROW = 1e-2  # width of limits that count as a value; how near to a limit a row counts as at it
-ROOM = 1.0  # by how much such limits lie further out, in scaled units
+NARROW = 1e-2  # width of limits that count as one value; distance from a limit that counts as none
+ROOM = 1.0  # by how much limits of rows that unknowns do not change are moved outwards, scaled
 
 
 def find_given_values(nlp: StructuredNlp) -> Array:
-    """Return the values of unknowns that are rows by themselves and are given, (n,); others NaN."""
+    """Return the values of unknowns that rows give by narrow limits, (n,); others NaN."""
     values = np.full(nlp.x.numel(), np.nan)
     for block in nlp.blocks:
         narrow = block.upper - block.lower <= NARROW
@@ -168,16 +170,15 @@ def find_given_values(nlp: StructuredNlp) -> Array:
     return values
 
 
-def with_room(nlp: StructuredNlp, g: Array) -> StructuredNlp:
-    """Return a program for a solver, with room about limits at which rows are by what is given.
+def make_room(nlp: StructuredNlp, g: Array) -> StructuredNlp:
+    """Return a program for a solver, with room at limits that rows meet whatever the solver does.
 
-    A gap that is closed in a posture that is given is zero and no less, so nothing is strictly
-    inside its limit. An interior-point method that keeps limits as they are, as it must with
-    complementarity, then has multipliers without end. The row is a constant: its limit may lie
-    further out. Whether they hold is for the program itself to judge. g (m,) are its rows at
-    `find_given_values`; those that depend on others are not numbers.
+    A gap that is closed in a given posture is zero, so no point is strictly inside its limit. With
+    complementarity an interior-point method keeps limits as they are, and such multipliers grow
+    without end. The row is a constant, so its limit may lie further out; the program itself judges
+    whether it holds. g (m,) are rows at `find_given_values`, NaN where they depend on others.
     """
-    at_limit = np.minimum(g - nlp.lower, nlp.upper - g) <= NARROW  # false of what is no number
+    at_limit = np.minimum(g - nlp.lower, nlp.upper - g) <= NARROW  # false for NaN
     room = ROOM * (at_limit & (nlp.upper - nlp.lower > NARROW))
     blocks, first = [], 0
     for block in nlp.blocks:

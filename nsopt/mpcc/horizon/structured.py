@@ -27,7 +27,7 @@ Index = NDArray[np.intp]
 
 
 class Entries:
-    """Entries of a sparse matrix as they come; those of one position are added."""
+    """A sparse matrix that is collected entry by entry; those of one position are summed."""
 
     def __init__(self) -> None:
         self._values: list[ca.MX] = []
@@ -35,7 +35,10 @@ class Entries:
         self._columns: list[Index] = []
 
     def add(self, values: ca.MX, columns: Index, first: int | None, pattern: ca.Sparsity) -> None:
-        """Add a matrix for each instance: rows counted from ``first``, or a gradient if None."""
+        """Add a matrix of this pattern for each instance, whose unknowns are ``columns`` (n, nw).
+
+        Its rows are counted from ``first`` on. If that is None, it is a gradient (nw, 1) instead.
+        """
         n = len(columns)
         i, j = (np.array(x, dtype=np.intp) for x in pattern.get_triplet())
         instance = np.arange(n)[:, None]
@@ -46,11 +49,11 @@ class Entries:
         self._append(values, pattern, rows, at)
 
     def add_square(self, values: ca.MX, columns: Index, pattern: ca.Sparsity) -> None:
-        """Add an upper triangle over the unknowns of each instance."""
+        """Add an upper triangle (nw, nw) for each instance; ``columns`` as of `add`."""
         i, j = (np.array(x, dtype=np.intp) for x in pattern.get_triplet())
         instance = np.arange(len(columns))[:, None]
         a, b = columns[instance, i[None]], columns[instance, j[None]]
-        # Two entries of w that are one unknown: both triangles fall on the diagonal.
+        # Where two entries of w are one unknown, both triangles fall on the diagonal.
         twice = np.where((a == b) & (i != j), 2.0, 1.0)
         self._append(values, pattern, np.minimum(a, b), np.maximum(a, b), twice)
 
@@ -62,7 +65,7 @@ class Entries:
         columns: Index,
         times: Array | float = 1.0,
     ) -> None:
-        # A call may have left out zeros that the pattern counts.
+        # CasADi may have dropped entries of the pattern that are always zero.
         whole = ca.vec(ca.project(values, ca.repmat(pattern, 1, len(rows))).nz[:])
         self._values.append(whole if np.all(times == 1) else whole * ca.DM(np.ravel(times)))
         self._rows.append(rows.ravel())
@@ -95,13 +98,13 @@ class PairPart(Enum):
 
 
 class Bound(NamedTuple):
-    """lower <= value <= upper; ``part`` where the row is one of a pair."""
+    """lower <= value <= upper."""
 
     label: str
     value: ca.SX  # (m,)
     lower: Array  # (m,)
     upper: Array  # (m,)
-    part: PairPart | None = None
+    part: PairPart | None = None  # of rows of pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,15 +116,15 @@ class ConstraintBlock:
     function : (w (nw,), data (nd,), p (np,)) -> (rows (m,), terms (k,))
         Constraint rows and terms of the objective; every block has the same k.
     columns : (n, nw)
-        Which unknowns w is, for each instance.
+        Indices of the unknowns that w is, for each instance.
     data : (n, nd)
-        Numbers of each instance; the first is the number of its node.
+        Numbers of each instance, its node first.
     lower, upper : (n, m)
         Bounds of the rows.
     labels : (m,) texts
         Names of the rows.
     parts : (m,)
-        Which rows are those of pairs, None of the others; the first G and the first H are a pair.
+        What rows of pairs are, None for others; the first G and the first H are a pair, and so on.
     """
 
     function: ca.Function
@@ -191,7 +194,7 @@ class StructuredNlp:
     n, parameters : int
         Numbers of unknowns and parameters; homotopy numbers, if any, are the last parameters.
     complementary : bool
-        Whether rows are relaxed complementarity.
+        Whether some rows are relaxed complementarity.
 
     Attributes
     ----------
@@ -220,7 +223,7 @@ class StructuredNlp:
         rows, terms = [], []
         for block in self.blocks:
             common = ca.repmat(self.p, 1, block.count)
-            c, t = block.function.map(block.count)(*self._own(block), common)
+            c, t = block.function.map(block.count)(*self._gather(block), common)
             rows.append(ca.vec(c))
             terms.append(ca.sum2(t))
         self.g = ca.vertcat(*rows)
@@ -239,8 +242,8 @@ class StructuredNlp:
         other.upper = np.concatenate([block.upper.ravel() for block in blocks])
         return other
 
-    def _own(self, block: ConstraintBlock) -> list[ca.MX]:
-        """Return unknowns and data of a block, a column for each instance."""
+    def _gather(self, block: ConstraintBlock) -> list[ca.MX]:
+        """Return unknowns w and data of a block, a column for each instance."""
         shape = (block.columns.shape[1], block.count)
         w = ca.reshape(self.x[block.columns.ravel().tolist()], *shape)
         return [w, ca.MX(ca.DM(block.data.T))]
@@ -248,20 +251,20 @@ class StructuredNlp:
     @cached_property
     def halves(self) -> Index:
         """Rows that are G and H of each pair, (k, 2)."""
-        return np.column_stack([self._rows_of(PairPart.G), self._rows_of(PairPart.H)])
+        return np.column_stack([self._find_rows(PairPart.G), self._find_rows(PairPart.H)])
 
     @cached_property
     def products(self) -> Index:
-        """Rows that relax each pair, (k,), (0,) where these are not one each."""
-        rows = self._rows_of(PairPart.RELAXED)
+        """Rows that relax each pair, (k,); none, (0,), where there is not one for each."""
+        rows = self._find_rows(PairPart.RELAXED)
         return rows if len(rows) == len(self.halves) else rows[:0]
 
     @cached_property
     def stated_rows(self) -> Index:
         """Rows that are not those of pairs."""
-        return self._rows_of(None)
+        return self._find_rows(None)
 
-    def _rows_of(self, part: PairPart | None) -> Index:
+    def _find_rows(self, part: PairPart | None) -> Index:
         first, rows = 0, [np.zeros(0, dtype=np.intp)]
         for block in self.blocks:
             parts = block.parts or (None,) * block.rows
@@ -279,8 +282,7 @@ class StructuredNlp:
     def label(self, row: int) -> tuple[str, int]:
         """Return the label of a row and the number of its node."""
         block, i, instance = self.locate(row)
-        # Data begin with the number of the node, or with a share of the motion where instances are
-        # numbered by nodes themselves.
+        # Some blocks have a share of the motion in place of the node: their instances are nodes.
         return block.labels[i], max(instance, int(block.data[instance, 0]))
 
     def locate(self, row: int) -> tuple[ConstraintBlock, int, int]:
@@ -300,13 +302,13 @@ class StructuredNlp:
     def derivatives(self) -> Derivatives:
         """Return values, gradient, Jacobian and Hessian.
 
-        They can be evaluated as long as this program, or one restated from it, is there.
+        They can be evaluated as long as this program, or one restated from it, lives.
         """
         n, x, p = self.x.numel(), self.x, self.p
         gradient, jacobian, hessian = Entries(), Entries(), Entries()
         f, slope, g, rows, row = ca.MX(0), ca.MX(0), [], [], 0
         for block, functions in zip(self.blocks, self._functions, strict=True):
-            own, count = self._own(block), block.count
+            own, count = self._gather(block), block.count
             if functions.slope.pattern(1).nnz():
                 f += ca.sum2(functions.value(own, [p], count)[0])
                 value, by_w = functions.slope(own, [p], count)
@@ -328,7 +330,7 @@ class StructuredNlp:
 
     @cached_property
     def _functions(self) -> list[BlockFunctions]:
-        """The functions of each block; those of one function are one."""
+        """The functions of each block; blocks of one function share them."""
         known = {block.function.__hash__(): block.function for block in self.blocks}
         made = {key: BlockFunctions.of(function) for key, function in known.items()}
         return [made[block.function.__hash__()] for block in self.blocks]

@@ -13,7 +13,7 @@ import scipy
 from nsopt.mpcc.backends.backend import Backend, Derivatives, Nlp, Outcome, PaddedCall, Point, pad
 from nsopt.mpcc.backends.warm_start import NEAR
 from nsopt.mpcc.horizon.structured import StructuredNlp
-from nsopt.mpcc.solve.branch import BranchProgram, hold, weight_of
+from nsopt.mpcc.solve.branch import BranchProgram, find_weight, hold
 from nsopt.mpcc.solve.functions import Case
 from nsopt.mpcc.solve.lpec import Index, Lpec, Mask
 from nsopt.mpcc.solve.stationarity import (
@@ -21,27 +21,27 @@ from nsopt.mpcc.solve.stationarity import (
     Linearised,
     Stationarity,
     StationarityKind,
-    weaker,
+    classify_weak,
 )
 from nsopt.mpcc.statement.layout import ACTIVE, Vector
 
-WITHIN = 0.1  # distance from a point within which the slope of the objective counts
-STEEP = 10.0  # largest slope that a solver is given, for complementarity below the tolerance
-NEARBY = 1e-3  # distance from a point at which halves are compared
-AWAY = 1e3  # by how much halves grow from the start of a branch at most
-LARGER = 10.0  # times the multipliers at the start, from which those at the end are doubted
-RELATIVE = 1e-6  # descent that multipliers may leave, in proportion to the slope of the objective
+WITHIN = 0.1  # distance from a point over which the slope of the objective may change
+STEEP = 10.0  # slope to which an objective is weighted, so that complementarity meets its tolerance
+NEARBY = 1e-3  # distance from a point within which halves are compared
+AWAY = 1e3  # largest growth of halves from the start of a branch
+LARGER = 10.0  # times the multipliers at the start: larger ones at the end are doubted
+RELATIVE = 1e-6  # descent that multipliers may leave, over the slope of the objective
 TINY = 1e-12  # added to the normal equations of rows, which may depend on each other
-DIGITS = 12  # to which halves that are the same agree
+DIGITS = 12  # decimals to which halves that are the same agree
 
 
 class StructuredBranches(BranchProgram):
     """The branches of a structured program whose relaxation states G and H.
 
-    Unknowns (n + m,) are those of the program, then what is G or H of a pair, once also where it is
-    that of several, such as the last gap; rows (r + m,) those that are not of pairs, then one for
-    each half y that says y(x) - y = 0. Halves are compared at x (n,) and p (k,), with homotopy
-    numbers.
+    Its unknowns (n + m,) are those of the program, then all halves of pairs, one unknown also for
+    halves that are the same, as the last gap may be; its rows (r + m,) those that are not of pairs,
+    then y(x) - y = 0 for each half y. Which halves are the same is seen near x (n,) at parameters p
+    (k,), which include homotopy numbers.
     """
 
     def __init__(
@@ -49,19 +49,19 @@ class StructuredBranches(BranchProgram):
     ) -> None:
         self._nlp, self._n = nlp, nlp.x.numel()
         rows = nlp.halves.T.ravel()
-        first, self._which = _alike(derivatives, x, p, rows)
+        first, self._which = _compare(derivatives, x, p, rows)
         self._m, pairs = first.size, len(nlp.halves)
         self.G, self.H = self._n + self._which[:pairs], self._n + self._which[pairs:]
-        self._order = np.concatenate([nlp.stated_rows, rows[first]])
+        self._lifted_rows = np.concatenate([nlp.stated_rows, rows[first]])
         nothing = np.zeros(self._m)
         self._lower = np.concatenate([nlp.lower[nlp.stated_rows], nothing])
         self._upper = np.concatenate([nlp.upper[nlp.stated_rows], nothing])
-        self._lifted = self._derivatives(derivatives)
+        self._lifted = self._lift_derivatives(derivatives)
         self._backend, self._built = backend.exact, cast("PaddedCall | None", None)
 
-    def _derivatives(self, own: Derivatives) -> Derivatives:
-        """Return the derivatives of the lifted program, of a weighted objective."""
-        n, m, rows = self._n, self._m, self._order.tolist()
+    def _lift_derivatives(self, own: Derivatives) -> Derivatives:
+        """Return those of the lifted program; its last parameter weights the objective."""
+        n, m, rows = self._n, self._m, self._lifted_rows.tolist()
         x, p = ca.MX.sym("x", n + m), ca.MX.sym("p", self._nlp.p.numel() + 1)
         sigma, lam = ca.MX.sym("lam_f"), ca.MX.sym("lam_g", len(rows))
         at, weight = (x[:n], p[:-1]), p[-1]
@@ -79,16 +79,16 @@ class StructuredBranches(BranchProgram):
         curvature = ca.diagcat(H, ca.MX(m, m))
         return Derivatives.of("branch", (x, p, sigma, lam), values, (of_f, of_g), curvature)
 
-    def _call(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
-        """Solve a branch; what does that is made where the first one comes."""
+    def _solve_lifted(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
+        """Solve a branch; the call is built at the first one, which tells how many are fixed."""
         if self._built is None:
             fixed = np.sum(lower[: self._n] == upper[: self._n]) + 2 * self.G.size  # of any branch
-            nlp = self._program(int(fixed))
+            nlp = self._make_nlp(int(fixed))
             padded = pad(nlp)
             self._built = PaddedCall(self._backend.build(padded), nlp, padded)
         return self._built(start, p, lower, upper)
 
-    def _program(self, fixed: int) -> Nlp:
+    def _make_nlp(self, fixed: int) -> Nlp:
         x, p = ca.MX.sym("x", self._n + self._m), ca.MX.sym("p", self._nlp.p.numel() + 1)
         values, limits = (self._lifted.f(x, p), self._lifted.g(x, p)), (self._lower, self._upper)
         return Nlp("branch", x, p, *values, *limits, self._lifted, fixed=fixed, starts=NEAR)
@@ -96,7 +96,7 @@ class StructuredBranches(BranchProgram):
     def lift(self, point: Point, case: Case) -> Point:
         """Return a point of the program (n,) with its halves, and their multipliers.
 
-        Where a product is relaxed, its multiplier is shared out by what the other half is.
+        The multiplier of a relaxed product G H counts for each half times the other.
         """
         nlp, rows = self._nlp, np.asarray(self._nlp.rows(point.x, case.p)).ravel()
         lam, own = point.lam_g, point.lam_g[nlp.halves]
@@ -104,82 +104,84 @@ class StructuredBranches(BranchProgram):
             other = np.maximum(rows[nlp.halves[:, ::-1]], 0.0)
             own = own + lam[nlp.products][:, None] * other
         of_halves = np.bincount(self._which, own.T.ravel(), self._m)
-        halves = np.maximum(rows[self._order[-self._m :]], 0.0)
+        halves = np.maximum(rows[self._lifted_rows[-self._m :]], 0.0)
         lam_g = np.concatenate([lam[nlp.stated_rows], of_halves])
         return Point(
             np.append(point.x, halves), np.append(point.lam_x, of_halves), lam_g, point.warm
         )
 
     def restore(self, point: Point) -> Point:
-        """Return what `lift` was made of: multipliers of products are zero."""
+        """Return a point of the program from one of `lift`, with zero multipliers of products."""
         lam = np.zeros(self._nlp.lower.size)
-        lam[self._order] = point.lam_g
+        lam[self._lifted_rows] = point.lam_g
         return Point(point.x[: self._n], point.lam_x[: self._n], lam, point.warm)
 
-    def near(self, x: Vector, closed: Mask, case: Case, distance: float) -> Mask:
-        lower, upper = self._bounds(closed, case)
+    def find_near_limits(self, x: Vector, closed: Mask, case: Case, distance: float) -> Mask:
+        lower, upper = self._bound_branch(closed, case)
         return np.minimum(x - lower, upper - x) < distance
 
     def solve(self, start: Point, closed: Mask, case: Case, held: Mask | None = None) -> Outcome:
-        lower, upper = self._bounds(closed, case)
+        lower, upper = self._bound_branch(closed, case)
         if held is not None:
             lower, upper = hold(start.x, lower, upper, held)
-        # A pair at zero may leave others free: nothing keeps these where they are.
+        # Halves that nothing determines on this branch must not run away.
         halves = slice(self._n, None)
         upper[halves] = np.minimum(upper[halves], start.x[halves] + AWAY)
         inside = np.clip(start.x, lower, upper)
-        weight = STEEP * weight_of(self.steepness(inside, case))
+        weight = STEEP * find_weight(self.steepness(inside, case))
         weighted = Point(inside, weight * start.lam_x, weight * start.lam_g, start.warm)
-        outcome = self._call(weighted, np.append(case.p, weight), lower, upper)
+        outcome = self._solve_lifted(weighted, np.append(case.p, weight), lower, upper)
         end = outcome.point
         own = Point(end.x, end.lam_x / weight, end.lam_g / weight)
-        return replace(outcome, point=self._smaller(own, start, case, STEEP * RELATIVE / weight))
+        return replace(
+            outcome, point=self._choose_multipliers(own, start, case, STEEP * RELATIVE / weight)
+        )
 
-    def _smaller(self, own: Point, start: Point, case: Case, tolerance: float) -> Point:
-        """Return a point with the multipliers of its start, if these are small and hold there too.
+    def _choose_multipliers(self, own: Point, start: Point, case: Case, tolerance: float) -> Point:
+        """Return an end, with the multipliers of its start if its own are larger and those hold.
 
-        Where rows depend on each other, those of an interior-point method on a branch are large.
+        An interior-point method ends with large ones where rows of a branch depend on each other.
         """
         size = np.abs(start.lam_g).max(initial=0.0)
         if not start.warm or np.abs(own.lam_g).max(initial=0.0) <= LARGER * size:
             return own
         earlier = replace(start, x=own.x)
-        return earlier if self.certificate(earlier, NEARBY, case).descent <= tolerance else own
+        return earlier if self.certify(earlier, NEARBY, case).descent <= tolerance else own
 
     def steepness(self, x: Vector, case: Case) -> float:
-        """Return the largest entry of the objective's gradient, and how it changes nearby.
+        """Return the largest entry of the objective's gradient, plus its typical change nearby.
 
-        At an end it may be zero, and a guess may be so far that the gradient there tells nothing.
-        By the mean curvature, as that of a high power may be huge at one node.
+        At an end the gradient may be zero, and at a far guess it tells nothing. The change is by
+        the mean curvature, as that of a high power may be huge at one node.
         """
         at = (x, np.append(case.p, 1.0), 1.0, np.zeros(self._lower.size))
         curvature = np.abs(self._lifted.hess_lag(*at).nonzeros())
         curvature = curvature[curvature > 0]
-        size = float(np.abs(self._slope(x, case)).max(initial=0.0))
+        size = float(np.abs(self._find_slope(x, case)).max(initial=0.0))
         size += WITHIN * float(curvature.mean()) if curvature.size else 0.0
         return size if np.isfinite(size) else 0.0
 
-    def _slope(self, x: Vector, case: Case) -> Vector:
+    def _find_slope(self, x: Vector, case: Case) -> Vector:
         slope = self._lifted.grad_f(x, np.append(case.p, 1.0))[1]
         return np.asarray(slope).ravel()
 
-    def on_bounds(self, x: Vector, closed: Mask, case: Case, distance: float) -> Vector:
+    def move_to_bounds(self, x: Vector, closed: Mask, case: Case, distance: float) -> Vector:
         """Return x itself: a polish that would meet the equations again is dense."""
         del closed, case, distance
         return x
 
     def snap(self, x: Vector, case: Case, distance: float) -> Vector | None:
-        """Return the nearest point whose halves near zero are there, by a Newton step.
+        """Return the nearest point with halves near zero at zero, by one Newton step.
 
-        An interior-point method ends as far from a bound without a multiplier as the root of its
-        barrier parameter.
+        An interior-point method ends at a distance of the root of its barrier parameter from bounds
+        without multiplier.
         """
         near = np.zeros(x.size, dtype=bool)
         near[self._n :] = x[self._n :] < distance
         moved = np.where(near, 0.0, x)
         if np.array_equal(moved, x):
             return None
-        linear = self._linear(moved, case)
+        linear = self._linearise_lifted(moved, case)
         equal, free = self._lower == self._upper, ~near & (linear.bounds[0] < linear.bounds[1])
         J, off = linear.J[equal][:, free], (self._lower - linear.rows)[equal]
         square = (J @ J.T + TINY * scipy.sparse.eye_array(off.size)).tocsc()
@@ -189,29 +191,29 @@ class StructuredBranches(BranchProgram):
             return None
         return moved
 
-    def _bounds(self, closed: Mask, case: Case) -> tuple[Vector, Vector]:
-        lower, upper = self._sides(case)
+    def _bound_branch(self, closed: Mask, case: Case) -> tuple[Vector, Vector]:
+        lower, upper = self._bound_unknowns(case)
         upper[np.where(closed, self.G, self.H)] = 0.0
         return lower, upper
 
-    def _sides(self, case: Case) -> tuple[Vector, Vector]:
+    def _bound_unknowns(self, case: Case) -> tuple[Vector, Vector]:
         most = np.full(self._m, np.inf)
         return np.append(case.lower, np.zeros(self._m)), np.append(case.upper, most)
 
-    def _linear(self, x: Vector, case: Case) -> Linearised:
+    def _linearise_lifted(self, x: Vector, case: Case) -> Linearised:
         g, J = self._lifted.jac_g(x, np.append(case.p, 1.0))
         return Linearised(
-            self._slope(x, case),
+            self._find_slope(x, case),
             np.asarray(g).ravel(),
             scipy.sparse.csr_array(J.sparse()),
             (self._lower, self._upper),
-            self._sides(case),
+            self._bound_unknowns(case),
         )
 
-    def at(self, x: Vector, case: Case) -> Lpec:
-        linear = self._linear(x, case)
+    def linearise(self, x: Vector, case: Case) -> Lpec:
+        linear = self._linearise_lifted(x, case)
         (low, high), g, J = linear.limits, linear.rows, linear.J
-        equal, above, below = self._sorted
+        equal, above, below = self._rows_by_limits
         return Lpec(
             x,
             *linear.bounds,
@@ -224,41 +226,41 @@ class StructuredBranches(BranchProgram):
             np.ones((self.G.size, 2)),
         )
 
-    def settle(
+    def prove_stationary(
         self, end: Point, radius: float, tolerance: float, case: Case
     ) -> Stationarity | None:
-        none = replace(end, lam_x=0 * end.lam_x, lam_g=0 * end.lam_g)  # nothing to gain at all
+        none = replace(end, lam_x=0 * end.lam_x, lam_g=0 * end.lam_g)  # proves that f is flat
         for point in (end, none):
-            found = self.certificate(point, radius, case)
+            found = self.certify(point, radius, case)
             if found.descent <= tolerance:
                 what = (StationarityKind.S, found.biactive, found.descent, found.gradient)
                 return Stationarity(*what, None)
         return None
 
-    def certificate(self, end: Point, radius: float, case: Case) -> Certificate:
-        """Return what the multipliers of a point show."""
-        return Certificate.of(self._linear(end.x, case), end, (self.G, self.H), radius)
+    def certify(self, end: Point, radius: float, case: Case) -> Certificate:
+        """Return what the multipliers of a point prove."""
+        return Certificate.of(self._linearise_lifted(end.x, case), end, (self.G, self.H), radius)
 
     def classify(self, end: Point, lpec: Lpec, descent: float, tolerance: float) -> Stationarity:
         both = (lpec.x[self.G] < ACTIVE) & (lpec.x[self.H] < ACTIVE)
         kind = StationarityKind.B
         if not descent <= tolerance:
             kind = StationarityKind.NONE
-            if np.abs(self._gradient(end, lpec)).sum() <= tolerance:
-                kind = weaker(-end.lam_x[self.G[both]], -end.lam_x[self.H[both]])
+            if np.abs(self._find_gradient(end, lpec)).sum() <= tolerance:
+                kind = classify_weak(-end.lam_x[self.G[both]], -end.lam_x[self.H[both]])
         return Stationarity(kind, int(both.sum()), descent, lpec.slope, None)
 
-    def _gradient(self, end: Point, lpec: Lpec) -> Vector:
+    def _find_gradient(self, end: Point, lpec: Lpec) -> Vector:
         """Return the gradient (n + m,) of the Lagrangian, without multipliers of wrong signs."""
-        equal, above, below = self._sorted
+        equal, above, below = self._rows_by_limits
         limits = np.concatenate([end.lam_g[above], -end.lam_g[below]])
         rows = lpec.equations.T @ end.lam_g[equal]
         gradient: Vector = lpec.slope + rows + lpec.inequalities.T @ np.maximum(limits, 0)
         return gradient + end.lam_x
 
     @cached_property
-    def _sorted(self) -> tuple[Index, Index, Index]:
-        """Equations, rows with an upper limit, and rows with a lower one."""
+    def _rows_by_limits(self) -> tuple[Index, Index, Index]:
+        """Equations; other rows with an upper limit; other rows with a lower one."""
         low, high = self._lower, self._upper
         equal, above, below = low == high, high < np.inf, low > -np.inf
         return (
@@ -268,8 +270,8 @@ class StructuredBranches(BranchProgram):
         )
 
 
-def _alike(derivatives: Derivatives, x: Vector, p: Vector, rows: Index) -> tuple[Index, Index]:
-    """Return which of some rows differ near a point, (m,), and which of these each is."""
+def _compare(derivatives: Derivatives, x: Vector, p: Vector, rows: Index) -> tuple[Index, Index]:
+    """Return which of ``rows`` (k,) differ near x, (m,), and which of these each one is, (k,)."""
     rng = np.random.default_rng(0)
     g, J = derivatives.jac_g(x + NEARBY * rng.uniform(size=x.size), p)
     along = J.sparse().tocsr()[rows] @ rng.uniform(1, 2, size=(x.size, 2))

@@ -18,15 +18,15 @@ from nsopt.mpcc.horizon.simple_bounds import (
     SimpleBounds,
     SimplyBounded,
     find_given_values,
-    with_room,
+    make_room,
 )
 from nsopt.mpcc.horizon.structured import StructuredNlp
 from nsopt.mpcc.horizon.structured_branch import StructuredBranches
 from nsopt.mpcc.solve.active_set import ActiveSet, ActiveSetRun
-from nsopt.mpcc.solve.branch import without_excess
+from nsopt.mpcc.solve.branch import drop_excess
 from nsopt.mpcc.solve.functions import Case
-from nsopt.mpcc.solve.homotopy import Homotopy, StageAttempt, Trial, end_solve
-from nsopt.mpcc.solve.relaxed import why_not_optimal
+from nsopt.mpcc.solve.homotopy import Homotopy, StageAttempt, Trial, make_solution
+from nsopt.mpcc.solve.relaxed import say_why_not_optimal
 from nsopt.mpcc.solve.schedule import Schedule
 from nsopt.mpcc.solve.settings import Settings
 from nsopt.mpcc.solve.solution import Residuals, Solution, Status
@@ -35,7 +35,7 @@ from nsopt.mpcc.statement.layout import Kind, Layout, Section, Tolerances, Vecto
 
 
 class RowResiduals:
-    """Residuals of a structured program, by its own derivatives."""
+    """Residuals of a structured program, computed from its own derivatives."""
 
     def __init__(
         self, nlp: StructuredNlp, derivatives: Derivatives, tolerances: Tolerances
@@ -48,8 +48,8 @@ class RowResiduals:
         self._take(nlp)
 
     def _take(self, nlp: StructuredNlp) -> None:
-        self._nlp, self.layout = nlp, _layout(nlp)
-        self._sections = _sections(nlp, self._tolerances)
+        self._nlp, self.layout = nlp, _make_layout(nlp)
+        self._sections = _list_sections(nlp, self._tolerances)
         self._limits = np.concatenate([section.limit for section in self._sections])
 
     def restate(self, nlp: StructuredNlp) -> RowResiduals:
@@ -59,7 +59,7 @@ class RowResiduals:
         return other
 
     def report(self, end: Point, p: Vector, case: Case) -> tuple[Residuals, float]:
-        """Return the residuals at parameters p with homotopy numbers, and the objective."""
+        """Return the residuals at parameters p, homotopy numbers included, and the objective."""
         rows, entries = self._rows(end.x, p)
         f, slope = self._slope(end.x, p)  # a solver may report zero for what is not a number
         by_rows = np.bincount(self._column, entries * end.lam_g[self._row], end.x.size)
@@ -71,14 +71,14 @@ class RowResiduals:
         return residuals, float(f[0])
 
 
-def _layout(nlp: StructuredNlp) -> Layout:
-    """Return a layout of unknowns and parameters alone, for rows have sections of their own."""
+def _make_layout(nlp: StructuredNlp) -> Layout:
+    """Return a layout of unknowns and parameters alone; `_list_sections` has the rows."""
     n = nlp.x.numel()
     unknowns, parameters = {"x": slice(0, n)}, {"p": slice(0, nlp.p.numel())}
     return Layout(unknowns, parameters, np.ones(n), np.zeros(0, dtype=np.intp))
 
 
-def _sections(nlp: StructuredNlp, t: Tolerances) -> tuple[Section, ...]:
+def _list_sections(nlp: StructuredNlp, t: Tolerances) -> tuple[Section, ...]:
     """Return the residuals of rows by block, then those of the bounds of unknowns."""
     sections, first = [], 0
     for block in nlp.blocks:
@@ -88,27 +88,25 @@ def _sections(nlp: StructuredNlp, t: Tolerances) -> tuple[Section, ...]:
         first += limit.size
     n = nlp.x.numel()
     limit, rows = np.full(n, t.bounds), slice(first, first + n)
-    return (*sections, Section(Kind.BOUNDS, "x", rows, limit, _numbers(n)))
+    return (*sections, Section(Kind.BOUNDS, "x", rows, limit, _label_unknowns(n)))
 
 
 @cache
-def _numbers(n: int) -> tuple[str, ...]:
+def _label_unknowns(n: int) -> tuple[str, ...]:
     return tuple(f"[{i}]" for i in range(n))
 
 
-SHIFT = 10.0  # times what the relaxation gains to first order, by which a branch may cost more
-CLOSE = 1e-6  # the same, in proportion to the objective
-
-
-EXACT = 1e-4  # part of the slope of the objective that useful multipliers of a branch may leave
+SHIFT = 10.0  # times what the relaxation gains to first order: by so much a branch may cost more
+CLOSE = 1e-6  # times the objective: by so much besides
+EXACT = 1e-4  # gradient of the Lagrangian that useful multipliers leave, over that of the objective
 
 
 class StructuredProgram:
     """A structured program compiled for one Solver; solve it for many parameters.
 
-    A point is a solution where all rows and bounds are met, evaluated anew at the numbers of the
-    last stage, the backend reports success, and phase II, if there is one, found no direction that
-    lowers the objective.
+    A point is a solution where all rows and bounds, evaluated again at the numbers of the last
+    stage, are met, the backend reports success, and phase II, if there is one, found no direction
+    that lowers the objective.
 
     Parameters
     ----------
@@ -145,12 +143,12 @@ class StructuredProgram:
 
     def _take(self, split: SimpleBounds, starts: WarmStart | None = None) -> None:
         self.nlp, self._split = split.whole, split
-        # Without complementarity solvers move limits outwards themselves.
+        # Without complementarity solvers move limits outwards by themselves.
         rest = split.rest
         if rest.complementary:
             g = self._of_rest.g(find_given_values(split.whole), self._p)
-            rest = with_room(rest, np.asarray(g).ravel())
-        stated = self._state(rest.nlp("horizon", self._of_rest), starts)
+            rest = make_room(rest, np.asarray(g).ravel())
+        stated = self._add_settings(rest.nlp("horizon", self._of_rest), starts)
         self._call: Call = self._backend.build(stated)
         if split.rows.size:
             self._call = SimplyBounded(split, self._call)
@@ -165,10 +163,10 @@ class StructuredProgram:
 
     @property
     def rough(self) -> StructuredProgram:
-        """The program solved roughly, for a start of one like it."""
-        return self._by(self._backend.rough)
+        """The program with a loose tolerance of optimality, for the start of another solve."""
+        return self._with_backend(self._backend.rough)
 
-    def _by(self, backend: Backend) -> StructuredProgram:
+    def _with_backend(self, backend: Backend) -> StructuredProgram:
         """Return the program solved by another backend."""
         other = copy.copy(self)
         vars(other).pop("_whole", None)
@@ -209,8 +207,8 @@ class StructuredProgram:
             schedules = (schedules[0][-1:], *schedules)
         exact = replace(case, p=np.append(p, schedules[0][-1]))
         trials: list[Trial] = []
-        # Solvers keep simple bounds whatever other rows that costs, which does not tell the limit
-        # that cannot be kept: without a solution all are rows.
+        # Solvers keep bounds at the cost of rows, so a failure does not show which limit cannot be
+        # kept: it is repeated with all limits as rows.
         for whole in (False, True) if self._split.rows.size else (False,):
             call = self._whole if whole else self._call
             path = Homotopy(schedules, start, start, self._settings.retries)
@@ -224,19 +222,19 @@ class StructuredProgram:
         options = self._settings.active_set
         if options is not None and trials[-1].ok and self.nlp.halves.size:
             trials, found = self._improve(options, trials, exact)
-        status = replace(_status(trials, found), verdict=trials[-1].outcome.verdict)
-        return end_solve(self._judge.layout, trials, status, perf_counter() - begin, found)
+        status = replace(_make_status(trials, found), verdict=trials[-1].outcome.verdict)
+        return make_solution(self._judge.layout, trials, status, perf_counter() - begin, found)
 
     @cached_property
     def _whole(self) -> Call:
         """The call with all rows as rows."""
-        return self._backend.build(self._state(self.nlp.nlp("whole", self._derivatives)))
+        return self._backend.build(self._add_settings(self.nlp.nlp("whole", self._derivatives)))
 
-    def _state(self, nlp: Nlp, starts: WarmStart | None = None) -> Nlp:
+    def _add_settings(self, nlp: Nlp, starts: WarmStart | None = None) -> Nlp:
         return replace(nlp, slope=self._slope, starts=starts, built=self._built)
 
     def _judge_attempt(self, attempt: StageAttempt, outcome: Outcome, exact: Case) -> Trial:
-        """Return the trial of an attempt, or of the branch beside its start where it failed."""
+        """Return the trial of an attempt; if it failed, maybe of the branch of its warm start."""
         residuals, f = self._judge.report(outcome.point, exact.p, exact)
         ok = outcome.success and (not attempt.last or residuals.largest <= 1)
         trial = Trial(attempt.stage, ok, outcome.point, outcome, residuals, f)
@@ -245,18 +243,18 @@ class StructuredProgram:
         return self._branch_beside(trial, attempt.start, exact)
 
     def _branch_beside(self, failed: Trial, near: Point, case: Case) -> Trial:
-        """Return the end of the branch of the point before a last stage that failed, if it is one.
+        """Return the solution on the branch of the point before a last stage that failed.
 
-        Where products are hardly allowed anything, steps of an interior-point method are lost in
-        round-off; in one branch nothing is relaxed. If it is none, the stage that failed, with the
-        iterations and the time of both.
+        At a small sigma steps of an interior-point method may be lost in round-off; on a branch
+        nothing is relaxed. If that fails too, return the failed trial with the iterations and the
+        time of both.
         """
         if self._settings.active_set is None or not self.nlp.halves.size:
             return failed
         branches = StructuredBranches(self.nlp, self._derivatives, self._backend, near.x, case.p)
         start = branches.lift(near, case)
         G, H = branches.G, branches.H
-        outcome = branches.solve(start, without_excess(start.x[G] <= start.x[H], G, H), case)
+        outcome = branches.solve(start, drop_excess(start.x[G] <= start.x[H], G, H), case)
         point, first = branches.restore(outcome.point), failed.outcome
         residuals, f = self._judge.report(point, case.p, case)
         iterations, time = first.iterations + outcome.iterations, first.time + outcome.time
@@ -270,7 +268,7 @@ class StructuredProgram:
     def _improve(
         self, options: ActiveSet, trials: list[Trial], case: Case
     ) -> tuple[list[Trial], Stationarity]:
-        """Return trials of branches too, the result last, and what it is."""
+        """Return the trials with those of branches, the result last, and what it is."""
         origin, nlp = trials[-1], self.nlp
         known = (self._derivatives, self._backend, origin.point.x, case.p)
         branches = StructuredBranches(nlp, *known)
@@ -291,44 +289,44 @@ class StructuredProgram:
         assert best is not None  # the end of the homotopy is, at least
         assert found is not None
         if best is start:
-            return _mark([*tried, *trials]), found
+            return _mark_interrupted([*tried, *trials]), found
         others = [x for x in (*trials, *tried) if x is not best]
         point = branches.restore(best.point)
         steepest = branches.steepness(best.point.x, case)
         if not np.abs(best.residuals.gradient).max() <= EXACT * steepest:
             point = replace(point, lam_x=np.nan * point.lam_x, lam_g=np.nan * point.lam_g)
-        return _mark([*others, replace(best, point=point)]), found
+        return _mark_interrupted([*others, replace(best, point=point)]), found
 
 
-def _mark(trials: list[Trial]) -> list[Trial]:
-    """Return trials whose last one tells if Ctrl-C ended the search."""
+def _mark_interrupted(trials: list[Trial]) -> list[Trial]:
+    """Return the trials, the last one marked as interrupted if Ctrl-C was pressed."""
     if not is_interrupted():
         return trials
     last = trials[-1]
     return [*trials[:-1], replace(last, outcome=replace(last.outcome, interrupted=True))]
 
 
-def _status(trials: Sequence[Trial], found: Stationarity | None) -> Status:
+def _make_status(trials: Sequence[Trial], found: Stationarity | None) -> Status:
     """Return the status of a solve that ended with the last of its trials."""
     trial = trials[-1]
     status = trial.outcome.status
     if any(x.outcome.interrupted for x in trials):
         count = sum(x.outcome.iterations for x in trials)
-        reason = f"interrupted after {count} iterations: {_state(trial)}"
+        reason = f"interrupted after {count} iterations: {_describe(trial)}"
         return Status(False, reason, "start the same call again", status)
     if trial.ok and found is not None and not found.optimal:
         remedy = "start elsewhere, or from this motion on another grid"
-        return Status(False, f"feasible, not optimal: {why_not_optimal(found)}", remedy, status)
+        return Status(False, f"feasible, not optimal: {say_why_not_optimal(found)}", remedy, status)
     if trial.ok:
         return Status(True, "all residuals are within tolerance", "", status)
     if trial.residuals.largest <= 1:
         remedy = "allow more iterations, or scale the objective"
-        return Status(False, _state(trial), remedy, status)
-    return Status(False, _state(trial), trial.residuals.worst().kind.value, status)
+        return Status(False, _describe(trial), remedy, status)
+    return Status(False, _describe(trial), trial.residuals.worst().kind.value, status)
 
 
-def _state(trial: Trial) -> str:
-    """Return how far a motion is from a solution that it is not known to be."""
+def _describe(trial: Trial) -> str:
+    """Return in words how far the end of a trial is from a solution."""
     if trial.residuals.largest <= 1:
         return "all conditions are met, but the objective may not be least"
     return str(trial.residuals.worst())

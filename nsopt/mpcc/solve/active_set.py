@@ -11,22 +11,19 @@ import numpy as np
 
 from nsopt.interrupt import is_interrupted
 from nsopt.mpcc.backends.backend import Outcome, Point
-from nsopt.mpcc.solve.branch import BranchProgram, without_excess
+from nsopt.mpcc.solve.branch import BranchProgram, drop_excess
 from nsopt.mpcc.solve.functions import Case
 from nsopt.mpcc.solve.homotopy import Trial
 from nsopt.mpcc.solve.lpec import Lpec, Mask
 from nsopt.mpcc.solve.stationarity import Stationarity
 from nsopt.mpcc.statement.layout import Vector
 
-NEAR = 1e-5  # scaled distance from a bound at which the bound is tried
-LESS = 1e-9  # by which f must be lower, in proportion to its size, for a branch to be better
-FLOOR = 1e-10  # slope of f, in scaled units, that counts as none, however small f is
-SHRINK = 10.0  # by which the trust region shrinks where no better branch is found
-
-BESIDE = (1e-5, 1e-4, 1e-3)
-"""Scaled distances from limits within which they are taken as reached, one after the other."""
-
-PROOF = 100  # times as many nodes for the linear program that shows that there is no descent
+NEAR = 1e-5  # scaled distance from a bound, below which the point on it is tried
+LESS = 1e-9  # relative decrease of f by which a branch is better
+FLOOR = 1e-10  # scaled slope of f that counts as none, however small f is
+SHRINK = 10.0  # factor by which the trust region shrinks where no better branch is found
+BESIDE = (1e-5, 1e-4, 1e-3)  # scaled distances within which limits are tried as reached, in turn
+PROOF = 100  # times ``nodes``, for the linear program that shows that there is no descent
 
 
 @dataclass(frozen=True)
@@ -40,20 +37,19 @@ class ActiveSet:
     Parameters
     ----------
     radius, least : float
-        The first one and the smallest of the trust region, in scaled units.
+        First and least radius of the trust region, in scaled units.
     tolerance : float
-        Descent of the linear f over the radius that counts as none, over the largest entry of its
-        gradient at the program's guess and at the points that were reached, and over the root of
-        the number of unknowns.
+        Descent of the linear f over the radius that counts as none, in proportion to the largest
+        entry of its gradient, at the program's guess and all points reached, and to the square root
+        of the number of unknowns.
     branches : int
         Nonlinear programs at most.
     nodes : int
         Of the tree of a mixed-integer linear program that looks for a branch, at most; a hundred
-        times as many of the one that shows that there is no descent.
+        times as many where it is to show that there is no descent.
     time_limit : float [s]
-        Of the thread's processor, so that what is found does not depend on other work beside it;
-        after which no branch and no linear program is begun. By the clock for the linear program
-        under way.
+        After which no branch and no linear program begins, by the processor time of the thread: the
+        result then does not depend on other work. The linear program under way counts by the clock.
     """
 
     radius: float = 1.0
@@ -76,7 +72,7 @@ class ActiveSetEnd(NamedTuple):
     """The end of an active-set method."""
 
     best: Trial | None  # None where no point met the program
-    found: Stationarity | None  # what it is
+    found: Stationarity | None  # what ``best`` is
     tried: tuple[Trial, ...]  # all branches that were solved, failed ones too
 
 
@@ -88,22 +84,22 @@ class ActiveSetRun:
     branches: BranchProgram
     case: Case
     judge: Callable[[Vector, Outcome], Trial]  # x, end of the solver; ok where x meets the program
-    refine: Callable[[Trial], Trial]  # closer to the active constraints if it can be
-    most: float = np.inf  # objective above which the first branch led elsewhere
+    refine: Callable[[Trial], Trial]  # onto the active constraints, if that succeeds
+    most: float = np.inf  # objective above which the first branch is not taken
     tried: list[Trial] = field(default_factory=list)
-    begun: float = field(default=0.0, init=False)
-    proven: float | None = field(default=None, init=False)
+    begun: float = field(default=0.0, init=False)  # thread time [s] at the start
+    proven: float | None = field(default=None, init=False)  # a descent that no direction exceeds
 
     def run(self, start: Trial) -> ActiveSetEnd:
-        """Improve on a point that meets the program, or nearly."""
+        """Solve branches from a point that meets the program, or nearly, while f falls."""
         self.begun, x = thread_time(), start.point.x
         steepest = self.branches.steepness(self.case.guess, self.case)
         if start.ok:
             steepest = max(steepest, self.branches.steepness(x, self.case))
-            tolerance = self._tolerance(x, steepest)
-            found = self._settle(start, tolerance)
+            tolerance = self._find_tolerance(x, steepest)
+            found = self._prove_stationary(start, tolerance)
             if found is None and self._stopped:
-                lpec = self.branches.at(x, self.case)
+                lpec = self.branches.linearise(x, self.case)
                 found = self.branches.classify(start.point, lpec, np.inf, tolerance)
             if found is not None:
                 return ActiveSetEnd(start, found, ())
@@ -114,89 +110,89 @@ class ActiveSetRun:
             return ActiveSetEnd(None, None, tuple(self.tried))
         while True:
             steepest = max(steepest, self.branches.steepness(now.point.x, self.case))
-            tolerance = self._tolerance(now.point.x, steepest)
-            now, found = self._settle_nearby(now, tolerance)
+            tolerance = self._find_tolerance(now.point.x, steepest)
+            now, found = self._prove_nearby(now, tolerance)
             if found is not None:
                 return ActiveSetEnd(now, found, tuple(self.tried))
-            lpec = self.branches.at(now.point.x, self.case)
-            better = self._better(now, lpec, tolerance) if lpec.finite else None
+            lpec = self.branches.linearise(now.point.x, self.case)
+            better = self._find_better(now, lpec, tolerance) if lpec.finite else None
             if better is None:
                 break
             now = better
         descent = np.nan
         if lpec.finite:
-            now, lpec, descent = self._at_corner(now, lpec, tolerance)
+            now, lpec, descent = self._try_corners(now, lpec, tolerance)
         found = self.branches.classify(now.point, lpec, descent, tolerance)
         return ActiveSetEnd(now, found, tuple(self.tried))
 
-    def _tolerance(self, x: Vector, steepest: float) -> float:
-        """Return the descent that counts as none, given the steepest slope so far."""
+    def _find_tolerance(self, x: Vector, steepest: float) -> float:
+        """Return the descent that counts as none; ``steepest`` is the largest slope so far."""
         return (self.options.tolerance * steepest + FLOOR) * float(np.sqrt(x.size))
 
-    def _settle(self, now: Trial, tolerance: float) -> Stationarity | None:
-        """Return what a point is if its own multipliers show that it is stationary."""
-        return self.branches.settle(now.point, self.options.least, tolerance, self.case)
+    def _prove_stationary(self, now: Trial, tolerance: float) -> Stationarity | None:
+        """Return what a point is if its own multipliers prove that it is stationary."""
+        return self.branches.prove_stationary(now.point, self.options.least, tolerance, self.case)
 
-    def _settle_nearby(self, now: Trial, tolerance: float) -> tuple[Trial, Stationarity | None]:
-        """Return the trial and what it is, or that with both halves of more pairs at zero."""
-        found = self._settle(now, tolerance)
+    def _prove_nearby(self, now: Trial, tolerance: float) -> tuple[Trial, Stationarity | None]:
+        """Return the trial, or one nearby with more halves at zero, and what it is if proven."""
+        found = self._prove_stationary(now, tolerance)
         x = None if found else self.branches.snap(now.point.x, self.case, NEAR)
         if x is None:
             return now, found
-        counted = replace(now.outcome, iterations=0, time=0.0)
-        moved = self.judge(x, replace(counted, point=replace(now.point, x=x)))
+        point = replace(now.point, x=x)
+        moved = self.judge(x, replace(now.outcome, point=point, iterations=0, time=0.0))
         if moved.ok and _is_no_higher(moved, now):
-            return moved, self._settle(moved, tolerance)
+            return moved, self._prove_stationary(moved, tolerance)
         return now, None
 
-    def _descent(self, lpec: Lpec) -> float:
-        """Return by how much the linear f falls within the least radius, infinite if unknown."""
+    def _measure_descent(self, lpec: Lpec) -> float:
+        """Return the descent of the linear f within the least radius, infinite if unknown."""
         if self.proven is not None or self._stopped:
             return np.inf if self.proven is None else self.proven
-        last = lpec.within(self.options.least, self.options.nodes * PROOF, self._left)
+        last = lpec.solve(self.options.least, self.options.nodes * PROOF, self._left)
         return last.descent if last.proven else np.inf
 
-    def _at_corner(self, now: Trial, lpec: Lpec, tolerance: float) -> tuple[Trial, Lpec, float]:
-        """Return the trial, or one on the limits nearby if that is B-stationary.
+    def _try_corners(self, now: Trial, lpec: Lpec, tolerance: float) -> tuple[Trial, Lpec, float]:
+        """Return the trial, or one on the limits nearby if that is B-stationary; lpec and descent.
 
-        Interior-point methods end beside limits with small multipliers: to first order f falls up
-        to these, and no more beyond. The branch is solved anew with what is near them held there.
-        Where that meets the program, and its f is not larger, its own descent is what counts.
+        Interior-point methods end beside limits with small multipliers, where the linear f still
+        falls as far as these limits. So the branch is solved again with what is near them held
+        there. If that end meets the program and f is not larger there, its own descent counts.
         """
-        x, descent, tried = now.point.x, self._descent(lpec), list[Mask]()
+        x, descent, tried = now.point.x, self._measure_descent(lpec), list[Mask]()
         closed = x[self.branches.G] <= x[self.branches.H]
         for distance in BESIDE:
             if not tolerance < descent < np.inf or self._stopped:
                 break
-            held = self.branches.near(x, closed, self.case, distance)
+            held = self.branches.find_near_limits(x, closed, self.case, distance)
             if any(np.array_equal(held, other) for other in tried):
                 continue
             tried.append(held)
             corner = self._solve(now.point, closed, held)
             if not corner.ok or not _is_no_higher(corner, now):
                 continue
-            at = self.branches.at(corner.point.x, self.case)
+            at = self.branches.linearise(corner.point.x, self.case)
             if at.finite:
-                there = at.within(self.options.least, self.options.nodes * PROOF, self._left)
+                there = at.solve(self.options.least, self.options.nodes * PROOF, self._left)
                 if there.proven and there.descent <= tolerance:
                     return corner, at, there.descent
         return now, lpec, descent
 
     @property
     def _left(self) -> float:
-        """Seconds that are left."""
+        """Thread time [s] that is left."""
         return self.options.time_limit - (thread_time() - self.begun)
 
     @property
     def _stopped(self) -> bool:
         return is_interrupted() or self._left <= 0
 
-    def _better(self, now: Trial, lpec: Lpec, tolerance: float) -> Trial | None:
-        """Return a better branch, None if there is none within any radius."""
+    def _find_better(self, now: Trial, lpec: Lpec, tolerance: float) -> Trial | None:
+        """Return the end of a branch with lower f, None if there is none within any radius."""
         radius, options = self.options.radius, self.options
         while not self._stopped:
-            direction = lpec.within(radius, options.nodes, self._left)
-            # A direction within a smaller radius falls by less, but by more over the radius.
+            direction = lpec.solve(radius, options.nodes, self._left)
+            # Within a smaller radius f falls by no more, so its descent is at most this one scaled.
             if direction.proven and direction.descent * radius <= tolerance * options.least:
                 self.proven = direction.descent * radius / options.least
                 return None
@@ -205,8 +201,8 @@ class ActiveSetRun:
                     return None
                 moved = replace(now.point, x=now.point.x + direction.d)
                 other = self._solve(moved, direction.closed)
-                less = now.objective - LESS * max(abs(now.objective), tolerance)
-                if other.ok and other.objective < less:
+                most = now.objective - LESS * max(abs(now.objective), tolerance)
+                if other.ok and other.objective < most:
                     return other
             if radius <= options.least:
                 return None
@@ -215,21 +211,21 @@ class ActiveSetRun:
 
     def _solve(self, start: Point, closed: Mask, held: Mask | None = None) -> Trial:
         """Return the end of a branch, arguments as of `BranchProgram.solve`."""
-        closed = without_excess(closed, self.branches.G, self.branches.H)
+        closed = drop_excess(closed, self.branches.G, self.branches.H)
         outcome = self.branches.solve(start, closed, self.case, held)
         trial = self.judge(outcome.point.x, outcome)
         if np.isfinite(trial.residuals.rows).all():
-            trial = self._on_bounds(trial, closed)
+            trial = self._move_to_bounds(trial, closed)
         self.tried.append(trial)
         return trial
 
-    def _on_bounds(self, trial: Trial, closed: Mask) -> Trial:
-        """Return the trial with what is near a bound on it, where f is not larger there.
+    def _move_to_bounds(self, trial: Trial, closed: Mask) -> Trial:
+        """Return the trial with unknowns that are near a bound on it, where f is no larger there.
 
         An interior-point method ends as far from a bound without a multiplier as the root of its
         barrier parameter.
         """
-        x = self.branches.on_bounds(trial.point.x, closed, self.case, NEAR)
+        x = self.branches.move_to_bounds(trial.point.x, closed, self.case, NEAR)
         if x is trial.point.x:
             return trial
         moved = self.refine(self.judge(x, trial.outcome))
@@ -237,6 +233,6 @@ class ActiveSetRun:
 
 
 def _is_no_higher(trial: Trial, other: Trial) -> bool:
-    """Return whether the objective of a trial is that of another, or less."""
+    """Return whether the objective of a trial is that of another, to round-off, or less."""
     more, size = trial.objective - other.objective, max(abs(trial.objective), abs(other.objective))
     return more <= LESS * size

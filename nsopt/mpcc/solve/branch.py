@@ -19,24 +19,25 @@ from nsopt.mpcc.statement.layout import Layout, Vector
 from nsopt.mpcc.statement.lifting import Halves, count_fixed_unknowns
 from nsopt.mpcc.statement.problem import Mpcc
 
-SMALL = 1e-8  # gradient of an objective beyond which it is not weighted more
+SMALL = 1e-8  # gradient of an objective below which its weight does not grow further
 
 
-def weight_of(steepness: float) -> float:
-    """Return by what an objective is multiplied so that its gradient is about one."""
+def find_weight(steepness: float) -> float:
+    """Return the factor of an objective whose gradient is then about one."""
     return float(np.clip(1 / max(steepness, SMALL), SMALL, 1 / SMALL)) if steepness else 1.0
 
 
 def hold(x: Vector, lower: Vector, upper: Vector, held: Mask) -> tuple[Vector, Vector]:
-    """Return bounds (n,) with the farther one moved to the nearer one where x is held."""
+    """Return bounds (n,) that keep unknowns ``held`` (n,) at the nearer of their bounds."""
     low = x - lower <= upper - x
     return np.where(held & ~low, upper, lower), np.where(held & low, lower, upper)
 
 
-def without_excess(closed: Mask, G: Index, H: Index) -> Mask:
-    """Return the same branch with no half at zero in a pair whose other half is so by another pair.
+def drop_excess(closed: Mask, G: Index, H: Index) -> Mask:
+    """Return a branch with fewer zeros, where an unknown is a half of several pairs.
 
-    ``closed`` (m,) tells of which pairs G is zero; G and H (m,) are the unknowns of their halves.
+    A pair whose other half is zero by another pair need not have its own at zero. ``closed`` (m,)
+    tells of which pairs G is zero; G and H (m,) are the unknowns that are their halves.
     """
     closed = closed.copy()
     size = int(max(G.max(initial=0), H.max(initial=0))) + 1
@@ -60,37 +61,37 @@ class BranchProgram(ABC):
     def solve(self, start: Point, closed: Mask, case: Case, held: Mask | None = None) -> Outcome:
         """Solve the branch on which G of ``closed`` pairs (m,) is zero, and H of the others.
 
-        What is ``held``, as told by `near`, stays at its limit.
+        What is ``held``, from `find_near_limits`, stays at its limit.
         """
 
     @abstractmethod
-    def near(self, x: Vector, closed: Mask, case: Case, distance: float) -> Mask:
-        """Return which limits of a branch are nearer to a point (n,) than a distance."""
+    def find_near_limits(self, x: Vector, closed: Mask, case: Case, distance: float) -> Mask:
+        """Return which unknowns, and slacks of rows, are nearer to a limit than a distance."""
 
     @abstractmethod
     def steepness(self, x: Vector, case: Case) -> float:
         """Return the largest entry of the objective's gradient, zero where it is not finite."""
 
     @abstractmethod
-    def on_bounds(self, x: Vector, closed: Mask, case: Case, distance: float) -> Vector:
-        """Return a point (n,) with what is near a bound of a branch on it, if that is of use."""
+    def move_to_bounds(self, x: Vector, closed: Mask, case: Case, distance: float) -> Vector:
+        """Return a point (n,) with unknowns near a bound of a branch on it; x itself if no use."""
 
     def snap(self, x: Vector, case: Case, distance: float) -> Vector | None:
-        """Return a point (n,) with halves that are near zero there; None where that is no use."""
+        """Return a point (n,) with halves that are near zero at zero; None where none is moved."""
         del x, case, distance
         return None
 
     @abstractmethod
-    def at(self, x: Vector, case: Case) -> Lpec:
+    def linearise(self, x: Vector, case: Case) -> Lpec:
         """Return the program linearised at a point (n,)."""
 
-    def settle(
+    def prove_stationary(
         self, end: Point, radius: float, tolerance: float, case: Case
     ) -> Stationarity | None:
-        """Return what a point is where its multipliers show that it is stationary; else None.
+        """Return what a point is if its multipliers prove it stationary, else None, the default.
 
-        They do where no direction within a radius lowers the linear f by more than ``tolerance``
-        over it. By default they are not asked.
+        They do where no direction within the radius lowers the linear f by more than ``tolerance``
+        times the radius.
         """
         del end, radius, tolerance, case
         return None
@@ -101,7 +102,7 @@ class BranchProgram(ABC):
 
 
 class Branches(BranchProgram):
-    """The branches of a program as of `lift_pairs`; a layout names its multipliers."""
+    """The branches of a program from `lift_pairs`; the layout names its multipliers."""
 
     def __init__(self, mpcc: Mpcc, backend: Backend, layout: Layout | None = None) -> None:
         self._layout = layout or Layout.of(mpcc)
@@ -126,7 +127,7 @@ class Branches(BranchProgram):
         self._linear = ca.Function("linear", [x, p], outputs)
 
     def solve(self, start: Point, closed: Mask, case: Case, held: Mask | None = None) -> Outcome:
-        lower, upper = self._bounds(closed, case)
+        lower, upper = self._bound_branch(closed, case)
         x, call = np.clip(start.x, lower, upper), self._call
         steepness = max(self.steepness(x, case), self.steepness(case.guess, case))
         if held is not None:
@@ -134,17 +135,17 @@ class Branches(BranchProgram):
             x = np.append(x, self._slack(x, case))
             lower, upper = hold(x, *self._with_slacks(lower, upper), held)
             x = np.clip(x, lower, upper)
-        p = np.append(case.p, weight_of(steepness))
+        p = np.append(case.p, find_weight(steepness))
         end = call(Point.cold(x, self._linear.size1_out(1)), p, lower, upper)
         return end if held is None else replace(end, point=Point.cold(end.point.x[:n], 0))
 
-    def near(self, x: Vector, closed: Mask, case: Case, distance: float) -> Mask:
-        lower, upper = self._with_slacks(*self._bounds(closed, case))
+    def find_near_limits(self, x: Vector, closed: Mask, case: Case, distance: float) -> Mask:
+        lower, upper = self._with_slacks(*self._bound_branch(closed, case))
         x = np.append(x, self._slack(x, case))
         return np.minimum(x - lower, upper - x) < distance
 
     def _slack(self, x: Vector, case: Case) -> Vector:
-        """Return how far inequalities are from their limits."""
+        """Return how far inequalities d <= 0 are from their limits, zero or more."""
         rows = np.asarray(self._linear(x, case.p)[1]).ravel()
         return np.maximum(-rows[self._equations :], 0.0)
 
@@ -165,22 +166,22 @@ class Branches(BranchProgram):
         size = float(np.abs(np.asarray(self._linear(x, case.p)[0])).max(initial=0.0))
         return size if np.isfinite(size) else 0.0
 
-    def on_bounds(self, x: Vector, closed: Mask, case: Case, distance: float) -> Vector:
-        lower, upper = self._bounds(closed, case)
+    def move_to_bounds(self, x: Vector, closed: Mask, case: Case, distance: float) -> Vector:
+        lower, upper = self._bound_branch(closed, case)
         x = np.where(x - lower < distance, lower, x)
         return np.where(upper - x < distance, upper, x)
 
-    def _bounds(self, closed: Mask, case: Case) -> tuple[Vector, Vector]:
+    def _bound_branch(self, closed: Mask, case: Case) -> tuple[Vector, Vector]:
         lower, upper = case.lower.copy(), case.upper.copy()
         for half in (self.G, self.H):
             lower[half] = np.maximum(lower[half], 0.0)
         upper[np.where(closed, self.G, self.H)] = 0.0
         return lower, upper
 
-    def at(self, x: Vector, case: Case) -> Lpec:
+    def linearise(self, x: Vector, case: Case) -> Lpec:
         slope, rows, J = self._linear(x, case.p)
         matrix = scipy.sparse.csr_array(J.sparse())
-        c, lower = self._equations, self._bounds(np.zeros(self.G.size, dtype=bool), case)[0]
+        c, lower = self._equations, self._bound_branch(np.zeros(self.G.size, dtype=bool), case)[0]
         return Lpec(
             x,
             lower,

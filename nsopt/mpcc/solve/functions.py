@@ -12,35 +12,34 @@ from nsopt.mpcc.backends.backend import Evaluator, Nlp, Point
 from nsopt.mpcc.solve.solution import Residuals
 from nsopt.mpcc.statement.blocks import stack
 from nsopt.mpcc.statement.disc import smooth_discs
-from nsopt.mpcc.statement.layout import Layout, Section, Tolerances, Vector, sections
-from nsopt.mpcc.statement.lifting import count_fixed_unknowns, own_unknowns
+from nsopt.mpcc.statement.layout import Layout, Section, Tolerances, Vector, list_sections
+from nsopt.mpcc.statement.lifting import count_fixed_unknowns, find_own_unknowns
 from nsopt.mpcc.statement.problem import Mpcc
 from nsopt.mpcc.statement.relaxation import Relaxation
 
-EXACT = 1e-24  # sigma at which smoothed equations are judged: they have derivatives there
+EXACT = 1e-24  # sigma at which smoothed discs are judged: as at 0, but with derivatives
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One set of numbers to solve for: parameters (k,), scaled bounds and guess (n,).
+    """One set of numbers to solve for."""
 
-    ``solver_lower`` leaves out the bounds that the relaxation implies.
-    """
-
-    p: Vector
-    lower: Vector
-    upper: Vector
-    guess: Vector
-    solver_lower: Vector
+    p: Vector  # (k,) parameters
+    lower: Vector  # (n,) scaled
+    upper: Vector  # (n,) scaled
+    guess: Vector  # (n,) scaled
+    solver_lower: Vector  # (n,) ``lower`` without the bounds that the relaxation implies
 
 
 @dataclass(frozen=True, eq=False)
 class _Expressions:
+    """A program in scaled units."""
+
     x: ca.SX
     p: ca.SX
     sigma: ca.SX
-    c: ca.SX
-    d: ca.SX
+    c: ca.SX  # = 0
+    d: ca.SX  # <= 0
     G: ca.SX
     H: ca.SX
     f: ca.SX
@@ -51,15 +50,15 @@ class _Expressions:
             mpcc.x,
             mpcc.p,
             sigma,
-            stack([_over(r.expr, r.scale) for r in mpcc.equalities]),
-            stack([_over(r.expr, r.scale) for r in mpcc.inequalities]),
-            stack([_over(b.G, b.scales[0]) for b in mpcc.pairs]),
-            stack([_over(b.H, b.scales[1]) for b in mpcc.pairs]),
+            stack([_divide(r.expr, r.scale) for r in mpcc.equalities]),
+            stack([_divide(r.expr, r.scale) for r in mpcc.inequalities]),
+            stack([_divide(b.G, b.scales[0]) for b in mpcc.pairs]),
+            stack([_divide(b.H, b.scales[1]) for b in mpcc.pairs]),
             mpcc.objective,
         )
 
-    def at(self, sigma: float) -> _Expressions:
-        """Return the expressions with the equations of that sigma."""
+    def fix_sigma(self, sigma: float) -> _Expressions:
+        """Return the expressions with a number for sigma in the equations."""
         return replace(self, c=ca.substitute(self.c, self.sigma, sigma))
 
     @property
@@ -68,33 +67,33 @@ class _Expressions:
 
 
 class Functions:
-    """The functions a solve calls; ``nlp``, the relaxed program, has p = (parameters, sigma)."""
+    """What a solve calls; ``nlp`` is the relaxed program, whose last parameter is sigma."""
 
     def __init__(self, mpcc: Mpcc, relaxation: Relaxation, tolerances: Tolerances) -> None:
         _check_scales(mpcc)
         sigma = ca.SX.sym("sigma")
         mpcc = smooth_discs(mpcc, sigma)
         e = _Expressions.of(mpcc, sigma)
-        exact = e.at(EXACT)
+        exact = e.fix_sigma(EXACT)
         if e.x.shape[0] == 0:
             raise ValueError(f"program {mpcc.name!r} has no unknowns: state a variable")
         self.layout = Layout.of(mpcc)
         self.nlp = _relax(mpcc.name, e, relaxation, count_fixed_unknowns(mpcc))
-        self._sections: tuple[Section, ...] = sections(mpcc, tolerances)
-        self._signed = _find_halves(e)
-        self._limits = Evaluator(_limits(mpcc, e.p))
-        self._report = Evaluator(_report(exact, self.nlp, tolerances))
+        self._sections: tuple[Section, ...] = list_sections(mpcc, tolerances)
+        self._is_half = _find_halves(e)
+        self._limits = Evaluator(_make_limits(mpcc, e.p))
+        self._report = Evaluator(_make_report(exact, self.nlp, tolerances))
         jacobian = ca.densify(ca.jacobian(exact.rows, e.x))
         rows = ca.densify(exact.rows)
         self._linear = Evaluator(ca.Function("linear", [e.x, e.p], [rows, jacobian]))
 
-    def case(self, p: Vector) -> Case:
+    def make_case(self, p: Vector) -> Case:
         """Return the case of the parameters ``p`` (k,)."""
         lower, upper, guess = self._limits(p)
-        return Case(p, lower, upper, guess, np.where(self._signed & (lower <= 0), -np.inf, lower))
+        return Case(p, lower, upper, guess, np.where(self._is_half & (lower <= 0), -np.inf, lower))
 
-    def linear(self, x: Vector, case: Case) -> tuple[Vector, Vector]:
-        """Return scaled c, d, G, H stacked and their dense Jacobian with respect to scaled x."""
+    def linearise(self, x: Vector, case: Case) -> tuple[Vector, Vector]:
+        """Return scaled c, d, G, H in one column and their dense Jacobian by scaled x."""
         rows, jacobian = self._linear(x, case.p)
         return rows, jacobian.reshape((rows.size, x.size), order="F")
 
@@ -120,7 +119,7 @@ def _check_scales(mpcc: Mpcc) -> None:
         )
 
 
-def _over(expr: ca.SX, scale: Vector) -> ca.SX:
+def _divide(expr: ca.SX, scale: Vector) -> ca.SX:
     return expr / ca.SX(ca.DM(scale))
 
 
@@ -140,27 +139,27 @@ def _relax(name: str, e: _Expressions, relaxation: Relaxation, fixed: int) -> Nl
 
 
 def _find_halves(e: _Expressions) -> NDArray[np.bool_]:
-    """Tell which unknowns (n,) are themselves half of a pair.
+    """Tell which unknowns (n,) are G or H of a pair themselves.
 
-    The relaxation sees to their sign. A bound at zero besides would leave the linearised program
-    without a feasible point wherever the linearised relaxation asks for a negative value, which
-    costs SQP most of its failures on steps with impact.
+    The relaxation sees to their sign. With a bound at zero besides, the linearised program has no
+    feasible point wherever the linearised relaxation asks for a negative value: most failures of
+    SQP on steps with impact came from that.
     """
-    signed = np.zeros(e.x.shape[0], dtype=bool)
-    own = own_unknowns(ca.vertcat(e.G, e.H), e.x)
-    signed[own[own >= 0]] = True
-    return signed
+    is_half = np.zeros(e.x.shape[0], dtype=bool)
+    own = find_own_unknowns(ca.vertcat(e.G, e.H), e.x)
+    is_half[own[own >= 0]] = True
+    return is_half
 
 
-def _limits(mpcc: Mpcc, p: ca.SX) -> ca.Function:
+def _make_limits(mpcc: Mpcc, p: ca.SX) -> ca.Function:
     limits = (
-        ca.densify(stack(_over(getattr(v, what), v.scale) for v in mpcc.variables))
+        ca.densify(stack(_divide(getattr(v, what), v.scale) for v in mpcc.variables))
         for what in ("lower", "upper", "guess")
     )
     return ca.Function("limits", [p], list(limits))
 
 
-def _report(e: _Expressions, nlp: Nlp, t: Tolerances) -> ca.Function:
+def _make_report(e: _Expressions, nlp: Nlp, t: Tolerances) -> ca.Function:
     lower, upper = ca.SX.sym("lower", e.x.shape[0]), ca.SX.sym("upper", e.x.shape[0])
     lam_x, lam_g = ca.SX.sym("lam_x", e.x.shape[0]), ca.SX.sym("lam_g", nlp.g.shape[0])
     gradient = ca.gradient(nlp.f, nlp.x) + ca.jtimes(nlp.g, nlp.x, lam_g, True) + lam_x

@@ -9,24 +9,23 @@ from typing import NamedTuple
 import numpy as np
 
 from nsopt.mpcc.backends.backend import Outcome, Point
-from nsopt.mpcc.solve.schedule import Schedule, Stage, halfway
+from nsopt.mpcc.solve.schedule import Schedule, Stage, find_halfway
 from nsopt.mpcc.solve.solution import Residuals, Solution, StageRun, Status
 from nsopt.mpcc.solve.stationarity import Stationarity
 from nsopt.mpcc.statement.layout import Layout
 
-NARROW = 3.0
-"""Sigma of the last good stage over that of a failed one, below which none between is tried."""
+NARROW = 3.0  # ratio of sigmas of a good and a failed stage below which none between is tried
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A stage that was run, refined if it was the last; ``ok`` where it found a solution."""
+    """A stage that was run, and its end, which is refined after the last stage."""
 
     stage: Stage
-    ok: bool
+    ok: bool  # whether it solved the stage, or the program itself if it was the last
     point: Point
     outcome: Outcome
-    residuals: Residuals
+    residuals: Residuals  # of the program itself
     objective: float
 
 
@@ -46,11 +45,10 @@ class Homotopy:
 
     Each `StageAttempt` that it yields is to be solved, its trial given to `take`. After a failed
     stage a schedule goes back: from the last good point, to a stage halfway between the last good
-    and the failed one, unless these are close. If nothing was good yet it restarts from the cold
-    point, the program's own guess, then from larger sigma. After more failures than ``retries`` it
-    is left for the next one, from the start without multipliers; a stage that it shares with those
-    before, from the same point, is not run again. If ``exact``, every stage may be the last, and
-    each goes on to the next: see `Relaxation`.
+    and the failed one, unless these are close. If none was good yet it restarts from ``cold``, the
+    program's own guess, then from larger sigma. After more failures than ``retries`` the next
+    schedule follows, from the start without multipliers; a stage that was run before from the same
+    point is not run again. If ``exact``, every stage may be the last: see `Relaxation`.
     """
 
     def __init__(
@@ -69,21 +67,21 @@ class Homotopy:
         self._best: Trial | None = None
 
     def take(self, trial: Trial) -> None:
-        """Take what the last attempt has come to."""
+        """Take the trial of the attempt that was yielded last."""
         self._taken = trial
 
     @property
     def trials(self) -> list[Trial]:
         """All trials, the result last.
 
-        Where no schedule ended well, or Ctrl-C was pressed, that is the end that violates the
-        program least.
+        Where no schedule ended well it is the end that violates the program least, after Ctrl-C the
+        trial that does.
         """
         assert self._best is not None  # there is always a schedule
         return [*(x for _, x in self._made if x is not self._best), self._best]
 
     def __iter__(self) -> Iterator[StageAttempt]:
-        start, walk = self._start, self._until_exact if self._exact else self._along
+        start, walk = self._start, self._until_exact if self._exact else self._follow
         for schedule in self._schedules:
             end, best = (yield from walk(schedule, start)), self._best
             if end.outcome.interrupted:
@@ -99,18 +97,18 @@ class Homotopy:
         """Yield an attempt unless it was made before; return its trial."""
         for other, trial in self._made:
             alike = (other.stage, other.last) == (attempt.stage, attempt.last)
-            if alike and _same(other.start, attempt.start):
+            if alike and _is_same(other.start, attempt.start):
                 return trial
         yield attempt
         assert self._taken is not None
         self._made.append((attempt, self._taken))
         return self._taken
 
-    def _along(self, schedule: Schedule, start: Point) -> Walk:
+    def _follow(self, schedule: Schedule, start: Point) -> Walk:
         """Run one schedule; return its last trial."""
         pending = [*reversed(schedule)]
         good, first = start, pending[-1]
-        # The easy stage from which halfway is taken before any stage was good.
+        # Before any stage was good, halfway is taken from an easier one than the first.
         stage = (max(1.0, 100 * first[0]), *first[1:]) if first else first
         failures = 0
         while True:
@@ -126,11 +124,11 @@ class Homotopy:
             if good is start and start is not self._cold:
                 good = self._cold
             else:
-                # multipliers that led astray once are dropped
+                # Multipliers may be what led astray.
                 good = Point.cold(good.x, good.lam_g.size)
-                if _close(stage, pending[-1]):
+                if _is_close(stage, pending[-1]):
                     return trial
-                pending.append(halfway(stage, pending[-1]))
+                pending.append(find_halfway(stage, pending[-1]))
             if failures > self._retries:
                 return trial
 
@@ -145,7 +143,7 @@ class Homotopy:
         return trial
 
 
-def end_solve(
+def make_solution(
     layout: Layout,
     trials: Sequence[Trial],
     status: Status,
@@ -157,26 +155,25 @@ def end_solve(
 
     ``objectives`` are those of the ends from several starts, empty from one.
     """
-    ends = [(x.stage, x.ok, x.outcome) for x in trials]
-    runs = tuple(
-        StageRun(stage, ok, end.status, end.iterations, end.time, end.interrupted)
-        for stage, ok, end in ends
-    )
-    found = (trials[-1].point, trials[-1].objective, trials[-1].residuals)
-    return Solution(layout, *found, status, runs, time, stationarity, objectives)
+    runs = []
+    for trial in trials:
+        end = trial.outcome
+        numbers = (end.iterations, end.time, end.interrupted)
+        runs.append(StageRun(trial.stage, trial.ok, end.status, *numbers))
+    last = (trials[-1].point, trials[-1].objective, trials[-1].residuals)
+    return Solution(layout, *last, status, tuple(runs), time, stationarity, objectives)
 
 
-def _same(a: Point, b: Point) -> bool:
+def _is_same(a: Point, b: Point) -> bool:
     """Return whether two points are equal, with their multipliers."""
     equal = zip((a.x, a.lam_x, a.lam_g), (b.x, b.lam_x, b.lam_g), strict=True)
     return a is b or (a.warm == b.warm and all(np.array_equal(x, y) for x, y in equal))
 
 
-def _close(good: Stage, failed: Stage) -> bool:
-    """Return whether two stages have nothing between them that is worth trying.
+def _is_close(good: Stage, failed: Stage) -> bool:
+    """Return whether two stages differ in sigma alone, and by too little for one between.
 
-    That is so where sigma alone differs, and by little. Stages of a smooth program are empty: these
-    are not close, and are tried as often as ``retries`` allow.
+    Stages of a smooth program are empty: these are tried again as often as ``retries`` allow.
     """
     return bool(failed) and good[1:] == failed[1:] and good[0] < NARROW * failed[0]
 

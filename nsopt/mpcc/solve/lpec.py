@@ -15,16 +15,16 @@ from nsopt.mpcc.statement.layout import ACTIVE, Vector
 Mask = NDArray[np.bool_]
 Index = NDArray[np.intp]
 Matrix = Any  # scipy.sparse.csr_array
-Part = tuple[Matrix, Any, Any]  # rows and their lower and upper bounds
+Part = tuple[Matrix, Any, Any]  # (r, n) of rows, their lower and upper bounds (r,)
 
 
 class Direction(NamedTuple):
-    """The end of an `Lpec`."""
+    """A step d, and the branch at its end."""
 
-    d: Vector  # (n,) step within the trust region
-    closed: Mask  # (m,) of which pairs G is zero after it; of the others H is
-    descent: float  # by how much the linear f falls, over the radius
-    proven: bool  # whether no direction has more
+    d: Vector  # (n,) within the trust region, scaled
+    closed: Mask  # (m,) whether G of a pair is zero after it; else H is
+    descent: float  # - slope . d / radius
+    proven: bool  # whether no other step of this length has more
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +42,12 @@ class Lpec:
     lower: Vector  # (n,)
     upper: Vector  # (n,)
     slope: Vector  # (n,) gradient of f
-    rows: Vector  # (r,) inequalities, zero or less
+    rows: Vector  # (r,) values of inequalities, zero or less
     equations: Matrix  # (c, n) Jacobian
     inequalities: Matrix  # (r, n) Jacobian
-    G: Index  # (m,) unknowns that are the halves of each pair, up to ``factors``
+    G: Index  # (m,) unknowns that are proportional to G of each pair
     H: Index
-    factors: Vector  # (m, 2) each half over its unknown, to make multipliers of pairs of theirs
+    factors: Vector  # (m, 2) G and H over these unknowns
 
     @property
     def finite(self) -> bool:
@@ -60,22 +60,23 @@ class Lpec:
         """The largest entry of the slope."""
         return float(np.abs(self.slope).max(initial=0.0))
 
-    def within(self, radius: float, nodes: int = 10_000, seconds: float = np.inf) -> Direction:
+    def solve(self, radius: float, nodes: int = 10_000, seconds: float = np.inf) -> Direction:
         """Return the best direction within a radius, d = 0 if nodes or seconds run out."""
         n, m = self.x.size, self.G.size
-        x_G, x_H = (np.where(np.abs(y) < ACTIVE, 0.0, y / radius) for y in self._halves())
+        halves = (np.maximum(self.x[unknown], 0.0) for unknown in (self.G, self.H))
+        x_G, x_H = (np.where(y < ACTIVE, 0.0, y / radius) for y in halves)
         undecided = np.flatnonzero((x_G <= 1) & (x_H <= 1))
         closed = x_G <= x_H
-        # In units of the radius, so that the tolerances of the solver are small beside d.
-        low = np.maximum(_slack(self.lower - self.x, radius), -1.0)
-        high = np.minimum(-_slack(self.x - self.upper, radius), 1.0)
+        # All in units of the radius, so that the tolerances of the solver are small beside d.
+        low = np.maximum(_measure_slack(self.lower - self.x, radius), -1.0)
+        high = np.minimum(-_measure_slack(self.x - self.upper, radius), 1.0)
         decided = np.setdiff1d(np.arange(m), undecided)
-        zero = np.where(closed[decided], self.G[decided], self.H[decided])
-        high[zero] = low[zero] = -np.minimum(x_G, x_H)[decided]
+        to_zero = np.where(closed[decided], self.G[decided], self.H[decided])
+        high[to_zero] = low[to_zero] = -np.minimum(x_G, x_H)[decided]
         k = undecided.size
         parts = [
-            _part(self.equations, k, 0.0, 0.0),
-            _part(self.inequalities, k, -np.inf, -_slack(self.rows, radius)),
+            _make_part(self.equations, k, 0.0, 0.0),
+            _make_part(self.inequalities, k, -np.inf, -_measure_slack(self.rows, radius)),
         ]
         for half, unknown, side in ((x_G, self.G, 1.0), (x_H, self.H, -1.0)):
             # Of G: d <= -x_G where the binary is 0, free where it is 1; of H the other way round.
@@ -88,9 +89,9 @@ class Lpec:
         limits: Any = {"node_limit": nodes, "mip_rel_gap": 0.0}
         if seconds < np.inf:
             limits["time_limit"] = seconds
-        return self._solve(parts, low, high, undecided, closed, radius, limits)
+        return self._solve_milp(parts, low, high, undecided, closed, radius, limits)
 
-    def _solve(
+    def _solve_milp(
         self,
         parts: list[Part],
         low: Vector,
@@ -120,19 +121,16 @@ class Lpec:
             radius * found.x[:n], closed, -steepness * float(found.fun), found.status == 0
         )
 
-    def _halves(self) -> tuple[Vector, Vector]:
-        return np.maximum(self.x[self.G], 0.0), np.maximum(self.x[self.H], 0.0)
 
-
-def _slack(values: Vector, radius: float) -> Vector:
-    """Return values of zero or less in units of the radius, zero where a limit is reached."""
+def _measure_slack(values: Vector, radius: float) -> Vector:
+    """Return values of zero or less over the radius, zero where they are nearly."""
     return np.where(values > -ACTIVE, 0.0, values / radius)
 
 
-def _part(J: Matrix, more: int, lower: Vector | float, upper: Vector | float) -> Part:
-    """Return lower <= J d <= upper by rows of largest entry one, with ``more`` idle unknowns."""
+def _make_part(J: Matrix, binaries: int, lower: Vector | float, upper: Vector | float) -> Part:
+    """Return lower <= J d <= upper with rows of largest entry one, columns of zero for binaries."""
     largest = abs(J).max(axis=1).toarray().ravel() if J.shape[0] else np.zeros(0)
     size = np.where(largest > 0, largest, 1.0)
-    idle = scipy.sparse.csr_array((J.shape[0], more))
+    idle = scipy.sparse.csr_array((J.shape[0], binaries))
     scaled = scipy.sparse.hstack([scipy.sparse.diags_array(1 / size) @ J, idle], format="csr")
     return scaled, lower / size, upper / size

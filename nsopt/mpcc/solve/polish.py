@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from nsopt.mpcc.solve.functions import Case, Functions
 from nsopt.mpcc.statement.layout import ACTIVE, Layout, Vector
 
-NEGATIVE = 1e-10  # scaled; below, a half of a pair counts as negative
+NEGATIVE = 1e-10  # scaled; a half of a pair below minus this counts as negative
 ROUND_OFF = 1e-13  # scaled; less than this below a bound counts as at the bound
-REACH = 1e-3  # a polish that moves further than this has left the solution it was given
-STEPS = 8
+REACH = 1e-3  # relative; a polish that moves further has left the solution it was given
+STEPS = 8  # of Newton at most
 RANK = 1e-11  # singular values below RANK times the largest count as zero
 SMALL = 1e-8  # the step after one of this size changes nothing: Newton's error is its square
 
@@ -22,20 +22,20 @@ SMALL = 1e-8  # the step after one of this size changes nothing: Newton's error 
 def polish(functions: Functions, x: Vector, rows: Vector, case: Case) -> Vector | None:
     """Return x with c = 0 and the smaller of each pair = 0 to round-off, or None if that fails.
 
-    x (n,) is scaled and near a solution, rows (r,) are c, d, G, H there. Solved are c, the
-    inequalities met with equality, G of a pair where G < H and H elsewhere. A pair whose other half
-    turns negative is taken the other way round, once. Variables at a bound are held there. Each
-    step is the least-squares step of least norm, so redundant rows are harmless. Dense linear
+    x (n,) is scaled and near a solution, rows (r,) are c, d, G, H there. Newton's method makes c,
+    the inequalities met with equality, G of pairs where G < H, and H of others zero. A pair whose
+    other half turns negative is taken the other way round, once. Variables at a bound stay there.
+    Each step is the least-squares step of least norm, so redundant rows are harmless. Dense linear
     algebra: the cost grows with the cube of n.
     """
-    G, H = _halves(functions.layout, rows)
+    G, H = _split_halves(functions.layout, rows)
     closed = G < H
     for _ in range(2):
-        solution = _newton(functions, x, case, active_rows(functions.layout, rows, closed))
+        solution = _newton(functions, x, case, find_active_rows(functions.layout, rows, closed))
         if solution is None:
             return None
         point, end = solution
-        G, H = _halves(functions.layout, end)
+        G, H = _split_halves(functions.layout, end)
         wrong = np.minimum(G, H) < -NEGATIVE
         if not wrong.any():
             return point
@@ -43,12 +43,12 @@ def polish(functions: Functions, x: Vector, rows: Vector, case: Case) -> Vector 
     return None
 
 
-def lift(x: Vector, case: Case) -> Vector:
-    """Return x (n,) with what is below a bound by round-off only at the bound."""
+def clip_round_off(x: Vector, case: Case) -> Vector:
+    """Return x (n,) with entries that are below a bound by round-off alone at the bound."""
     return np.where((x < case.lower) & (x > case.lower - ROUND_OFF), case.lower, x)
 
 
-def active_rows(layout: Layout, rows: Vector, closed: NDArray[np.bool_]) -> NDArray[np.intp]:
+def find_active_rows(layout: Layout, rows: Vector, closed: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Return the indices of the rows that hold with equality: G of ``closed`` pairs, else H."""
     c, d, m = layout.equations, layout.inequalities, layout.pairs
     limits = c + np.flatnonzero(rows[c : c + d] > -ACTIVE)
@@ -58,9 +58,9 @@ def active_rows(layout: Layout, rows: Vector, closed: NDArray[np.bool_]) -> NDAr
 def _newton(
     functions: Functions, x: Vector, case: Case, active: NDArray[np.intp]
 ) -> tuple[Vector, Vector] | None:
-    """Return where the ``active`` rows vanish and all rows there; None if no step came nearer."""
+    """Return x where ``active`` rows vanish, and all rows there; None if no step came nearer."""
     start = current = _snap(x, case)
-    rows, jacobian = functions.linear(current, case)
+    rows, jacobian = functions.linearise(current, case)
     best, error = (current, rows), _largest(rows[active])
     for _ in range(STEPS):
         free = np.flatnonzero((current > case.solver_lower) & (current < case.upper))
@@ -73,7 +73,7 @@ def _newton(
         current = current.copy()
         current[free] -= step
         current = np.minimum(np.maximum(current, case.solver_lower), case.upper)
-        rows, jacobian = functions.linear(current, case)
+        rows, jacobian = functions.linearise(current, case)
         previous, error = error, _largest(rows[active])
         if not error < previous:
             break
@@ -85,14 +85,14 @@ def _newton(
     return best
 
 
-def _halves(layout: Layout, rows: Vector) -> tuple[Vector, Vector]:
+def _split_halves(layout: Layout, rows: Vector) -> tuple[Vector, Vector]:
     """Return scaled G and H."""
     m = layout.pairs
     return rows[rows.size - 2 * m : rows.size - m], rows[rows.size - m :]
 
 
 def _snap(x: Vector, case: Case) -> Vector:
-    """Return x (n,) with what is near a bound, or outside, at the bound."""
+    """Return x (n,) with entries that are near a bound, or outside, at the bound."""
     x = np.where(x - case.solver_lower <= ACTIVE, case.solver_lower, x)
     return np.where(case.upper - x <= ACTIVE, case.upper, x)
 
@@ -104,7 +104,7 @@ def _largest(values: NDArray[np.floating[Any]]) -> float:
 NULL = 1e-9  # singular values below NULL times the largest count as zero
 
 
-def least_norm(functions: Functions, x: Vector, case: Case) -> Vector:
+def take_least_norm(functions: Functions, x: Vector, case: Case) -> Vector:
     """Return x with its `Mpcc.least_norm` blocks at least norm, or x itself if nothing is free.
 
     x (n,) is a scaled solution, polished. With u the blocks in physical units and N a basis of the
@@ -115,10 +115,10 @@ def least_norm(functions: Functions, x: Vector, case: Case) -> Vector:
     columns = functions.layout.least
     if columns.size == 0:
         return x
-    rows, jacobian = functions.linear(x, case)
+    rows, jacobian = functions.linearise(x, case)
     held, limits = _split_rows(functions, rows)
     scale = functions.layout.scale[columns]
-    basis = _null_space(jacobian[held[:, None], columns], scale)
+    basis = _find_null_space(jacobian[held[:, None], columns], scale)
     if basis.shape[1] == 0:
         return x
     u = x[columns] * scale
@@ -131,9 +131,9 @@ def least_norm(functions: Functions, x: Vector, case: Case) -> Vector:
     sign[c : c + d] = -1.0
     keep = np.concatenate([limits, np.arange(rows.size, value.size)])
     keep = keep[np.isfinite(value[keep])]
-    # a row met with round-off counts as met, or the program would have no feasible point
+    # A row violated by round-off counts as met, or there would be no feasible point.
     room = np.maximum(sign[keep] * value[keep], 0.0)
-    z = _least_distance(basis.T @ u, sign[keep, None] * (slope[keep] @ basis), room)
+    z = _find_least_distance(basis.T @ u, sign[keep, None] * (slope[keep] @ basis), room)
     if z is None:
         return x
     moved = x.copy()
@@ -151,8 +151,8 @@ def _split_rows(functions: Functions, rows: Vector) -> tuple[np.ndarray, np.ndar
     return np.concatenate([np.arange(c), held]), np.concatenate([c + np.arange(d), kept])
 
 
-def _null_space(A: Vector, scale: Vector) -> Vector:
-    """Return an orthonormal basis, physical units, of the null space of A given in scaled ones."""
+def _find_null_space(A: Vector, scale: Vector) -> Vector:
+    """Return an orthonormal basis in physical units of the null space of A, of scaled columns."""
     if A.shape[0] == 0:
         return np.eye(scale.size)
     _, values, right = np.linalg.svd(A)
@@ -160,12 +160,11 @@ def _null_space(A: Vector, scale: Vector) -> Vector:
     return np.linalg.qr(scale[:, None] * right[rank:].T)[0]
 
 
-def _least_distance(a: Vector, C: Vector, room: Vector) -> Vector | None:
+def _find_least_distance(a: Vector, C: Vector, room: Vector) -> Vector | None:
     """Return z with |a + z| least subject to C z + room >= 0, or None where none is found."""
-    plain = -a
-    if np.all(C @ plain + room >= 0):
-        return plain
-    # Lawson and Hanson (1974), chapter 23, in y = a + z: |y| least, C y >= C a - room
+    if np.all(C @ -a + room >= 0):
+        return -a
+    # Lawson and Hanson (1974), chapter 23, in y = a + z: |y| least, C y >= need
     need = C @ a - room
     size = np.abs(need).max()
     E = np.vstack([C.T, need / size])

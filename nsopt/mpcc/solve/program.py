@@ -14,8 +14,8 @@ from nsopt.mpcc.backends.backend import Backend, Point
 from nsopt.mpcc.solve.active_set import ActiveSetRun
 from nsopt.mpcc.solve.branch import Branches
 from nsopt.mpcc.solve.functions import Case
-from nsopt.mpcc.solve.homotopy import Trial, end_solve, measure_violation
-from nsopt.mpcc.solve.relaxed import RelaxedProgram, is_far, status_of
+from nsopt.mpcc.solve.homotopy import Trial, make_solution, measure_violation
+from nsopt.mpcc.solve.relaxed import RelaxedProgram, is_far, make_status
 from nsopt.mpcc.solve.settings import STEP, Recovery, Settings
 from nsopt.mpcc.solve.solution import Solution, Status
 from nsopt.mpcc.solve.stationarity import Stationarity
@@ -28,19 +28,19 @@ from nsopt.mpcc.statement.problem import Mpcc
 
 @dataclass(frozen=True)
 class MultiStart:
-    """Starts besides the given one, drawn at random; the best solution of all counts.
+    """Further starts, drawn at random; the best solution of all counts.
 
-    Unknowns with two finite bounds are drawn uniformly between them, others normally about the
-    given start and moved into the bound that they have.
+    Unknowns with two finite bounds are drawn uniformly between them, others from a normal
+    distribution about the given start, then clipped to a bound that they have.
 
     Parameters
     ----------
     starts : int
-        With the given one.
+        The given one included.
     spread : float
         Standard deviation of unknowns without two bounds, in scaled units.
     seed : int
-        The same draws the same starts.
+        Of the generator: the same seed draws the same starts.
 
     Raises
     ------
@@ -91,16 +91,16 @@ class End(NamedTuple):
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing else is to be tried: solved or interrupted."""
+        """Whether nothing else is to be tried, as it is solved or interrupted."""
         return self.status.ok or self.interrupted
 
     @property
     def objective(self) -> float:
-        """That of a solution, not a number where there is none."""
+        """The objective of a solution, NaN where there is none."""
         return self.trials[-1].objective if self.status.ok else np.nan
 
     def rank(self) -> tuple[bool, float, float]:
-        """Return what is less of a better end."""
+        """Return a key that is less of a better end."""
         last = self.trials[-1]
         return not self.status.ok, measure_violation(last), last.objective
 
@@ -130,20 +130,20 @@ class Program:
                 schedules = (schedules[0][-1:],)
                 recovery = [x for x in recovery if x.relaxation == settings.relaxation]
         self._mpcc, self._recovery = mpcc, tuple(recovery)
-        self._relaxed = [self._way(Recovery(backend, settings.relaxation, schedules))]
+        self._relaxed = [self._compile(Recovery(backend, settings.relaxation, schedules))]
         self.layout = self._relaxed[0].functions.layout.mark_added(stated)
         self._branches = Branches(mpcc, backend, self.layout) if self._optimized else None
 
-    def _way(self, way: Recovery) -> RelaxedProgram:
+    def _compile(self, way: Recovery) -> RelaxedProgram:
         known = self._mpcc, way, self._tolerances, self._settings.retries
         return RelaxedProgram(*known, polish=self._polish)
 
     @property
-    def _ways(self) -> Iterator[RelaxedProgram]:
-        """The ways to a solution in turn; each is compiled when it is first needed."""
+    def _relaxations(self) -> Iterator[RelaxedProgram]:
+        """The relaxed programs to try in turn; each is compiled when it is first needed."""
         for k in range(1 + len(self._recovery)):
             if k == len(self._relaxed):
-                self._relaxed.append(self._way(self._recovery[k - 1]))
+                self._relaxed.append(self._compile(self._recovery[k - 1]))
             yield self._relaxed[k]
 
     def solve(
@@ -173,8 +173,8 @@ class Program:
             If a parameter or guess is missing, unknown, of wrong size or not finite.
         """
         begin = perf_counter()
-        case = self._case(parameters)
-        ends = [self._solve(self._start(guess, case), case)]
+        case = self._make_case(parameters)
+        ends = [self._solve(self._make_start(guess, case), case)]
         if self._starts is not None:
             for x in self._starts.points(case.lower, case.upper, ends[0].start.x):
                 if ends[-1].interrupted:
@@ -184,12 +184,12 @@ class Program:
         trials = [x for end in ends if end is not best for x in end.trials] + best.trials
         objectives = tuple(end.objective for end in ends) if len(ends) > 1 else ()
         time = perf_counter() - begin
-        return end_solve(self.layout, trials, best.status, time, best.found, objectives)
+        return make_solution(self.layout, trials, best.status, time, best.found, objectives)
 
     def _solve(self, start: Point, case: Case) -> End:
-        """Return the best end of all ways from a start, the first if it is a solution."""
+        """Return the best end of all ways from a start; a solution ends the search."""
         ends: list[End] = []
-        for way in self._ways:
+        for way in self._relaxations:
             trials, found = way.follow(start, case), None
             start = Point.cold(start.x, 0)
             if self._branches is not None and not any(x.outcome.interrupted for x in trials):
@@ -199,7 +199,7 @@ class Program:
                 cold = Point.cold(last.point.x, self._relaxed[0].rows)
                 trials = [*trials[:-1], replace(last, point=cold)]
             optimized = self._optimized
-            status = status_of(self.name, self.layout, trials[-1], found, optimized=optimized)
+            status = make_status(self.name, self.layout, trials[-1], found, optimized=optimized)
             status = replace(status, verdict=trials[-1].outcome.verdict)
             ends.append(End(start, trials, found, status))
             if ends[-1].is_settled or (
@@ -211,7 +211,7 @@ class Program:
         return best._replace(trials=others + best.trials)
 
     def _falls_without_end(self, trial: Trial, start: Point, case: Case) -> bool:
-        """Return whether the objective falls without end; a search that diverges may raise it."""
+        """Return whether the end is far away and not higher than the start."""
         if not is_far(trial, optimized=True):
             return False
         f = self._relaxed[0].functions.report(Point.cold(start.x, self._relaxed[0].rows), 0.0, case)
@@ -220,7 +220,7 @@ class Program:
     def _improve(
         self, branches: Branches, way: RelaxedProgram, trials: list[Trial], case: Case
     ) -> tuple[list[Trial], Stationarity | None]:
-        """Return trials of branches too, the best one last, and what it is."""
+        """Return the trials with those of branches, the best one last, and what that is."""
         options = self._settings.active_set
         assert options is not None  # there are branches
         run = ActiveSetRun(
@@ -237,24 +237,24 @@ class Program:
         residuals = replace(end.best.residuals, gradient=end.found.gradient)
         return [*others, replace(end.best, residuals=residuals)], end.found
 
-    def _case(self, parameters: Mapping[str, Any]) -> Case:
+    def _make_case(self, parameters: Mapping[str, Any]) -> Case:
         slots = self.layout.parameters
         p = np.empty(sum(slot.stop - slot.start for slot in slots.values()))
         missing = slots.keys() - parameters.keys()
         if missing:
             raise ValueError(f"program {self.name!r}: parameters {sorted(missing)} are missing")
         _fill(p, slots, parameters, f"parameter of {self.name!r}")
-        return self._relaxed[0].functions.case(p)
+        return self._relaxed[0].functions.make_case(p)
 
-    def _start(self, guess: Solution | Point | Mapping[str, Any] | None, case: Case) -> Point:
+    def _make_start(self, guess: Solution | Point | Mapping[str, Any] | None, case: Case) -> Point:
         cold = Point.cold(case.guess, self._relaxed[0].rows)
         if guess is None:
             return cold
         if isinstance(guess, Point):
-            return self._warm(guess, cold)
+            return self._fit_point(guess, cold)
         if isinstance(guess, Solution):
             if self.layout.same_unknowns(guess.layout):
-                return self._warm(guess.point, cold)
+                return self._fit_point(guess.point, cold)
             if guess.values.keys() != self.layout.variables.keys() - self.layout.added:
                 raise ValueError(
                     f"program {self.name!r}: the guess is a Solution of another program, with "
@@ -266,17 +266,17 @@ class Program:
         return Point.cold(self._complete(x / self.layout.scale, case), self._relaxed[0].rows)
 
     def _complete(self, x: Vector, case: Case) -> Vector:
-        """Return x with halves of pairs that were made unknowns as their equations give them."""
+        """Return x with the values of added halves of pairs that their equations give."""
         added = self.layout.added & self.layout.equality_rows.keys() & self.layout.variables.keys()
         if added:
-            rows = self._relaxed[0].functions.linear(x, case)[0]
+            rows = self._relaxed[0].functions.linearise(x, case)[0]
             for name in added:
                 halves = self.layout.variables[name]
                 x[halves] = np.nan_to_num(x[halves] + rows[self.layout.equality_rows[name]])
         return x
 
-    def _warm(self, point: Point, cold: Point) -> Point:
-        """Return what of ``point`` can be used here: all, x alone, or nothing of it."""
+    def _fit_point(self, point: Point, cold: Point) -> Point:
+        """Return ``point`` with all or x alone of it, whatever fits this program; or ``cold``."""
         if not np.isfinite(point.x).all():
             return cold
         multipliers = np.append(point.lam_x, point.lam_g)

@@ -9,16 +9,16 @@ import numpy as np
 from nsopt.mpcc.backends.backend import Outcome, Point
 from nsopt.mpcc.solve.functions import Case, Functions
 from nsopt.mpcc.solve.homotopy import Homotopy, Trial
-from nsopt.mpcc.solve.polish import least_norm, lift, polish
-from nsopt.mpcc.solve.schedule import Schedule, Stage, schedule
+from nsopt.mpcc.solve.polish import clip_round_off, polish, take_least_norm
+from nsopt.mpcc.solve.schedule import Schedule, Stage, make_schedule
 from nsopt.mpcc.solve.settings import Recovery
 from nsopt.mpcc.solve.solution import Status
 from nsopt.mpcc.solve.stationarity import Stationarity
 from nsopt.mpcc.statement.layout import Kind, Layout, Tolerances, Vector
 from nsopt.mpcc.statement.problem import Mpcc
 
-RUNAWAY = 1e12  # scaled unknowns this large come of a program that is unbounded below
-FAR = 1e8  # the same, where the point meets the program but is not optimal
+RUNAWAY = 1e12  # scaled unknowns this large show that a program is unbounded below
+FAR = 1e8  # the same for a program with an objective
 
 IN_WORDS = {
     "Infeasible_Problem_Detected": "near this point no direction lessens the violation",
@@ -29,19 +29,19 @@ IN_WORDS = {
 """What solvers say, in words."""
 
 
-def status_of(
+def make_status(
     name: str, layout: Layout, trial: Trial, found: Stationarity | None, *, optimized: bool
 ) -> Status:
-    """Return the status of a program's last trial; if ``optimized`` it must be stationary.
+    """Return the status of a program's last trial; if ``optimized``, it must be stationary.
 
-    ``found`` is what the point is, None where that was not found out.
+    ``found`` is what its point is, None where that was not found out.
     """
     said = trial.outcome.status
     if trial.ok and not np.isfinite(trial.objective):
         reason = f"{name}: the objective is not a finite number at the end"
         return Status(False, reason, "check the guess and the bounds of what it depends on", said)
-    missing = optimized and (found is None or not found.optimal)
-    if trial.ok and not missing:
+    is_optimal = not optimized or (found is not None and found.optimal)
+    if trial.ok and is_optimal:
         what = "all residuals are within tolerance" if found is None else str(found)
         return Status(True, f"{name}: {what}", "", said)
     if is_far(trial, optimized=optimized):
@@ -52,7 +52,7 @@ def status_of(
         remedy = f"the objective may have no least value: give {unknown!r} bounds"
         return Status(False, reason, remedy, said)
     if trial.ok:
-        reason = f"{name}: feasible, not optimal: {why_not_optimal(found)}"
+        reason = f"{name}: feasible, not optimal: {say_why_not_optimal(found)}"
         return Status(False, reason, "start elsewhere, or scale unknowns and objective", said)
     if trial.residuals.largest <= 1:
         reason = f"{name}: no stage of the schedule after sigma {trial.stage[0]:.1e} was reached"
@@ -73,7 +73,7 @@ def is_far(trial: Trial, *, optimized: bool) -> bool:
     return bool(np.abs(trial.point.x).max() >= (FAR if optimized else RUNAWAY))
 
 
-def why_not_optimal(found: Stationarity | None) -> str:
+def say_why_not_optimal(found: Stationarity | None) -> str:
     """Return in words why a feasible point is not known to be optimal."""
     if found is None:
         return "interrupted before it was found out whether a direction lowers the objective"
@@ -88,12 +88,12 @@ def why_not_optimal(found: Stationarity | None) -> str:
 
 
 class RelaxedProgram:
-    """A program of equations, inequalities, pairs and discs in one relaxation, of so many rows."""
+    """A program of equations, inequalities, pairs and discs in one relaxation; ``rows`` counts."""
 
     def __init__(
         self, mpcc: Mpcc, way: Recovery, tolerances: Tolerances, retries: int, *, polish: bool
     ) -> None:
-        self._schedules: tuple[Schedule, ...] = tuple(schedule(x) for x in way.schedules)
+        self._schedules: tuple[Schedule, ...] = tuple(make_schedule(x) for x in way.schedules)
         self._exact, self._retries, self._polish = way.relaxation.exact, retries, polish
         self._stage_tolerance = tolerances.stage
         self.functions = Functions(mpcc, way.relaxation, tolerances)
@@ -112,19 +112,19 @@ class RelaxedProgram:
         return path.trials
 
     def judge(self, x: Vector, outcome: Outcome, case: Case) -> Trial:
-        """Return a point that was found in another way as a trial, ok where it is a solution."""
+        """Return a point (n,) that another solve ended at as a trial, ok where it is a solution."""
         point = Point.cold(x, self.rows)
         residuals, _, f = self.functions.report(point, self._sigma, case)
         good = residuals.largest <= 1 and np.abs(x).max() < RUNAWAY and np.isfinite(f)
         return Trial((), bool(good), point, outcome, residuals, f)
 
     def refine(self, trial: Trial, case: Case) -> Trial:
-        """Return the trial polished, then of least norm; each kept only if it meets everything."""
+        """Return the trial polished, then of least norm, each if its residuals are in tolerance."""
         if self._polish and np.isfinite(trial.residuals.rows).all():
             x = polish(self.functions, trial.point.x, trial.residuals.rows, case)
             trial = self._move(trial, x, case)
         if trial.ok:
-            trial = self._move(trial, least_norm(self.functions, trial.point.x, case), case)
+            trial = self._move(trial, take_least_norm(self.functions, trial.point.x, case), case)
         return trial
 
     @property
@@ -146,7 +146,7 @@ class RelaxedProgram:
     def _move(self, trial: Trial, x: Vector | None, case: Case) -> Trial:
         if x is None or x is trial.point.x:
             return trial
-        point = replace(trial.point, x=lift(x, case))
+        point = replace(trial.point, x=clip_round_off(x, case))
         sigma = trial.stage[0] if trial.stage else self._sigma
         residuals, _, f = self.functions.report(point, sigma, case)
         if not residuals.largest <= 1:

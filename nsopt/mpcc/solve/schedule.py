@@ -8,15 +8,14 @@ from itertools import pairwise
 Stage = tuple[float, ...]
 """The homotopy numbers of one program, its last parameters; the first is sigma > 0.
 
-A program that is smooth has none.
+A smooth program has none.
 """
 Schedule = tuple[Stage, ...]
 
-GRADUAL: Schedule = tuple((10.0**-k,) for k in range(9))
-"""From any start."""
+GRADUAL: Schedule = tuple((10.0**-k,) for k in range(9))  # for any start
 
 
-def schedule(stages: Sequence[float | Stage]) -> Schedule:
+def make_schedule(stages: Sequence[float | Stage]) -> Schedule:
     """Return a schedule from stages; a number alone is sigma.
 
     Raises
@@ -25,19 +24,19 @@ def schedule(stages: Sequence[float | Stage]) -> Schedule:
         If there is no stage, a sigma is not positive or larger than the one before, or two stages
         in a row are the same.
     """
-    made = tuple(stage if isinstance(stage, tuple) else (float(stage),) for stage in stages)
-    positive = all(stage[0] > 0 for stage in made if stage)
-    falls = all(a[:1] >= b[:1] and a != b for a, b in pairwise(made))
-    if not made or not positive or not falls:
+    schedule = tuple(stage if isinstance(stage, tuple) else (float(stage),) for stage in stages)
+    positive = all(stage[0] > 0 for stage in schedule if stage)
+    falls = all(a[:1] >= b[:1] and a != b for a, b in pairwise(schedule))
+    if not schedule or not positive or not falls:
         raise ValueError(
-            f"schedule must have stages with sigma positive and descending, got {made}: give "
+            f"schedule must have stages with sigma positive and descending, got {schedule}: give "
             "(1e-2, 1e-6, 1e-10) or the like"
         )
-    return made
+    return schedule
 
 
-def halfway(good: Stage, failed: Stage) -> Stage:
-    """Return the stage between two: the geometric mean of sigma, the mean of other numbers."""
+def find_halfway(good: Stage, failed: Stage) -> Stage:
+    """Return the stage between two: the geometric mean of sigmas, the mean of other numbers."""
     if not failed:
         return failed
     others = tuple((a + b) / 2 for a, b in zip(good[1:], failed[1:], strict=True))

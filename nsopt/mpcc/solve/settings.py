@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from nsopt.mpcc.backends.backend import Backend
 from nsopt.mpcc.solve.active_set import ActiveSet
-from nsopt.mpcc.solve.schedule import GRADUAL, Schedule, Stage, schedule
+from nsopt.mpcc.solve.schedule import GRADUAL, Schedule, Stage, make_schedule
 from nsopt.mpcc.statement.layout import Tolerances
 from nsopt.mpcc.statement.relaxation import ExactPenalty, FischerBurmeister, Relaxation, Scholtes
 
@@ -21,8 +21,7 @@ class Settings:
     relaxation, schedules, tolerances, retries, active_set
         As of `Solver`.
     recovers : bool
-        Whether what fails is solved in other ways, those of `list_recoveries`, where a `Solver`
-        states none.
+        Whether `list_recoveries` are tried where a solve fails and the `Solver` states none.
     """
 
     relaxation: Relaxation = field(default_factory=FischerBurmeister)
@@ -34,9 +33,9 @@ class Settings:
 
 
 STEP = Settings()
-"""Of a step: small, solved thousands of times, from a start that is near.
+"""Of a step: small, solved thousands of times from starts that are near, so sigma is small at once.
 
-Sigma is small at once. Nothing is recovered: who takes steps has other ways of its own.
+There is no recovery: who takes steps has retries of its own.
 """
 
 SQUARE = Settings(recovers=True)  # of a program without an objective, from any start
@@ -47,7 +46,7 @@ GENERAL = Settings(Scholtes(), (GRADUAL,), retries=2, active_set=ActiveSet(), re
 
 @dataclass(frozen=True)
 class Recovery:
-    """A homotopy to be followed where another ended without a solution.
+    """A homotopy that is followed where others ended without a solution.
 
     Parameters
     ----------
@@ -62,17 +61,17 @@ class Recovery:
     schedules: Sequence[Sequence[float | Stage]] = (GRADUAL,)
 
     def __post_init__(self) -> None:
-        made: tuple[Schedule, ...] = tuple(schedule(stages) for stages in self.schedules)
+        made: tuple[Schedule, ...] = tuple(make_schedule(stages) for stages in self.schedules)
         object.__setattr__(self, "schedules", made)
         if not made:
             raise ValueError("schedules of a Recovery must be one or more, got none")
 
 
 def list_recoveries(backend: Backend, relaxation: Relaxation) -> tuple[Recovery, ...]:
-    """Return what is tried, in order, for a solver that is given no recoveries of its own.
+    """Return what is tried, in order, for a solver without recoveries of its own.
 
-    The same relaxation by the other backend; then, by the same backend, pairs as a penalty that is
-    exact, and as equations by the function of Fischer and Burmeister.
+    The same relaxation by `Backend.other`, then `ExactPenalty` and `FischerBurmeister` by the same
+    backend.
     """
     others = [Recovery(backend.other, relaxation)]
     others += [

@@ -44,7 +44,7 @@ class PairResidual:
 
     @property
     def minimum(self) -> float:
-        """Return min(G, H): how far from contact-or-free; negative is a violation."""
+        """Return min(G, H), zero at a solution; negative is a violation."""
         return min(self.G, self.H)
 
     @property
@@ -55,12 +55,13 @@ class PairResidual:
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """Residuals of the original program, recomputed at x; physical units throughout.
+    """Residuals of the original program, recomputed at x; properties are in physical units.
 
     Parameters
     ----------
     layout : Layout
     sections : tuple of Section
+        What each residual is of.
     ratio : (r,)
         Each residual over its tolerance.
     rows : (equations + inequalities + 2 pairs,)
@@ -138,24 +139,24 @@ class Residuals:
 
 @dataclass(frozen=True)
 class Status:
-    """Whether the point solves the program, why, what to do, what the solver said and judged."""
+    """Whether the point solves the program, and why."""
 
     ok: bool
     reason: str
-    remedy: str
-    solver_status: str
+    remedy: str  # empty if ok
+    solver_status: str  # the solver's own word
     verdict: Verdict = Verdict.FAILED
 
 
 @dataclass(frozen=True)
 class StageRun:
-    """One stage of the homotopy that was run: its numbers, and how it ended; time in seconds."""
+    """One stage of the homotopy that was run, and how it ended."""
 
-    stage: Stage
+    stage: Stage  # sigma first, see `Stage`
     ok: bool
     solver_status: str
     iterations: int
-    time: float
+    time: float  # [s]
     interrupted: bool = False
 
 
@@ -178,8 +179,8 @@ class Solution:
     ----------
     layout : Layout
     point : Point
-        Scaled x (n,), what was added to the program last, and the multipliers of the relaxed
-        program in scaled units, zero where a branch was solved: see ``stationarity``.
+        Scaled x (n,), unknowns that were added to the program last, and the scaled multipliers of
+        the relaxed program, zero where a branch was solved: see ``stationarity``.
     objective : float
         Without the relaxation's penalty.
     residuals : Residuals
@@ -191,7 +192,7 @@ class Solution:
     stationarity : Stationarity or None
         Of a single program with an objective.
     objectives : tuple of float
-        Of each start of a `MultiStart`, in their order; not a number where it led to no solution.
+        Of each start of a `MultiStart`, in their order; NaN where it led to no solution.
     """
 
     layout: Layout
@@ -265,10 +266,8 @@ class Solution:
             lines.append(f"remedy: {status.remedy}")
         if self.objectives:
             least = self.objective + ABOUT * (1 + abs(self.objective))
-            solved, best = (
-                sum(np.isfinite(self.objectives)),
-                sum(f <= least for f in self.objectives),
-            )
+            solved = sum(np.isfinite(self.objectives))
+            best = sum(f <= least for f in self.objectives)
             lines.append(f"{len(self.objectives)} starts: {solved} solved, {best} as well as this")
         lines.append(
             f"{len(self.stages)} programs, {self.iterations} iterations, {self.time:.3g} s; "

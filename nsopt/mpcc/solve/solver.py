@@ -9,7 +9,7 @@ from nsopt.mpcc.backends.backend import Backend
 from nsopt.mpcc.backends.ipopt import Ipopt
 from nsopt.mpcc.solve.active_set import ActiveSet
 from nsopt.mpcc.solve.program import MultiStart, Program
-from nsopt.mpcc.solve.schedule import Schedule, Stage, schedule
+from nsopt.mpcc.solve.schedule import Schedule, Stage, make_schedule
 from nsopt.mpcc.solve.settings import GENERAL, SQUARE, STEP, Recovery, Settings, list_recoveries
 from nsopt.mpcc.statement.layout import Tolerances
 from nsopt.mpcc.statement.problem import Mpcc
@@ -45,18 +45,17 @@ class Solver:
         Failed stages allowed in each schedule, after each of which it goes back, see `Homotopy`.
         By default 2, without an objective 8, over a horizon none.
     active_set : ActiveSet, optional
-        How a program with an objective goes on from the end of the homotopy to a point that is
-        B-stationary; by default `ActiveSet()`, over a horizon
-        ``ActiveSet(radius=1e-3, branches=10, time_limit=60.0)``: all options of one that is given
+        Phase II, which leads a program with an objective from the end of the homotopy to a point
+        that is B-stationary; by default `ActiveSet()`, over a horizon
+        ``ActiveSet(radius=1e-3, branches=10, time_limit=60.0)``. All options of one that is given
         count, so ``ActiveSet()`` over a horizon looks at branches a thousand times as far away.
-        Other programs have none.
     phase_two : bool
-        Whether it does; where not, a program with an objective is solved where it is feasible, and
-        what kind of point that is is not found out.
+        Whether there is phase II; without it a program with an objective counts as solved where it
+        is feasible, whatever kind of point that is.
     recovery : sequence of Recovery, optional
         Other homotopies, each followed from the same start where those before led to no solution.
-        By default the other strategy of the barrier parameter (of `Sqp` `Ipopt`), `ExactPenalty`,
-        `FischerBurmeister`. Of single programs; steps of a simulation have retries of their own.
+        By default `Backend.other`, then `ExactPenalty`, `FischerBurmeister`. Of single programs;
+        steps of a simulation have retries of their own.
     multi_start : MultiStart, optional
         Further starts; the best of all solutions is returned.
 
@@ -79,7 +78,7 @@ class Solver:
 
     def __post_init__(self) -> None:
         if self.schedules is not None:
-            made = tuple(schedule(stages) for stages in self.schedules)
+            made = tuple(make_schedule(stages) for stages in self.schedules)
             object.__setattr__(self, "schedules", made)
             if not made:
                 raise ValueError("schedules must be one or more, got none: leave them out")
@@ -87,17 +86,17 @@ class Solver:
             raise ValueError(f"retries must be zero or more, got {self.retries}")
 
     def settings(self, defaults: Settings = STEP) -> Settings:
-        """Return the settings, those left out by ``defaults``."""
+        """Return the settings, with those of ``defaults`` where none are stated."""
         schedules: tuple[Schedule, ...] = defaults.schedules
         if self.schedules is not None:
-            schedules = tuple(schedule(stages) for stages in self.schedules)
-        goes_on = self.phase_two and defaults.active_set is not None
+            schedules = tuple(make_schedule(stages) for stages in self.schedules)
+        has_phase_two = self.phase_two and defaults.active_set is not None
         return Settings(
             defaults.relaxation if self.relaxation is None else self.relaxation,
             schedules,
             defaults.tolerances if self.tolerances is None else self.tolerances,
             defaults.retries if self.retries is None else self.retries,
-            self.active_set or defaults.active_set if goes_on else None,
+            self.active_set or defaults.active_set if has_phase_two else None,
         )
 
     def build(self, mpcc: Mpcc, defaults: Settings | None = None) -> Program:
@@ -107,7 +106,7 @@ class Solver:
         ----------
         mpcc : Mpcc
         defaults : Settings, optional
-            What is left out; by default `GENERAL` with an objective, `SQUARE` without.
+            For what is not stated; by default `GENERAL` with an objective, `SQUARE` without.
         """
         suited = defaults or (SQUARE if mpcc.objective.is_zero() else GENERAL)
         settings, recovery = self.settings(suited), self.recovery

@@ -16,7 +16,7 @@ from nsopt.mpcc.backends.native_output import printing_to_stderr
 from nsopt.mpcc.solve.lpec import Index, Lpec, Mask
 from nsopt.mpcc.statement.layout import ACTIVE, Layout, Vector
 
-MANY = 6  # pairs with both halves zero up to which their combinations are tried
+MANY = 6  # pairs with G = H = 0 up to which all combinations of signs are tried
 
 FREE = (-np.inf, np.inf)
 PLUS = (0.0, np.inf)
@@ -69,9 +69,8 @@ class Stationarity:
     biactive : int
         Pairs with G = H = 0.
     descent : float
-        By how much the objective falls for each unit of the best direction, to first order, in
-        scaled unknowns; infinite where that was not found out, not a number where derivatives are
-        not finite.
+        How far the objective falls in a unit of the best direction, to first order, in scaled
+        unknowns; infinite where that was not found out, NaN where derivatives are not finite.
     gradient : (n,)
         Of the objective, with the multipliers of the Lagrangian, in scaled units.
     multipliers : Multipliers or None
@@ -98,15 +97,15 @@ class Stationarity:
 def classify(lpec: Lpec, descent: float, tolerance: float, layout: Layout) -> Stationarity:
     """Return what a point is, given the descent of the objective there, infinite if unknown.
 
-    The tolerance is of the descent, and of the gradient of the Lagrangian in the norm that is dual
-    to that of directions, the sum of its entries; scaled units.
+    ``tolerance`` limits the descent, and the sum of the sizes of the entries of the Lagrangian's
+    gradient, which is the norm dual to that of directions; scaled units.
     """
     if not lpec.finite:
         return Stationarity(StationarityKind.NONE, 0, np.nan, lpec.slope, None)
     system = _System.of(lpec)
     zero_G, zero_H = lpec.x[lpec.G] < ACTIVE, lpec.x[lpec.H] < ACTIVE
     both = np.flatnonzero(zero_G & zero_H)
-    for kind, signs in _kinds(both.size):
+    for kind, signs in _list_kinds(both.size):
         if kind is StationarityKind.B:
             if descent <= tolerance:
                 return Stationarity(kind, both.size, descent, lpec.slope, None)
@@ -120,7 +119,7 @@ def classify(lpec: Lpec, descent: float, tolerance: float, layout: Layout) -> St
     return Stationarity(StationarityKind.NONE, both.size, descent, lpec.slope, None)
 
 
-def weaker(G: Vector, H: Vector) -> StationarityKind:
+def classify_weak(G: Vector, H: Vector) -> StationarityKind:
     """Return the kind of a weakly stationary point that may be neither S- nor B-stationary.
 
     G and H (k,) are the multipliers, as of `Multipliers`, of pairs with G = H = 0.
@@ -130,7 +129,7 @@ def weaker(G: Vector, H: Vector) -> StationarityKind:
     return StationarityKind.C if np.all(G * H >= 0) else StationarityKind.W
 
 
-def _kinds(n: int) -> Iterator[tuple[StationarityKind, tuple[Signs, ...]]]:
+def _list_kinds(n: int) -> Iterator[tuple[StationarityKind, tuple[Signs, ...]]]:
     """Yield kinds with bounds of multipliers of n pairs with G = H = 0, the strongest first."""
     yield StationarityKind.S, ((PLUS, PLUS),) * n
     yield StationarityKind.B, ()
@@ -145,20 +144,20 @@ def _kinds(n: int) -> Iterator[tuple[StationarityKind, tuple[Signs, ...]]]:
 
 @dataclass(frozen=True, eq=False)
 class _System:
-    """Gradients (n, k) of what can hold at a point, whose combination is to undo the slope."""
+    """Gradients of all that is active at a point, a combination of which is to be -slope."""
 
     lpec: Lpec
-    columns: scipy.sparse.csc_array
-    on_row: Index
-    on_bound: Index
-    side: Vector
+    columns: scipy.sparse.csc_array  # (n, k) equations, rows, bounds, -G, -H
+    on_row: Index  # inequalities that are met with equality
+    on_bound: Index  # (b,) unknowns on a bound
+    side: Vector  # (b,) -1 on the lower bound, 1 on the upper
 
     @classmethod
     def of(cls, lpec: Lpec) -> _System:
-        signs = np.zeros(lpec.x.size, dtype=bool)  # bounds that are those of pairs
+        is_half = np.zeros(lpec.x.size, dtype=bool)  # whose lower bound is that of a pair
         for half in (lpec.G, lpec.H):
-            signs[half] = lpec.lower[half] <= 0
-        at_low = np.flatnonzero((lpec.x - lpec.lower < ACTIVE) & ~signs)
+            is_half[half] = lpec.lower[half] <= 0
+        at_low = np.flatnonzero((lpec.x - lpec.lower < ACTIVE) & ~is_half)
         at_high = np.flatnonzero(lpec.upper - lpec.x < ACTIVE)
         on_row, on_bound = np.flatnonzero(lpec.rows > -ACTIVE), np.concatenate([at_low, at_high])
         side = np.concatenate([-np.ones(at_low.size), np.ones(at_high.size)])
@@ -179,7 +178,7 @@ class _System:
         signs: Mapping[int, Signs],
         tolerance: float,
     ) -> Vector | None:
-        """Return multipliers (k,), None if there are none of these signs."""
+        """Return multipliers (k,), None if none have these ``signs``, by pairs with G = H = 0."""
         bounds: list[tuple[float, float]] = [FREE] * self.lpec.equations.shape[0]
         bounds += [PLUS] * (self.on_row.size + self.on_bound.size)
         for side, zero in enumerate((zero_G, zero_H)):
@@ -220,17 +219,17 @@ class _System:
         np.add.at(bounds, self.on_bound, self.side * on_bound)  # a fixed one is on both
         sizes = np.column_stack([rows[c + r : c + r + m], rows[c + r + m :]])
         both = np.column_stack([G, H]) / (lpec.factors * sizes)
-        limits = _by(layout.inequality_rows, inequality / rows[c : c + r])
-        limits |= {name: sides.of_values(limits[name]) for name, sides in layout.sides.items()}
+        limits = _split_by_name(layout.inequality_rows, inequality / rows[c : c + r])
+        limits |= {name: sides.sum_by_value(limits[name]) for name, sides in layout.sides.items()}
         return Multipliers(
-            _by(layout.equality_rows, equality / rows[:c], layout.added),
+            _split_by_name(layout.equality_rows, equality / rows[:c], layout.added),
             limits,
-            _by(layout.variables, bounds / layout.scale, layout.added),
-            _by(layout.pair_rows, both),
+            _split_by_name(layout.variables, bounds / layout.scale, layout.added),
+            _split_by_name(layout.pair_rows, both),
         )
 
 
-def _by(
+def _split_by_name(
     slots: Mapping[str, slice], values: Vector, without: Collection[str] = ()
 ) -> dict[str, Vector]:
     return {name: values[slot] for name, slot in slots.items() if name not in without}
@@ -240,17 +239,17 @@ Sides = tuple[Vector, Vector]  # lower and upper bounds
 
 
 class Linearised(NamedTuple):
-    """A program at a point: slope of f (n,), rows (m,) with Jacobian and limits, bounds of x."""
+    """A program at a point."""
 
-    slope: Vector
-    rows: Vector
-    J: Any
-    limits: Sides
-    bounds: Sides
+    slope: Vector  # (n,) gradient of f
+    rows: Vector  # (m,)
+    J: Any  # (m, n) sparse Jacobian
+    limits: Sides  # of rows
+    bounds: Sides  # of x
 
 
 class Certificate(NamedTuple):
-    """A bound on what any direction gains.
+    """An upper bound on the descent of any direction, from multipliers.
 
     From grad f = gradient - J^T lam - lam_x follows, for each direction d within the radius that
     the linearised program allows, grad f . d = gradient . d - lam . J d - lam_x . d. With
@@ -260,8 +259,8 @@ class Certificate(NamedTuple):
     S-stationary.
     """
 
-    descent: float  # that f cannot fall by more, over the radius and to first order
-    gradient: Vector  # (n,) of f, with the multipliers that were kept
+    descent: float  # f falls by no more than this times the radius, to first order
+    gradient: Vector  # (n,) of the Lagrangian with the multipliers that were kept
     biactive: int  # pairs with both halves within reach
 
     @classmethod
@@ -270,13 +269,13 @@ class Certificate(NamedTuple):
     ) -> Certificate:
         """Return the bound that the multipliers of a point give within a trust region.
 
-        ``halves`` (k,), (k,) are G and H of each pair, with bounds of zero and infinity.
+        ``halves`` are the unknowns (k,), (k,) that are G and H of each pair, at least zero.
         """
         width = np.asarray(abs(at.J).sum(axis=1)).ravel()
         lam, lost = _keep(end.lam_g, at.rows, at.limits, radius * width)
         lam_x, lost_x = _keep(end.lam_x, end.x, at.bounds, np.full(end.x.size, radius))
         G, H = halves
-        # Of halves the multipliers are those of the rows that say what they are.
+        # Halves have the multipliers that make their entries of the gradient zero.
         given = -(at.slope + at.J.T @ lam)
         fixed = np.zeros(end.x.size, dtype=bool)
         for own, other in ((G, H), (H, G)):

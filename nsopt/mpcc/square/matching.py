@@ -1,8 +1,8 @@
 """Which row of a square program is solved for which unknown, found from its Jacobian.
 
-The rows of equations are balances, in which multipliers appear (motion), or not (joints, places).
-Balances give their other unknowns first. On the Schur complement that they leave all others are
-matched. Both matchings are those of the largest product of pivots [Duff, Koster 2001]; for a
+Equations are balances, in which multipliers appear (of momentum), or others (joints, places).
+Balances are matched with unknowns that are no multipliers first; all others by the Schur complement
+that is left. Both matchings are those of the largest product of pivots [Duff, Koster 2001]; of a
 positive definite matrix in any order, as mass matrices and C M^-1 C^T are, that is its diagonal.
 """
 
@@ -22,30 +22,16 @@ from nsopt.mpcc.statement.problem import Mpcc
 
 Indices = NDArray[np.intp]
 
-SAMPLES = 5
-"""Points at which pivots are compared."""
-
-NEAR_ZERO = 1e-6
-"""Scaled unknowns there: what a step starts from and what it leads to are then much alike."""
-
-SHORT = 1e-3
-"""Parameters there that stand alone, as the size of a step does; others are about one."""
-
-VANISHING = 1e-12
-"""Of the largest entry of a row, what counts as zero there."""
-
-WEAK = 1e3
-"""Cost of a pivot that is zero at the points, but need not be elsewhere; others cost less."""
-
-ABSENT = 1e6
-"""Cost of a pivot that is zero everywhere."""
-
-ORDER = 1e-6
-"""Cost of a place in the order of statement, which decides where nothing else does."""
-
+SAMPLES = 5  # points (x, p) at which pivots are compared
+NEAR_ZERO = 1e-6  # size of scaled unknowns there: a step starts and ends much alike
+SHORT = 1e-3  # size there of parameters of one number, as h; that of others is about one
+VANISHING = 1e-12  # in proportion to the largest entry of its row, a pivot that counts as zero
+WEAK = 1e3  # cost of a pivot that is zero at all points, but maybe not elsewhere
+ABSENT = 1e6  # cost of a pivot that is zero everywhere
+ORDER = 1e-6  # cost of each place away from the order of statement, which breaks ties
 
 MANY = 60
-"""Unknowns beyond which matrices are sparse ones: of few that takes longer, and dense ones of more
+"""Unknowns beyond which matrices are sparse: with fewer that takes longer, and dense ones of more
 keep all cores busy."""
 
 Matrix = Any
@@ -53,15 +39,14 @@ Matrix = Any
 
 
 class RowDerivatives(NamedTuple):
-    """Derivatives of the rows of a square program: of the terms that each is made of.
+    """Derivatives of the rows of a square program by its scaled unknowns.
 
     Attributes
     ----------
     pattern : (n, n) of bool, sparse if large
-        Which entries there are in rows, whatever they are made of.
+        Nonzero entries of each row, of all terms that it may be made of.
     of_own : Function (x, p) -> (n, n)
-        The rows' derivatives by the scaled unknowns, each made of the term in which its own unknown
-        stands by itself.
+        Of each row the derivatives of its own term, see `own_terms`.
     """
 
     pattern: Matrix
@@ -71,17 +56,10 @@ class RowDerivatives(NamedTuple):
     def of(
         cls, mpcc: Mpcc, of_terms: ca.SX, rows: list[list[int]], own: list[int]
     ) -> RowDerivatives:
-        """Return those of a program.
+        """Return those of a program, from the derivatives (terms, n) of its terms.
 
-        Parameters
-        ----------
-        mpcc : Mpcc
-        of_terms : SX (terms, n)
-            Derivatives of the terms.
-        rows : list of lists
-            The terms that each row may be made of.
-        own : list of int
-            Of these the one in which its own unknown stands by itself.
+        ``rows`` are the terms that each row may be made of, see `terms_of_rows`; ``own`` of these
+        the one of `own_terms`.
         """
         from scipy.sparse import csr_array
 
@@ -96,31 +74,26 @@ class RowDerivatives(NamedTuple):
         return cls(made_of @ present, function)
 
     def at(self, x: Array, p: Array) -> Matrix:
-        """Return the rows' derivatives, (n, n)."""
-        found = self.of_own(x, p)
-        return _fill(found.sparsity(), np.array(found.nonzeros(), dtype=float))
+        """Return the derivatives of own terms, (n, n)."""
+        matrix = self.of_own(x, p)
+        return _fill(matrix.sparsity(), np.array(matrix.nonzeros(), dtype=float))
 
 
 def _fill(sparsity: ca.Sparsity, entries: NDArray[Any]) -> Matrix:
-    """Return a matrix with some entries; the others are zero."""
+    """Return a matrix with these ``entries``, the others zero; sparse if large."""
     from scipy.sparse import csc_array
 
-    found = csc_array((entries, sparsity.row(), sparsity.colind()), sparsity.shape)
-    return found.tocsr() if sparsity.shape[1] > MANY else found.toarray()
+    matrix = csc_array((entries, sparsity.row(), sparsity.colind()), sparsity.shape)
+    return matrix.tocsr() if sparsity.shape[1] > MANY else matrix.toarray()
 
 
 def match_rows(mpcc: Mpcc, derivatives: RowDerivatives) -> list[int]:
     """Return the unknown that each row of a square program is solved for, (n,) indices.
 
     Rows are the equations, then those of the min map, unknowns the scaled variables, both in the
-    order of statement. That order is kept where each row has a pivot in its place, for equations
-    beside their unknowns also where others have none (redundant joints), and where balances have no
-    term but multipliers, as for coordinates without inertia.
-
-    Parameters
-    ----------
-    mpcc : Mpcc
-    derivatives : RowDerivatives
+    order of statement. Row i is for unknown i where all rows have a pivot there; equations also
+    where only the others have none (redundant joints); and all rows where a balance has no term but
+    multipliers, as for coordinates without inertia.
 
     Raises
     ------
@@ -128,11 +101,11 @@ def match_rows(mpcc: Mpcc, derivatives: RowDerivatives) -> list[int]:
         If the program is structurally singular, naming the rows and unknowns without a partner.
         Redundant equations are not, where each has a multiplier.
     """
-    rows, unknowns = _row_names(mpcc), _name_unknowns(mpcc)
+    rows, unknowns = _name_rows(mpcc), _name_unknowns(mpcc)
     n = len(unknowns)
     match = np.full(n, -1)
     last = [unknowns.index((event.of, 0)) for event in mpcc.first_events]
-    before = n - len(last)  # first events are the last rows, and eliminated last
+    before = n - len(last)  # rows before first events, which come and are eliminated last
     match[before:] = last
     multiplier = np.array([name in mpcc.multipliers for name, _ in unknowns], dtype=bool)
     pivots = _Pivots(mpcc, derivatives)
@@ -140,22 +113,22 @@ def match_rows(mpcc: Mpcc, derivatives: RowDerivatives) -> list[int]:
     balances = np.flatnonzero(pivots.pattern[:equations][:, multiplier].sum(axis=1))
     given = np.setdiff1d(np.flatnonzero(~multiplier), last)
     stated = np.append(np.setdiff1d(np.arange(n), last), np.array(last, dtype=int))
-    if _usable(pivots, stated, balances, before, multiplier):
+    if _has_pivots_in_place(pivots, stated, balances, before, multiplier):
         return [int(k) for k in stated]
     beside = np.union1d(balances, np.flatnonzero(~multiplier[stated[:equations]]))
-    pairs = _in_their_places(pivots, beside, stated[beside], multiplier)
+    pairs = _pair_in_place(pivots, beside, stated[beside], multiplier)
     if not pairs:
         pairs = _match(pivots.costs(balances, given), balances, given)
     if any(cost >= ABSENT for *_, cost in pairs):  # coordinates without inertia: as stated
         return [int(k) for k in stated]
     for i, j, _ in pairs:
         match[i] = j
-    first = np.flatnonzero(match[:before] >= 0)
+    matched = np.flatnonzero(match[:before] >= 0)
     others, left = np.flatnonzero(match < 0), np.setdiff1d(np.arange(n), match)
-    pairs = _match(pivots.costs_after(first, match[first], others, left), others, left)
+    pairs = _match(pivots.costs_after(matched, match[matched], others, left), others, left)
     for i, j, _ in pairs:
         match[i] = j
-    # A multiplier that is nowhere takes its least norm; a row without any unknown holds or not.
+    # A multiplier that is in no row takes its least norm; a row without any unknown is met or not.
     lost = [
         (rows[i], unknowns[j])
         for i, j, cost in pairs
@@ -173,13 +146,13 @@ def match_rows(mpcc: Mpcc, derivatives: RowDerivatives) -> list[int]:
     return [int(k) for k in match]
 
 
-def _usable(
+def _has_pivots_in_place(
     pivots: _Pivots, stated: Indices, balances: Indices, before: int, multiplier: NDArray[np.bool_]
 ) -> bool:
     """Tell whether each row has a pivot for the unknown in its place.
 
-    A scheme that states rows beside their unknowns knows its pivots better than samples tell: where
-    contacts are redundant, other pivots that are as large at the samples fail in some of its modes.
+    A scheme that states rows in the order of their unknowns knows better than samples: where
+    contacts are redundant, other pivots that are as large at the samples fail in some modes.
     """
     own = stated[balances]
     if multiplier[own].any() or np.any(pivots.own_costs(balances, own) >= WEAK):
@@ -188,13 +161,13 @@ def _usable(
     return bool(np.all(pivots.own_costs_after(balances, own, others, stated[others]) < WEAK))
 
 
-def _in_their_places(
+def _pair_in_place(
     pivots: _Pivots, rows: Indices, own: Indices, multiplier: NDArray[np.bool_]
 ) -> list[tuple[int, int, float]]:
     """Return the pairs (row, column, cost) of equations with the unknowns in their places.
 
-    None where one of these is a multiplier, or without a pivot. A compliant contact that presses at
-    the samples has larger entries off the diagonal, which vanish in free flight.
+    No pair where one of these is a multiplier, or has no pivot. Larger entries elsewhere do not
+    count: those of a compliant contact that presses at the samples vanish in free flight.
     """
     costs = pivots.own_costs(rows, own)
     if multiplier[own].any() or np.any(costs >= WEAK):
@@ -203,14 +176,12 @@ def _in_their_places(
 
 
 class _Pivots:
-    """The Jacobian of a program at a few points, each row of the min map by its own alternative.
-
-    Costs of pivots are minus the logarithms of their sizes.
+    """The Jacobian of own terms at a few points; costs of pivots are minus the log of their sizes.
 
     Attributes
     ----------
     pattern : (n, n) of bool, sparse if large
-        Which entries there are, in any alternative.
+        As of `RowDerivatives`.
     """
 
     def __init__(self, mpcc: Mpcc, derivatives: RowDerivatives) -> None:
@@ -228,7 +199,7 @@ class _Pivots:
                 sizes * rng.uniform(0.5, 1.5, known),
             )
             self._samples.append(derivatives.at(*arguments))
-        # Products of these are zero only where there is no path at all.
+        # Random entries, whose Schur complements vanish only where the pattern makes them.
         self._generic = self.pattern * 1.0
         entries = self._generic if isinstance(self._generic, np.ndarray) else self._generic.data
         entries *= rng.uniform(0.5, 1.5, entries.shape)
@@ -238,7 +209,7 @@ class _Pivots:
         return _find_all_costs(self._choose(rows, columns), self.pattern[rows][:, columns])
 
     def costs_after(self, first: Indices, given: Indices, rows: Indices, columns: Indices) -> Array:
-        """Return the same once the rows ``first`` gave their unknowns."""
+        """Return the same after elimination of rows ``first`` with their unknowns ``given``."""
         return _find_all_costs(*self._eliminate(first, given, rows, columns))
 
     def own_costs(self, rows: Indices, columns: Indices) -> Array:
@@ -248,7 +219,7 @@ class _Pivots:
     def own_costs_after(
         self, first: Indices, given: Indices, rows: Indices, columns: Indices
     ) -> Array:
-        """Return the same once the rows ``first`` gave their unknowns."""
+        """Return the same after elimination of rows ``first`` with their unknowns ``given``."""
         return _find_own_costs(*self._eliminate(first, given, rows, columns))
 
     def _choose(self, rows: Indices, columns: Indices) -> list[_Entries]:
@@ -268,10 +239,10 @@ class _Pivots:
 
 
 class _Entries(NamedTuple):
-    """Entries at one point: their sizes, sparse (m, n), and the largest terms of rows, (m,)."""
+    """Entries at one point, sizes without signs."""
 
-    sizes: Matrix
-    largest: Array
+    sizes: Matrix  # (m, n)
+    largest: Array  # (m,) the largest entry, or term of an entry, of each row
 
 
 def _find_largest(terms: Matrix) -> Array:
@@ -288,9 +259,9 @@ def _find_largest(terms: Matrix) -> Array:
 def _eliminate(
     J: Matrix, first: Indices, given: Indices, rows: Indices, columns: Indices
 ) -> tuple[Matrix, Matrix] | None:
-    """Return the sizes of the entries of a Schur complement, and those of their terms.
+    """Return sizes of entries of a Schur complement, and sums of those of their terms; (m, n) both.
 
-    None where there is none.
+    None where the eliminated block is singular.
     """
     here, by = J[rows][:, columns], J[rows][:, given]
     own, others = J[first][:, given], J[first][:, columns]
@@ -304,7 +275,7 @@ def _eliminate(
 
 
 def _invert(matrix: Matrix) -> Matrix | None:
-    """Return the inverse, if there is one; of a sparse matrix by the blocks that are apart."""
+    """Return the inverse, None if singular; that of a sparse matrix by its independent blocks."""
     with contextlib.suppress(np.linalg.LinAlgError, RuntimeError):  # exactly singular
         if not np.isfinite(matrix.sum()):
             return None
@@ -355,9 +326,9 @@ def _find_all_costs(points: Sequence[_Entries], pattern: Matrix) -> Array:
     """Return the costs of all entries, (m, n)."""
     m, n = pattern.shape
     apart = np.abs(np.subtract.outer(np.arange(m), np.arange(n)))
-    sizes = [_fill_in(point.sizes) for point in points]
+    sizes = [_densify(point.sizes) for point in points]
     largest = [point.largest[:, None] for point in points]
-    return _find_costs(sizes, largest, _fill_in(pattern)) + ORDER * apart
+    return _find_costs(sizes, largest, _densify(pattern)) + ORDER * apart
 
 
 def _find_own_costs(points: Sequence[_Entries], pattern: Matrix) -> Array:
@@ -366,12 +337,12 @@ def _find_own_costs(points: Sequence[_Entries], pattern: Matrix) -> Array:
     return _find_costs(sizes, [point.largest for point in points], pattern.diagonal())
 
 
-def _fill_in(matrix: Matrix) -> Array:
+def _densify(matrix: Matrix) -> Array:
     return np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
 
 
 def _find_costs(sizes: list[Array], largest: list[Array], pattern: Array) -> Array:
-    """Return the mean costs of pivots where there are any, by their sizes at several points."""
+    """Return the mean costs of pivots over the points at which they are not zero."""
     total, count = np.zeros(pattern.shape), np.zeros(pattern.shape)
     for size, of_row in zip(sizes, largest, strict=True):
         good = np.isfinite(size) & (size > VANISHING * of_row)
@@ -386,7 +357,7 @@ def _match(costs: Array, rows: Indices, columns: Indices) -> list[tuple[int, int
     return [(int(rows[i]), int(columns[j]), float(costs[i, j])) for i, j in pairs]
 
 
-def _row_names(mpcc: Mpcc) -> list[tuple[str, int]]:
+def _name_rows(mpcc: Mpcc) -> list[tuple[str, int]]:
     sizes = [(block.name, block.expr.numel()) for block in mpcc.equalities]
     sizes += [(block.name, block.G.numel()) for block in mpcc.pairs]
     sizes += [(block.name, block.z.numel()) for block in mpcc.boxes]

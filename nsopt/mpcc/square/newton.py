@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from nsopt.kernels import NewtonNumbers
-from nsopt.mpcc.statement.problem import Mpcc
 
 
 @dataclass(frozen=True)
@@ -14,9 +13,9 @@ class ProximalPoints:
 
     Pairs, boxes and discs state unknowns z as projections of z - F(z). Each point is the solution
     of the program with F(z) + part (z - z of the last point), F in units in which its own slope is
-    about one; ``part`` goes to zero. A semismooth Newton that is damped finds each. With friction F
-    is not monotone, but Newton then nearly always converges, where without part it goes from mode
-    to mode, or many z give the same motion. From each point full steps try the program itself.
+    about one; ``part`` goes to zero. A damped semismooth Newton finds each. With friction F is not
+    monotone, but Newton then nearly always converges; without ``part`` it goes from mode to mode,
+    or many z give the same motion. From each point full steps of Newton try the program itself.
 
     Parameters
     ----------
@@ -28,8 +27,8 @@ class ProximalPoints:
     steps : int
         Of Newton at most for each point.
     budget, last : int
-        Steps in all, where a failure only leads to a smaller h, and at h_min and elsewhere; none
-        leaves the program to full steps.
+        Steps in all at most: ``budget`` where a failure only leads to a smaller h, ``last`` at
+        h_min and elsewhere. With zero there are no points, only full steps.
     """
 
     first: float = 0.1
@@ -55,8 +54,8 @@ class Newton:
 
     The program must be square, without objective, inequalities or finite bounds; multipliers of
     equations must be declared. `match_rows` finds which row is solved for which unknown. Each
-    iteration solves for all unknowns at once, where equations give their own unknowns (velocities)
-    first and multipliers come last. Full steps; if they do not converge, by `ProximalPoints` from
+    iteration solves for all unknowns at once: equations are eliminated for their own unknowns
+    (velocities) first, multipliers last. Full steps; if they do not converge, `ProximalPoints` from
     the start again.
 
     Parameters
@@ -64,14 +63,14 @@ class Newton:
     tolerance : float
         Largest scaled residual at which the iteration ends at once.
     rough : float
-        Largest one at which it ends after five steps: where clearances are small beside the
-        mechanism, round-off keeps it from falling further.
+        Largest one at which it ends after five steps: round-off keeps it from falling further where
+        clearances are small beside the mechanism.
     iterations : int
         Full steps at most.
     points : ProximalPoints
     proximal : float
-        Part of its own size that is added to each pivot of a multiplier, so that dependent rows
-        solve, with multipliers of least change.
+        Part of its own size that is added to each pivot of a multiplier: dependent rows are then
+        solved, by the multipliers that change least.
     """
 
     tolerance: float = 1e-11
@@ -103,23 +102,3 @@ class Newton:
             budget=int(points.budget),
             last=int(points.last),
         )
-
-
-def check_square(mpcc: Mpcc) -> None:
-    """Refuse a program that Newton cannot solve.
-
-    Raises
-    ------
-    ValueError
-        Naming the program and what is too much or missing.
-    """
-    unknowns = mpcc.x.numel()
-    rows = sum(b.expr.numel() for b in mpcc.equalities)
-    rows += sum(b.G.numel() for b in mpcc.pairs) + sum(b.z.numel() for b in mpcc.boxes)
-    rows += sum(b.z.numel() for b in mpcc.discs)
-    rows += len(mpcc.first_events)
-    of = f"program {mpcc.name!r}"
-    if unknowns != rows:
-        raise ValueError(f"{of} is not square: {unknowns} unknowns, {rows} equations and pairs")
-    if not mpcc.objective.is_zero() or mpcc.inequalities:
-        raise ValueError(f"{of} has an objective or inequalities: solve it by a Solver")

@@ -27,7 +27,7 @@ from nsopt.kernels import (
 )
 from nsopt.leaves import Leaf
 from nsopt.mpcc.square.matching import RowDerivatives, match_rows
-from nsopt.mpcc.square.newton import Newton, check_square
+from nsopt.mpcc.square.newton import Newton
 from nsopt.mpcc.statement.blocks import Slopes, stack
 from nsopt.mpcc.statement.problem import Mpcc
 
@@ -40,8 +40,8 @@ class SquareProgram:
     ----------
     mpcc : Mpcc
     y : SX
-        Terms, which pairs and events are active, derivatives of the terms row by row; of scaled
-        unknowns and parameters.
+        The terms, which pairs and events are active, the derivatives of the terms by the scaled
+        unknowns, row by row.
     square : Square
     """
 
@@ -58,21 +58,27 @@ class SquareProgram:
         ValueError
             If it is not square, or structurally singular.
         """
-        check_square(mpcc)
-        other, differentiated = with_symbols(mpcc)
-        derivatives = _derivatives(other, differentiated)
-        terms = ca.densify(_terms(mpcc))
+        sizes, events = _count_rows(mpcc), [b.expr.numel() for b in mpcc.first_events]
+        of, unknowns = f"program {mpcc.name!r}", mpcc.x.numel()
+        if unknowns != sizes.rows:
+            raise ValueError(
+                f"{of} is not square: {unknowns} unknowns, {sizes.rows} equations and pairs"
+            )
+        if not mpcc.objective.is_zero() or mpcc.inequalities:
+            raise ValueError(f"{of} has an objective or inequalities: solve it by a Solver")
+        other, differentiated = replace_by_symbols(mpcc)
+        derivatives = _differentiate_terms(other, differentiated)
+        terms = ca.densify(_list_terms(mpcc))
         by_rows = derivatives.T  # its entries are those of the derivatives row by row
         starts, columns = by_rows.sparsity().colind(), by_rows.sparsity().row()
         columns_of_terms = [columns[a:b] for a, b in pairwise(starts)]
-        sizes, events = _sizes(mpcc), [b.expr.numel() for b in mpcc.first_events]
         rows, own = terms_of_rows(sizes, events), own_terms(sizes, events)
         match = match_rows(mpcc, RowDerivatives.of(mpcc, derivatives, rows, own))
-        # Of multipliers: an equation that gives its own unknown is eliminated before them.
+        # Only those matched to multipliers: others are eliminated before, by their own unknowns.
         redundant = [
-            found
-            for found in _redundant(mpcc)
-            if not any(match[i] in columns_of_terms[i] for i in found)
+            rows
+            for rows in _list_redundant(mpcc)
+            if not any(match[i] in columns_of_terms[i] for i in rows)
         ]
         pairs_active = stack(b.active for b in mpcc.pairs)
         events_active = stack(b.active for b in mpcc.first_events)
@@ -87,12 +93,12 @@ class SquareProgram:
 
     @cached_property
     def leaf(self) -> Leaf:
-        """The same as code, derivatives apart."""
+        """``values`` as machine code, the derivatives apart."""
         return Leaf(self.values, self.square.head)
 
 
 class Differentiated(NamedTuple):
-    """Expressions whose derivatives are stated, and symbols for them."""
+    """Expressions with symbols in place of them, and their derivatives, mostly stated ones."""
 
     symbols: ca.SX  # (m,)
     values: ca.SX  # (m,)
@@ -117,7 +123,7 @@ class SquareSolver:
 
     def __init__(self, mpcc: Mpcc, newton: Newton) -> None:
         self.program = SquareProgram.of(mpcc)
-        self._newton, self._values = newton, self.program.leaf
+        self._newton, self._leaf = newton, self.program.leaf
 
     def __call__(
         self, x: ArrayLike, p: ArrayLike, *, last: bool = True
@@ -141,21 +147,21 @@ class SquareSolver:
     def workspace(
         self, x: ArrayLike, p: ArrayLike, *, last: bool = True
     ) -> tuple[Workspace, float, int]:
-        """Return all numbers of a solve, its residual and steps."""
-        code, square = self._values.code, self.program.square
+        """Return all numbers of a solve, its residual and steps; arguments as for the call."""
+        code, square = self._leaf.code, self.program.square
         sizes = workspace_sizes(square, 0, code.kept)
         packed, space = pack(square, sizes), np.zeros(sum(sizes))
-        found = Workspace._make(np.split(space, np.cumsum(sizes)[:-1]))
-        found.x[:] = x
-        code.keep(p, found.kept)
+        views = Workspace._make(np.split(space, np.cumsum(sizes)[:-1]))
+        views.x[:] = x
+        code.keep(p, views.kept)
         begin, numbers = perf_counter(), self._newton.numbers
         addresses = code.evaluate, code.complete
         residual, steps = solve_square(packed, space, *addresses, numbers, last, 1.0)
-        self._values.spend(perf_counter() - begin)
-        return found, residual, steps
+        self._leaf.spend(perf_counter() - begin)
+        return views, residual, steps
 
 
-def _sizes(mpcc: Mpcc) -> Sizes:
+def _count_rows(mpcc: Mpcc) -> Sizes:
     return Sizes(
         sum(b.expr.numel() for b in mpcc.equalities),
         sum(b.G.numel() for b in mpcc.pairs),
@@ -166,7 +172,7 @@ def _sizes(mpcc: Mpcc) -> Sizes:
     )
 
 
-def _terms(mpcc: Mpcc) -> ca.SX:
+def _list_terms(mpcc: Mpcc) -> ca.SX:
     """Return the terms in the order of `Sizes`, scaled."""
     pairs, boxes, discs = mpcc.pairs, mpcc.boxes, mpcc.discs
     of_boxes = [
@@ -194,22 +200,22 @@ def _terms(mpcc: Mpcc) -> ca.SX:
     )
 
 
-def _derivatives(mpcc: Mpcc, differentiated: Differentiated) -> ca.SX:
-    """Return the derivatives of the terms by scaled unknowns, some stated."""
+def _differentiate_terms(mpcc: Mpcc, differentiated: Differentiated) -> ca.SX:
+    """Return the derivatives of the terms by scaled unknowns, through the symbols too."""
     symbols, _, slopes = differentiated
-    terms, n = ca.densify(_terms(mpcc)), mpcc.x.numel()
+    terms, n = ca.densify(_list_terms(mpcc)), mpcc.x.numel()
     by_all = _differentiate(terms, ca.vertcat(mpcc.x, symbols), mpcc.p)
     return by_all[:, :n] + by_all[:, n:] @ slopes  # no symbol is left
 
 
 def _differentiate(expr: ca.SX, x: ca.SX, p: ca.SX) -> ca.SX:
-    """Return the Jacobian by x; what p alone decides, most of a step, is not looked through."""
+    """Return the Jacobian by x; what depends on p alone, most of a step, is not differentiated."""
     rest, symbols, known = ca.extract_parametric(expr, p)
     return ca.substitute(ca.jacobian(rest, x), stack(symbols), stack(known))
 
 
-def _redundant(mpcc: Mpcc) -> list[list[int]]:
-    """Return the sets of equations some of which hold by the others."""
+def _list_redundant(mpcc: Mpcc) -> list[list[int]]:
+    """Return the sets of equations, as indices, of which some follow from the others."""
     found, first = [], 0
     for block in mpcc.equalities:
         rows = list(range(first, first + block.expr.numel()))
@@ -219,8 +225,8 @@ def _redundant(mpcc: Mpcc) -> list[list[int]]:
     return found
 
 
-def with_symbols(mpcc: Mpcc) -> tuple[Mpcc, Differentiated]:
-    """Return a program with symbols where derivatives are stated."""
+def replace_by_symbols(mpcc: Mpcc) -> tuple[Mpcc, Differentiated]:
+    """Return a program with symbols for rows with stated derivatives and for G of pairs."""
     other, parts = copy(mpcc), []
 
     def symbol(expr: ca.SX, slopes: Slopes | None) -> ca.SX:
@@ -228,7 +234,7 @@ def with_symbols(mpcc: Mpcc) -> tuple[Mpcc, Differentiated]:
         by_x = (
             _differentiate(expr, mpcc.x, mpcc.p)
             if slopes is None
-            else _by_unknowns(mpcc, expr.numel(), slopes)
+            else _spread_slopes(mpcc, expr.numel(), slopes)
         )
         parts.append(Differentiated(symbols, expr, by_x))
         return symbols
@@ -238,7 +244,7 @@ def with_symbols(mpcc: Mpcc) -> tuple[Mpcc, Differentiated]:
         for b in mpcc.equalities
     )
     other.pairs = tuple(
-        b if b.slopes is None and _plain(b.G) else replace(b, G=symbol(b.G, b.slopes))
+        b if b.slopes is None and _is_plain(b.G) else replace(b, G=symbol(b.G, b.slopes))
         for b in mpcc.pairs
     )
     n = mpcc.x.numel()
@@ -246,12 +252,12 @@ def with_symbols(mpcc: Mpcc) -> tuple[Mpcc, Differentiated]:
     return other, Differentiated(*(ca.vertcat(*x) for x in zip(none, *parts, strict=True)))
 
 
-def _plain(column: ca.SX) -> bool:
+def _is_plain(column: ca.SX) -> bool:
     """Tell whether entries are symbols or numbers."""
     return not any(e.n_dep() for e in ca.vertsplit(ca.densify(column)))
 
 
-def _by_unknowns(mpcc: Mpcc, m: int, slopes: Slopes) -> ca.SX:
+def _spread_slopes(mpcc: Mpcc, m: int, slopes: Slopes) -> ca.SX:
     """Return derivatives by all scaled unknowns, (m, n)."""
     columns = [
         slopes[v.name] @ ca.diag(ca.SX(v.scale)) if v.name in slopes else ca.SX(m, v.scaled.numel())

@@ -19,7 +19,7 @@ Slopes = Mapping[str, ca.SX]
 
 @dataclass(frozen=True, eq=False)
 class VariableBlock:
-    """Unknowns: ``scaled`` symbols (n,), physical value = scale * scaled; the rest is physical."""
+    """Unknowns (n,): symbols ``scaled``, physical value = scale * scaled; bounds are physical."""
 
     name: str
     scaled: ca.SX
@@ -27,7 +27,7 @@ class VariableBlock:
     lower: ca.SX
     upper: ca.SX
     guess: ca.SX
-    multiplier: bool
+    multiplier: bool  # this and `mean`: see `Mpcc.variable`
     mean: bool
 
 
@@ -41,14 +41,11 @@ class ParameterBlock:
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """Of rows that limit values (k,) from one side or both: which value, and from which side.
+    """Which of some values each row (m,) limits, and from which side."""
 
-    ``of`` (m,) are indices, ``sign`` (m,) is 1 of an upper limit and -1 of a lower one.
-    """
-
-    values: int
-    of: NDArray[np.intp]
-    sign: NDArray[np.int_]
+    count: int  # of the values
+    of: NDArray[np.intp]  # (m,) index of the value
+    sign: NDArray[np.int_]  # (m,) 1 of an upper limit, -1 of a lower one
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -56,19 +53,19 @@ class Sides:
         rows = zip(self.of.tolist(), self.sign.tolist(), strict=True)
         return tuple(f"{'upper' if sign > 0 else 'lower'} of [{i}]" for i, sign in rows)
 
-    def of_values(self, rows: Vector) -> Vector:
-        """Return the sums (k,) of what rows (m,) have for each value, lower ones negative."""
-        return np.asarray(np.bincount(self.of, self.sign * rows, self.values), dtype=float)
+    def sum_by_value(self, rows: Vector) -> Vector:
+        """Return multipliers (count,) of the values from those of their rows (m,), zero or more."""
+        return np.asarray(np.bincount(self.of, self.sign * rows, self.count), dtype=float)
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows ``expr`` (m,) in physical units, equal to zero or at most zero; scale (m,)."""
+    """Rows ``expr`` (m,) in physical units: equations = 0, or inequalities <= 0; scale (m,)."""
 
     name: str
     expr: ca.SX
     scale: Scale
-    redundant: bool = False  # whether some hold by the others
+    redundant: bool = False  # whether some follow from the others
     sides: Sides | None = None
     slopes: Slopes | None = None  # of expr
 
@@ -82,7 +79,7 @@ class Pairs:
     H: ca.SX
     scales: tuple[Scale, Scale]
     labels: tuple[str, ...]
-    active: ca.SX  # (m,), 0 where H = 0 is demanded instead; G is then one scale
+    active: ca.SX  # (m,), 0 where H = 0 is demanded instead; G is then replaced by its scale
     slopes: Slopes | None = None  # of G
 
 
@@ -111,7 +108,7 @@ class Discs:
     F: ca.SX
     radius: ca.SX
     scales: tuple[Scale, Scale]  # (m,) each
-    rho: ca.SX  # (m,) of z over F
+    rho: ca.SX  # (m,) factor of F in the projection of z - rho F
     labels: tuple[str, ...]
 
 
@@ -123,17 +120,17 @@ class FirstEvent:
     expr: ca.SX
     scale: Scale
     active: ca.SX
-    of: str  # the variable that this equation is for
+    of: str  # the variable that this equation determines
     labels: tuple[str, ...]
 
 
 def stack(parts: Iterable[ca.SX]) -> ca.SX:
-    """Return columns below each other, (0, 1) of none."""
+    """Return one column of all ``parts``, (0, 1) of none."""
     return ca.vertcat(ca.SX(0, 1), *parts)
 
 
-def column(what: str, value: Any, size: int | None = None) -> ca.SX:
-    """Return ``value`` as an SX column; a scalar is spread over ``size`` rows.
+def make_column(what: str, value: Any, size: int | None = None) -> ca.SX:
+    """Return ``value`` as an SX column; a scalar is repeated ``size`` times.
 
     ValueError named ``what``: neither numbers nor SX, no column, not of ``size`` rows, or with NaN.
     """
@@ -159,7 +156,7 @@ def column(what: str, value: Any, size: int | None = None) -> ca.SX:
     return expr
 
 
-def positive(what: str, value: Any, size: int) -> Vector:
+def check_scale(what: str, value: Any, size: int) -> Vector:
     """Return the scale ``value`` as numbers (size,); ValueError named ``what`` unless all > 0."""
     given = np.asarray(value, dtype=float)
     if given.shape not in ((), (size,)):
@@ -173,14 +170,14 @@ def positive(what: str, value: Any, size: int) -> Vector:
     return np.array(np.broadcast_to(given, (size,)))
 
 
-def only_known(what: str, expr: ca.SX, known: Iterable[ca.SX], remedy: str) -> None:
+def check_known(what: str, expr: ca.SX, known: Iterable[ca.SX], remedy: str) -> None:
     """Raise a ValueError named ``what`` if ``expr`` contains a symbol of none of the ``known``."""
     strangers = ca.Function("stated", [*known], [expr], {"allow_free": True}).get_free()
     if strangers:
         raise ValueError(f"{what} contains unknown symbols {', '.join(strangers)}: {remedy}")
 
 
-def fresh(kind: str, name: str, taken: Sequence[str]) -> str:
+def check_name(kind: str, name: str, taken: Sequence[str]) -> str:
     """Return ``name`` if it is a text not yet ``taken``; raise a ValueError otherwise."""
     if not isinstance(name, str) or not name:
         raise ValueError(f"a {kind} needs a name, got {name!r}")
@@ -189,7 +186,7 @@ def fresh(kind: str, name: str, taken: Sequence[str]) -> str:
     return name
 
 
-def labels_of(name: str, what: str, labels: Sequence[str] | None, size: int) -> tuple[str, ...]:
+def make_labels(name: str, what: str, labels: Sequence[str] | None, size: int) -> tuple[str, ...]:
     """Return the labels given, ``name[i]`` by default; ValueError if they are not ``size``."""
     names = tuple(f"{name}[{i}]" for i in range(size)) if labels is None else tuple(labels)
     if len(names) != size:
@@ -198,20 +195,21 @@ def labels_of(name: str, what: str, labels: Sequence[str] | None, size: int) -> 
 
 
 def limit_rows(what: str, values: ca.SX, lower: ca.SX, upper: ca.SX) -> tuple[ca.SX, Sides]:
-    """Return rows that are zero or less where values (k,) are within limits, and what they are of.
+    """Return rows that are at most zero where values (k,) are within limits, and their sides.
 
-    ValueError named ``what`` where limits that are numbers leave nothing between them.
+    Infinite limits have no row. ValueError named ``what`` unless lower is below upper, where both
+    are numbers.
     """
-    found = []
+    finite = []
     for i, limits in enumerate(zip(*map(ca.vertsplit, (lower, upper)), strict=True)):
-        known = [float(x) if x.is_constant() else np.nan for x in limits]
-        if known[0] >= known[1]:
+        numbers = [float(x) if x.is_constant() else np.nan for x in limits]
+        if numbers[0] >= numbers[1]:
             raise ValueError(
-                f"{what} leave nothing between them at row {i}, lower {known[0]:g}, upper "
-                f"{known[1]:g}: state lower below upper, or an equation by equal"
+                f"{what} leave nothing between them at row {i}, lower {numbers[0]:g}, upper "
+                f"{numbers[1]:g}: state lower below upper, or an equation by equal"
             )
-        signs = zip((-1, 1), limits, known, strict=True)
-        found += [(i, sign, limit) for sign, limit, x in signs if not np.isinf(x)]
-    of, sign = (np.array([x[k] for x in found], dtype=np.intp) for k in (0, 1))
-    rows = stack(sign * (values[i] - limit) for i, sign, limit in found)
+        signs = zip((-1, 1), limits, numbers, strict=True)
+        finite += [(i, sign, limit) for sign, limit, x in signs if not np.isinf(x)]
+    of, sign = (np.array([x[k] for x in finite], dtype=np.intp) for k in (0, 1))
+    rows = stack(sign * (values[i] - limit) for i, sign, limit in finite)
     return rows, Sides(values.numel(), of, sign)

@@ -18,49 +18,49 @@ from nsopt.mpcc.statement.blocks import Discs, Rows, stack
 from nsopt.mpcc.statement.min_row import Alternative, Holding, MinRow
 from nsopt.mpcc.statement.problem import Mpcc
 
-TINY = 1e-60  # square of a length below which a vector has no direction
-ROUND = 0.1  # of the root of sigma, the length over which the tip of a relaxed length is rounded
-BLUNT = 1e-2  # of sigma, the square of a length over which the tip of a smoothed length is rounded
+TINY = 1e-60  # squared length below which a vector has no direction
+ROUND = 0.1  # times sqrt(sigma): the length over which `relax_discs` rounds |z| and |F| at zero
+BLUNT = 1e-2  # times sigma: its square, over which `smooth_discs` rounds |y|
 
 
 @dataclass(frozen=True, eq=False)
 class Disc:
-    """One disc, scaled: z and rho F (2,), the radius."""
+    """One disc, divided by the scale of z."""
 
-    z: ca.SX
-    F: ca.SX
+    z: ca.SX  # (2,)
+    F: ca.SX  # (2,) rho F of the program
     radius: ca.SX
     label: str
 
     @cached_property
     def reach(self) -> ca.SX:
-        """Where z would go against F, (2,)."""
+        """The point z - rho F that is projected on the disc, (2,)."""
         return self.z - self.F
 
     @cached_property
     def on_edge(self) -> ca.SX:
-        """Whether that is not inside; a radius of zero has no inside."""
+        """Whether ``reach`` is not inside the disc; a radius of zero has no inside."""
         return ca.sumsqr(self.reach) >= self.radius**2
 
     @cached_property
     def rows(self) -> ca.SX:
         """What is zero at a solution, (2,)."""
-        # The part inside is rho F itself: of z - (z - rho F) the round-off of z would be left.
+        # Inside that is z - (z - rho F) = rho F, without the round-off of z.
         edge = self.z - self.radius * self.reach / ca.sqrt(ca.fmax(ca.sumsqr(self.reach), TINY))
         return ca.if_else(self.on_edge, edge, self.F)
 
     @cached_property
     def depth(self) -> ca.SX:
-        """By how much z is inside."""
+        """Distance of z from the edge, positive inside."""
         return self.radius - ca.sqrt(ca.sumsqr(self.z))
 
 
 @dataclass(frozen=True, eq=False)
 class DiscRow(MinRow):
-    """Row k of the two rows of a disc, whose radius is zero or more."""
+    """One of the two rows of a disc, whose radius is zero or more."""
 
     disc: Disc
-    k: int
+    k: int  # 0 or 1
 
     @property
     def value(self) -> ca.SX:
@@ -72,63 +72,62 @@ class DiscRow(MinRow):
         disc, inside = self.disc, ca.logic_not(self.disc.on_edge)
         edge = (ca.sumsqr(disc.z) - disc.radius**2) / (2 * ca.fmax(disc.radius, TINY))
         near = disc.depth if self.k == 0 else ca.inf
-        # Where the radius is zero, that is what holds, whatever F is.
-        slow = ca.if_else(disc.radius > 0, ca.sqrt(ca.sumsqr(disc.F)), ca.inf)
+        # Where the radius is zero, z = 0 whatever F is: the row never switches.
+        speed = ca.if_else(disc.radius > 0, ca.sqrt(ca.sumsqr(disc.F)), ca.inf)
         other = ca.if_else(inside, edge, disc.F[self.k])
-        margin = ca.if_else(inside, near, slow)
+        margin = ca.if_else(inside, near, speed)
         return Holding(self.value, (Alternative(other, margin, disc.label),))
 
 
-def rows_of_discs(block: Discs) -> Iterator[DiscRow]:
+def make_disc_rows(block: Discs) -> Iterator[DiscRow]:
     """Yield the rows of a block."""
     for k in range(len(block.labels)):
-        disc = _disc(block, k)
+        disc = _make_disc(block, k)
         disc = replace(disc, radius=ca.fmax(disc.radius, 0))
         yield from (DiscRow(disc, 0), DiscRow(disc, 1))
 
 
-def _disc(block: Discs, k: int) -> Disc:
+def _make_disc(block: Discs, k: int) -> Disc:
     size, both = ca.SX(block.scales[0])[k], slice(2 * k, 2 * k + 2)
     z, F = block.z[both] / size, block.F[both] * block.rho[k] / size
     return Disc(z, F, block.radius[k] / size, block.labels[k])
 
 
 def split_discs(mpcc: Mpcc) -> Mpcc:
-    """Return the program with equations and pairs in place of discs, (m,).
+    """Return the program with equations and pairs in place of its discs.
 
     z = radius s and F = -gamma s with 0 <= 1 - |s|^2 _|_ gamma >= 0, in new unknowns s (2m,) and
-    gamma (m,): also where the radius is zero, with F free. They come after all others.
+    gamma (m,) of each block, after all others: where the radius is zero, F stays free.
     """
     other = copy(mpcc)
     other.discs = ()
     x = mpcc.x
     guess = stack(v.guess / ca.SX(v.scale) for v in mpcc.variables)
-    for block in mpcc.discs:
+    for block in _clip_radii(mpcc):
         name, m = block.name, len(block.labels)
-        radius = block.radius if ca.depends_on(block.radius, x) else ca.fmax(block.radius, 0)
         sizes = [ca.SX(scale) for scale in block.scales]
-        start = _by_two(ca.substitute(block.F, x, guess)) / ca.repmat(sizes[1], 1, 2)
-        speed = ca.sqrt(ca.sum2(start**2))
-        toward = -start / ca.repmat(1 + speed, 1, 2)
+        F = _split_vectors(ca.substitute(block.F, x, guess)) / ca.repmat(sizes[1], 1, 2)
+        speed = ca.sqrt(ca.sum2(F**2))
+        toward = -F / ca.repmat(1 + speed, 1, 2)  # inside the disc, and defined where F = 0
         s = other.variable(f"{name}_direction", 2 * m, guess=ca.vec(toward.T))
         gamma = other.variable(
             f"{name}_size", m, lower=0, scale=block.scales[1], guess=speed * sizes[1]
         )
         scales = [np.repeat(np.asarray(scale), 2) for scale in block.scales]
-        other.equal(f"{name}_place", block.z - _twice(radius) * s, scale=scales[0])
-        other.equal(f"{name}_against", block.F + _twice(gamma) * s, scale=scales[1])
-        inside = 1 - ca.sum2(_by_two(s) ** 2)
+        other.equal(f"{name}_place", block.z - _repeat_each(block.radius) * s, scale=scales[0])
+        other.equal(f"{name}_against", block.F + _repeat_each(gamma) * s, scale=scales[1])
+        inside = 1 - ca.sum2(_split_vectors(s) ** 2)
         other.complement(name, inside, gamma, scale=(1.0, block.scales[1]), labels=block.labels)
     return other
 
 
-def _by_two(values: ca.SX) -> ca.SX:
-    """Return entries (2m,) of vectors as rows (m, 2)."""
+def _split_vectors(values: ca.SX) -> ca.SX:
+    """Return vectors stacked as (2m,) as rows (m, 2)."""
     return ca.reshape(values, 2, values.numel() // 2).T
 
 
-def _twice(values: ca.SX) -> ca.SX:
-    """Return numbers (m,) for both entries of each vector, (2m,)."""
+def _repeat_each(values: ca.SX) -> ca.SX:
+    """Return numbers (m,) twice each, (2m,): for both entries of vectors."""
     return ca.vec(ca.repmat(values.T, 2, 1))
 
 
@@ -147,22 +146,21 @@ def smooth_discs(mpcc: Mpcc, sigma: ca.SX) -> Mpcc:
     """
     other = copy(mpcc)
     other.discs = ()
-    for block in _with_radius(mpcc):
-        size = ca.SX(block.scales[0])
-        rows = [row for k in range(len(block.labels)) for row in _smooth(_disc(block, k), sigma)]
+    for block in _clip_radii(mpcc):
+        discs = (_make_disc(block, k) for k in range(len(block.labels)))
+        rows = [row for disc in discs for row in _smooth(disc, sigma)]
         scale = np.repeat(np.asarray(block.scales[0]), 2)
-        sizes = ca.vertcat(*(size[k // 2] for k in range(len(rows))))
-        other.equalities += (Rows(block.name, ca.vertcat(*rows) * sizes, scale),)
+        other.equalities += (Rows(block.name, ca.vertcat(*rows) * ca.SX(scale), scale),)
     return other
 
 
 def relax_discs(mpcc: Mpcc, sigma: ca.SX) -> Mpcc:
     """Return the program with inequalities in place of its discs, exact as ``sigma`` goes to 0.
 
-    |z| <= radius and radius |F| + z^T F <= sigma, the tips of both lengths rounded over
+    |z| <= radius and radius |F| + z^T F <= sigma, both lengths rounded at zero over
     sqrt(sigma) / 10: no other z of the disc makes z^T F less than this one by more than sigma.
-    Unlike by `smooth_discs` F may be zero for any z: what sticks does not creep. So z is not
-    determined by F; these are for programs with more unknowns than equations.
+    Unlike in `smooth_discs` F may be zero for any z, so what sticks does not creep, but z is not
+    determined by F: for programs with more unknowns than equations.
 
     Parameters
     ----------
@@ -172,28 +170,28 @@ def relax_discs(mpcc: Mpcc, sigma: ca.SX) -> Mpcc:
     """
     other = copy(mpcc)
     other.discs = ()
-    for block in _with_radius(mpcc):
+    for block in _clip_radii(mpcc):
         name, m = block.name, len(block.labels)
         size, speed = (np.asarray(scale) for scale in block.scales)
-        z, F = _by_two(block.z) / size, _by_two(block.F) / speed
+        z, F = _split_vectors(block.z) / size, _split_vectors(block.F) / speed
         radius = block.radius / size
         tip = ROUND * ca.sqrt(sigma)
         length, reach = (ca.sqrt(ca.sum2(x**2) + tip**2) - tip for x in (F, z))
-        lost = radius * length + ca.sum2(z * F) - sigma
+        missed = radius * length + ca.sum2(z * F) - sigma  # of the least z^T F of the disc
         one = np.ones(m)
-        other.inequalities += (Rows(f"{name}_reach", reach - radius, one), Rows(name, lost, one))
+        other.inequalities += (Rows(f"{name}_reach", reach - radius, one), Rows(name, missed, one))
     return other
 
 
-def _with_radius(mpcc: Mpcc) -> Iterator[Discs]:
-    """Yield the discs, radii that depend on no unknown zero at least."""
-    x = mpcc.x
+def _clip_radii(mpcc: Mpcc) -> Iterator[Discs]:
+    """Yield the discs; radii that depend on no unknown are raised to zero at least."""
     for block in mpcc.discs:
-        given = not ca.depends_on(block.radius, x)
+        given = not ca.depends_on(block.radius, mpcc.x)
         yield replace(block, radius=ca.fmax(block.radius, 0)) if given else block
 
 
 def _smooth(disc: Disc, sigma: ca.SX) -> list[ca.SX]:
+    """Return the two equations of a smoothed disc."""
     reach = ca.sqrt(ca.sumsqr(disc.reach) + BLUNT * sigma)
     gap = disc.radius - reach
     larger = (disc.radius + reach + ca.sqrt(gap**2 + 4 * sigma)) / 2

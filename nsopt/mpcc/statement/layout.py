@@ -26,7 +26,7 @@ class Tolerances:
     equality, inequality, bounds : float
         Largest violation; the signs of G and H count as inequalities.
     complementarity : float
-        Largest of min(G, H) and G H, whichever is the smaller, in scaled units.
+        Largest min(G, H, G H) of a pair.
     stationarity : float
         Largest entry of the gradient of the relaxed program's Lagrangian. Not judged by default:
         where both of a pair vanish, multipliers need not exist. With an objective it is
@@ -67,12 +67,12 @@ class Kind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """Consecutive residuals of one block: their position, tolerances [physical], their names."""
+    """Consecutive residuals of one block."""
 
     kind: Kind
     block: str
-    rows: slice
-    limit: Vector
+    rows: slice  # among all residuals
+    limit: Vector  # (m,) tolerances in physical units
     labels: tuple[str, ...]
 
 
@@ -84,33 +84,34 @@ class Layout:
     parameters: dict[str, slice]
     scale: Vector  # (n,) physical x = scale * x
     least: NDArray[np.intp]  # (k,) unknowns that take their least norm
-    equations: int = 0  # numbers of rows, in this order in `Functions.rows`
-    inequalities: int = 0
-    pairs: int = 0  # in rows all G, then all H
-    row_scale: Vector = field(default_factory=lambda: np.zeros(0))  # of c, d, all G, all H
+    # Rows are equations c, inequalities d, then G of all pairs, then H of all pairs.
+    equations: int = 0  # number of rows c
+    inequalities: int = 0  # number of rows d
+    pairs: int = 0
+    row_scale: Vector = field(default_factory=lambda: np.zeros(0))  # (c + d + 2 pairs,)
     blocks_of_pairs: tuple[Pairs, ...] = ()
-    equality_rows: dict[str, slice] = field(default_factory=dict)  # from their own first row on
+    equality_rows: dict[str, slice] = field(default_factory=dict)  # each counts from its own first
     inequality_rows: dict[str, slice] = field(default_factory=dict)
     pair_rows: dict[str, slice] = field(default_factory=dict)
-    sides: dict[str, Sides] = field(default_factory=dict)  # of inequalities that limit from both
-    added: frozenset[str] = frozenset()  # variables and equations that nobody stated
+    sides: dict[str, Sides] = field(default_factory=dict)  # of `Mpcc.within`, by name
+    added: frozenset[str] = frozenset()  # names of variables and equations that nobody stated
 
     def mark_added(self, mpcc: Mpcc) -> Layout:
-        """Return the layout that tells what comes from this program, and what was added to it."""
+        """Return the layout with those names ``added`` that are not of the stated program."""
         stated = {*(v.name for v in mpcc.variables), *(r.name for r in mpcc.equalities)}
         return replace(self, added=frozenset({*self.variables, *self.equality_rows} - stated))
 
     @classmethod
     def of(cls, mpcc: Mpcc) -> Layout:
         """Lay out the blocks in the order they were stated."""
-        variables = _slices([(v.name, v.scaled.shape[0]) for v in mpcc.variables])
+        variables = _number_slices([(v.name, v.scaled.shape[0]) for v in mpcc.variables])
         c = [r.scale for r in mpcc.equalities]
         d = [r.scale for r in mpcc.inequalities]
         G, H = [b.scales[0] for b in mpcc.pairs], [b.scales[1] for b in mpcc.pairs]
         least = [np.arange(variables[n].start, variables[n].stop) for n in mpcc.least]
         return cls(
             variables,
-            _slices([(p.name, p.symbol.shape[0]) for p in mpcc.parameters]),
+            _number_slices([(p.name, p.symbol.shape[0]) for p in mpcc.parameters]),
             _join([v.scale for v in mpcc.variables]),
             np.concatenate([*least, np.zeros(0, dtype=np.intp)]),
             _join(c).size,
@@ -118,9 +119,9 @@ class Layout:
             _join(G).size,
             _join([*c, *d, *G, *H]),
             mpcc.pairs,
-            _slices([(r.name, r.scale.size) for r in mpcc.equalities]),
-            _slices([(r.name, r.scale.size) for r in mpcc.inequalities]),
-            _slices([(b.name, len(b.labels)) for b in mpcc.pairs]),
+            _number_slices([(r.name, r.scale.size) for r in mpcc.equalities]),
+            _number_slices([(r.name, r.scale.size) for r in mpcc.inequalities]),
+            _number_slices([(b.name, len(b.labels)) for b in mpcc.pairs]),
             {r.name: r.sides for r in mpcc.inequalities if r.sides is not None},
         )
 
@@ -131,41 +132,41 @@ class Layout:
         )
 
 
-def sections(mpcc: Mpcc, tolerances: Tolerances) -> tuple[Section, ...]:
+def list_sections(mpcc: Mpcc, tolerances: Tolerances) -> tuple[Section, ...]:
     """Return the residuals in the order of `Functions.report`."""
-    made: list[Section] = []
+    sections: list[Section] = []
     first = 0
     for kind, block, limit, labels in _list_residuals(mpcc, tolerances):
-        made.append(Section(kind, block, slice(first, first + limit.size), limit, labels))
+        sections.append(Section(kind, block, slice(first, first + limit.size), limit, labels))
         first += limit.size
-    return tuple(made)
+    return tuple(sections)
 
 
 def _list_residuals(
     mpcc: Mpcc, t: Tolerances
 ) -> Iterator[tuple[Kind, str, Vector, tuple[str, ...]]]:
     for r in mpcc.equalities:
-        yield Kind.EQUALITY, r.name, t.equality * r.scale, _number(r.scale.size)
+        yield Kind.EQUALITY, r.name, t.equality * r.scale, _label_rows(r.scale.size)
     for r in mpcc.inequalities:
-        labels = _number(r.scale.size) if r.sides is None else r.sides.labels
+        labels = _label_rows(r.scale.size) if r.sides is None else r.sides.labels
         yield Kind.INEQUALITY, r.name, t.inequality * r.scale, labels
     for b in mpcc.pairs:
         yield Kind.SIGN, b.name, t.inequality * b.scales[0], tuple(f"G of {n}" for n in b.labels)
     for b in mpcc.pairs:
         yield Kind.SIGN, b.name, t.inequality * b.scales[1], tuple(f"H of {n}" for n in b.labels)
-    for b in mpcc.pairs:  # the smaller of min(G, H) and G H has no unit
+    for b in mpcc.pairs:  # of scaled G and H
         yield Kind.COMPLEMENTARITY, b.name, np.full(len(b.labels), t.complementarity), b.labels
     for side in ("lower", "upper"):
         for v in mpcc.variables:
-            labels = tuple(f"{side} of {n}" for n in _number(v.scale.size))
+            labels = tuple(f"{side} of {n}" for n in _label_rows(v.scale.size))
             yield Kind.BOUNDS, v.name, t.bounds * v.scale, labels
     if np.isfinite(t.stationarity):
         for v in mpcc.variables:
             n = v.scale.size
-            yield Kind.STATIONARITY, v.name, np.full(n, t.stationarity), _number(n)
+            yield Kind.STATIONARITY, v.name, np.full(n, t.stationarity), _label_rows(n)
 
 
-def _number(n: int) -> tuple[str, ...]:
+def _label_rows(n: int) -> tuple[str, ...]:
     return tuple(f"[{i}]" for i in range(n))
 
 
@@ -173,6 +174,6 @@ def _join(parts: list[Vector]) -> Vector:
     return np.concatenate([*parts, np.zeros(0)])
 
 
-def _slices(sizes: list[tuple[str, int]]) -> dict[str, slice]:
+def _number_slices(sizes: list[tuple[str, int]]) -> dict[str, slice]:
     ends = np.cumsum([0, *(n for _, n in sizes)])
     return {name: slice(int(a), int(a) + n) for (name, n), a in zip(sizes, ends, strict=False)}

@@ -1,7 +1,6 @@
 """Complementarity as the min map: a row for each pair, box or first event, two for each disc.
 
-Each of them is made of alternatives, expressions of which one holds at a solution. A row takes the
-one that does:
+Each row is one of some alternatives, expressions of which one is zero at a solution:
 
 ===========  ====================================================
 pair         min(G, H); H where the pair is not active
@@ -21,7 +20,7 @@ from functools import cached_property
 import casadi as ca
 
 from nsopt.mpcc.statement.blocks import Boxes, FirstEvent, Pairs
-from nsopt.mpcc.statement.disc import rows_of_discs
+from nsopt.mpcc.statement.disc import make_disc_rows
 from nsopt.mpcc.statement.min_row import Alternative, Holding, MinRow
 from nsopt.mpcc.statement.problem import Mpcc
 
@@ -50,17 +49,14 @@ class PairRow(MinRow):
 
 @dataclass(frozen=True, eq=False)
 class BoxRow(MinRow):
-    """lower <= z <= upper with F, which is scaled; z and its bounds are in units of ``size``.
+    """lower <= z <= upper with F >= 0 at lower, <= 0 at upper, else 0."""
 
-    ``meet`` is 1 where bounds that are given meet: F is then free.
-    """
-
-    z: ca.SX
+    z: ca.SX  # as lower and upper in physical units
     lower: ca.SX
     upper: ca.SX
-    size: ca.SX
-    F: ca.SX
-    meet: ca.SX
+    size: ca.SX  # scale of z
+    F: ca.SX  # scaled
+    meet: ca.SX  # 1 where lower = upper and neither depends on unknowns: F is then free
     label: str
 
     @cached_property
@@ -85,7 +81,7 @@ class BoxRow(MinRow):
         row = ca.if_else(at_up, up, ca.if_else(at_low, low, F))
         second = ca.if_else(ca.logic_or(at_up, at_low), F, low)
         third = ca.if_else(at_up, low, up)
-        # Where given bounds meet, that is the row, whatever F is.
+        # Where bounds meet, z is there whatever F is: the row never switches.
         margins = (ca.if_else(self.meet, ca.inf, ca.fabs(x - row)) for x in (second, third))
         others = zip((second, third), margins, strict=True)
         return Holding(row, tuple(Alternative(x, margin, self.label) for x, margin in others))
@@ -93,7 +89,7 @@ class BoxRow(MinRow):
 
 @dataclass(frozen=True, eq=False)
 class FirstEventRow(MinRow):
-    """The smallest of the active rows (m,), scaled; the first always is active."""
+    """The smallest of the active rows (m,), scaled; the first row is always active."""
 
     rows: ca.SX
     active: ca.SX
@@ -128,24 +124,24 @@ def min_rows(mpcc: Mpcc) -> list[MinRow]:
     x = mpcc.x
     rows: list[MinRow] = []
     for pairs in mpcc.pairs:
-        rows += _of_pairs(pairs)
+        rows += _make_pair_rows(pairs)
     for boxes in mpcc.boxes:
-        rows += _of_boxes(boxes, x)
+        rows += _make_box_rows(boxes, x)
     for discs in mpcc.discs:
-        rows += rows_of_discs(discs)
+        rows += make_disc_rows(discs)
     return rows + [
         FirstEventRow(event.expr / ca.SX(event.scale), event.active, event.labels)
         for event in mpcc.first_events
     ]
 
 
-def _of_pairs(block: Pairs) -> Iterator[MinRow]:
+def _make_pair_rows(block: Pairs) -> Iterator[MinRow]:
     G, H = block.G / ca.SX(block.scales[0]), block.H / ca.SX(block.scales[1])
     for k, label in enumerate(block.labels):
         yield PairRow(G[k], H[k], block.active[k], label)
 
 
-def _of_boxes(block: Boxes, x: ca.SX) -> Iterator[MinRow]:
+def _make_box_rows(block: Boxes, x: ca.SX) -> Iterator[MinRow]:
     size, F = ca.SX(block.scales[0]), block.F / ca.SX(block.scales[1])
     given = not ca.depends_on(ca.vertcat(block.lower, block.upper), x)
     meet = block.lower == block.upper if given else ca.SX(F.sparsity())
@@ -181,7 +177,7 @@ def _split_boxes(other: Mpcc, block: Boxes) -> None:
 
 
 def _split_first_event(other: Mpcc, block: FirstEvent) -> None:
-    # The smallest is zero in the end: rows at 1, which are not active, never are it.
+    # At a solution the smallest row is zero, so rows of 1, those that are not active, never are.
     rows = ca.if_else(block.active, block.expr / ca.SX(block.scale), 1)
     m = rows.shape[0]
     least = other.variable(f"{block.name}_least", m)

@@ -9,15 +9,15 @@ import casadi as ca
 
 
 class Alternative(NamedTuple):
-    """An expression that may hold in place of another."""
+    """An expression that may become zero in place of the one that a row has now."""
 
     expr: ca.SX  # scalar, scaled
-    margin: ca.SX  # how far it is from holding, zero or more; infinite where it does not count
+    margin: ca.SX  # how far the row is from switching to it, >= 0; infinite where it never does
     label: str  # of the pair, box or row that would switch
 
 
 class Holding(NamedTuple):
-    """The expression that holds in a row, and its alternatives."""
+    """The expression that a row has now, and its alternatives."""
 
     expr: ca.SX  # scalar, scaled
     alternatives: tuple[Alternative, ...]
@@ -34,4 +34,4 @@ class MinRow(ABC):
     @property
     @abstractmethod
     def holding(self) -> Holding:
-        """The expression that holds at given unknowns, chosen by switches without derivatives."""
+        """The expression that `value` is at given unknowns; which one has no derivative."""

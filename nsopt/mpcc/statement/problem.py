@@ -17,9 +17,9 @@ from nsopt.mpcc.statement.blocks import (
     ParameterBlock,
     Slopes,
     VariableBlock,
-    column,
-    labels_of,
     limit_rows,
+    make_column,
+    make_labels,
 )
 from nsopt.mpcc.statement.program_blocks import ChainedProgram
 
@@ -74,14 +74,14 @@ class Mpcc(ChainedProgram):
             Whether the equations that decide them need not contain them, as constraints do not
             contain their reactions: `Newton` finds them after the others.
         mean : bool
-            Whether the unknowns are means over a step of what the guess is at its start. Of a
-            simulation the next step then begins as if motion went on as before, if that is near.
+            Whether the unknowns are means over a step of what ``guess`` is at its start, as mean
+            velocities. The next step of a simulation may then begin at their extrapolation.
         """
-        self._fresh_symbol("variable", name, size)
+        self._check_new_symbol("variable", name, size)
         of = f"of variable {name!r}"
         scales = self._scale(f"scale {of}", scale, size)
         low, up, start = (
-            self._of_parameters(f"{what} {of}", value, size)
+            self._check_parametric(f"{what} {of}", value, size)
             for what, value in (("lower", lower), ("upper", upper), ("guess", guess))
         )
         if low.is_constant() and up.is_constant() and np.any(ca.DM(low).full() > ca.DM(up).full()):
@@ -92,7 +92,7 @@ class Mpcc(ChainedProgram):
 
     def parameter(self, name: str, size: int) -> ca.SX:
         """Add a parameter block and return its symbols, SX (size,)."""
-        self._fresh_symbol("parameter", name, size)
+        self._check_new_symbol("parameter", name, size)
         symbol = ca.SX.sym(name, size)
         self.parameters += (ParameterBlock(name, symbol),)
         return symbol
@@ -111,21 +111,21 @@ class Mpcc(ChainedProgram):
         Parameters
         ----------
         redundant : bool
-            Whether some rows hold by the others: combinations of their multipliers then have no
-            effect, and `Newton` leaves these. Without it, what is off in them by round-off, or by
-            terms of second order, makes large multipliers that add up from solve to solve. Scales
-            must be alike.
+            Whether some rows follow from the others: combinations of their multipliers then have
+            no effect, and `Newton` does not change these. Without it, round-off and terms of second
+            order in such rows make large multipliers that add up from solve to solve. Scales must
+            be alike.
         slopes : mapping of name to SX (m, n), optional
             Derivatives of ``expr`` by each of the variables that it depends on, in physical units,
             where they are known in fewer operations than differentiation takes. For `Newton`.
         """
-        rows = self._rows("equation", name, expr, scale)
-        rows = replace(rows, slopes=self._slopes(f"equation {name!r}", slopes, rows.expr))
+        rows = self._make_rows("equation", name, expr, scale)
+        rows = replace(rows, slopes=self._check_slopes(f"equation {name!r}", slopes, rows.expr))
         self.equalities += (replace(rows, redundant=redundant),)
 
     def less(self, name: str, expr: Any, *, scale: Any = 1.0) -> None:
         """Demand ``expr`` <= 0, (m,); the solver sees expr / scale."""
-        self.inequalities += (self._rows("inequality", name, expr, scale),)
+        self.inequalities += (self._make_rows("inequality", name, expr, scale),)
 
     def within(self, name: str, expr: Any, lower: Any, upper: Any, *, scale: Any = 1.0) -> None:
         """Demand ``lower`` <= ``expr`` <= ``upper``, (m,); the solver sees expr / scale.
@@ -142,9 +142,9 @@ class Mpcc(ChainedProgram):
         of = f"of inequality {name!r}"
         values = self._check_symbols(f"inequality {name!r}", expr)
         m, size = values.numel(), self._scale(f"scale {of}", scale, values.numel())
-        low, up = (column(f"limits {of}", limit, m) for limit in (lower, upper))
+        low, up = (make_column(f"limits {of}", limit, m) for limit in (lower, upper))
         rows, sides = limit_rows(f"limits {of}", values, low, up)
-        stated = self._rows("inequality", name, rows, size[sides.of.tolist()])
+        stated = self._make_rows("inequality", name, rows, size[sides.of.tolist()])
         self.inequalities += (replace(stated, sides=sides),)
 
     def complement(
@@ -176,18 +176,15 @@ class Mpcc(ChainedProgram):
         slopes : mapping of name to SX (m, n), optional
             Of G, as in `equal`.
         """
-        self._fresh_constraint("complementarity", name)
+        self._check_new_constraint("complementarity", name)
         of = f"of complementarity {name!r}"
         first, second = self._check_symbols(f"G {of}", G), self._check_symbols(f"H {of}", H)
         m = first.shape[0]
         if second.shape[0] != m:
             raise ValueError(f"G and H {of} must pair up, got {m} and {second.shape[0]} rows")
-        if not isinstance(scale, Sequence) or len(scale) != 2:
-            raise ValueError(f"scale {of} must be (scale of G, scale of H), got {scale!r}")
-        names = labels_of(name, of, labels, m)
-        scales = (self._scale(f"scale {of}", scale[0], m), self._scale(f"scale {of}", scale[1], m))
-        slopes = self._slopes(f"complementarity {name!r}", slopes, first)
-        on = self._of_parameters(f"active {of}", active, m)
+        scales, names = self._two_scales(of, scale, m), make_labels(name, of, labels, m)
+        slopes = self._check_slopes(f"complementarity {name!r}", slopes, first)
+        on = self._check_parametric(f"active {of}", active, m)
         if not (on.is_constant() and np.all(ca.DM(on).full() == 1)):
             first, slopes = ca.if_else(on, first, ca.SX(scales[0])), None
         self.pairs += (Pairs(name, first, second, scales, names, on, slopes),)
@@ -217,16 +214,16 @@ class Mpcc(ChainedProgram):
         labels : m texts, optional
             Name the rows in reports; ``name[i]`` by default.
         """
-        self._fresh_constraint("box", name)
+        self._check_new_constraint("box", name)
         of = f"of box {name!r}"
         z, F = self._check_symbols(f"z {of}", z), self._check_symbols(f"F {of}", F)
-        low, up = (column(f"bound {of}", bound, z.shape[0]) for bound in (lower, upper))
+        low, up = (make_column(f"bound {of}", bound, z.shape[0]) for bound in (lower, upper))
         self._check_symbols(f"bounds {of}", ca.vertcat(low, up))
         if F.shape[0] != z.shape[0]:
             raise ValueError(f"z and F {of} must pair up, got {z.shape[0]} and {F.shape[0]} rows")
-        m = z.shape[0]
-        scales = (self._scale(f"scale {of}", scale[0], m), self._scale(f"scale {of}", scale[1], m))
-        self.boxes += (Boxes(name, z, F, low, up, scales, labels_of(name, of, labels, m)),)
+        scales = self._two_scales(of, scale, z.shape[0])
+        names = make_labels(name, of, labels, z.shape[0])
+        self.boxes += (Boxes(name, z, F, low, up, scales, names),)
 
     def disc(
         self,
@@ -259,7 +256,7 @@ class Mpcc(ChainedProgram):
             Best where an F of one is undone by a z of about rho, as by an effective mass.
         labels : m texts, optional
         """
-        self._fresh_constraint("disc", name)
+        self._check_new_constraint("disc", name)
         of = f"of disc {name!r}"
         z, F = self._check_symbols(f"z {of}", z), self._check_symbols(f"F {of}", F)
         edge = self._check_symbols(f"radius {of}", radius)
@@ -267,10 +264,10 @@ class Mpcc(ChainedProgram):
         if not z.shape[0] == F.shape[0] == 2 * m:
             got = f"{z.shape[0]} and {F.shape[0]}"
             raise ValueError(f"z and F {of} must have two entries for each of {m} radii, got {got}")
-        scales = (self._scale(f"scale {of}", scale[0], m), self._scale(f"scale {of}", scale[1], m))
+        scales = self._two_scales(of, scale, m)
         size = ca.SX(scales[0]) / ca.SX(scales[1]) if rho is None else rho
-        ratio = self._of_parameters(f"rho {of}", size, m)
-        self.discs += (Discs(name, z, F, edge, scales, ratio, labels_of(name, of, labels, m)),)
+        ratio = self._check_parametric(f"rho {of}", size, m)
+        self.discs += (Discs(name, z, F, edge, scales, ratio, make_labels(name, of, labels, m)),)
 
     def first_event(
         self,
@@ -299,7 +296,7 @@ class Mpcc(ChainedProgram):
         labels : m texts, optional
             Name the rows in reports; ``name[i]`` by default.
         """
-        self._fresh_constraint("first event", name)
+        self._check_new_constraint("first event", name)
         if of not in {v.name for v in self.variables if v.scaled.numel() == 1}:
             raise ValueError(
                 f"first event {name!r} is of no variable {of!r} of size 1: state it first"
@@ -307,8 +304,8 @@ class Mpcc(ChainedProgram):
         unknown, of = of, f"of first event {name!r}"
         rows = self._check_symbols(f"rows {of}", expr)
         m = rows.shape[0]
-        on = self._of_parameters(f"active {of}", active, m)
-        scales, names = self._scale(f"scale {of}", scale, m), labels_of(name, of, labels, m)
+        on = self._check_parametric(f"active {of}", active, m)
+        scales, names = self._scale(f"scale {of}", scale, m), make_labels(name, of, labels, m)
         self.first_events += (FirstEvent(name, rows, scales, on, unknown, names),)
 
     @property

@@ -20,10 +20,10 @@ from nsopt.mpcc.statement.blocks import (
     Scale,
     Slopes,
     VariableBlock,
-    column,
-    fresh,
-    only_known,
-    positive,
+    check_known,
+    check_name,
+    check_scale,
+    make_column,
     stack,
 )
 
@@ -42,7 +42,7 @@ class ProgramBlocks:
     discs: tuple[Discs, ...] = field(default=(), init=False)
     first_events: tuple[FirstEvent, ...] = field(default=(), init=False)
     objective: ca.SX = field(default_factory=lambda: ca.SX(0), init=False)
-    least: tuple[str, ...] = field(default=(), init=False)
+    least: tuple[str, ...] = field(default=(), init=False)  # variables, see `Mpcc.least_norm`
 
     def __post_init__(self) -> None:
         if not ca.Function.check_name(self.name):
@@ -60,16 +60,22 @@ class ProgramBlocks:
 
     def _scale(self, what: str, value: Any, size: int) -> Scale:
         if isinstance(value, ca.SX):
-            return self._of_parameters(what, value, size)
-        return positive(what, value, size)
+            return self._check_parametric(what, value, size)
+        return check_scale(what, value, size)
 
-    def _fresh_symbol(self, kind: str, name: str, size: int) -> None:
+    def _two_scales(self, of: str, scale: tuple[Any, Any], size: int) -> tuple[Scale, Scale]:
+        if not isinstance(scale, Sequence) or len(scale) != 2:
+            raise ValueError(f"scale {of} must be two, of G and H or of z and F, got {scale!r}")
+        first, second = (self._scale(f"scale {of}", value, size) for value in scale)
+        return first, second
+
+    def _check_new_symbol(self, kind: str, name: str, size: int) -> None:
         taken = [v.name for v in self.variables] + [p.name for p in self.parameters]
-        fresh(kind, name, taken)
+        check_name(kind, name, taken)
         if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0:
             raise ValueError(f"size of {kind} {name!r} must be an integer >= 0, got {size!r}")
 
-    def _fresh_constraint(self, kind: str, name: str) -> None:
+    def _check_new_constraint(self, kind: str, name: str) -> None:
         rows = [r.name for r in (*self.equalities, *self.inequalities)]
         blocks: tuple[Pairs | Boxes | Discs | FirstEvent, ...] = (
             *self.pairs,
@@ -78,15 +84,15 @@ class ProgramBlocks:
             *self.first_events,
         )
         rows += [b.name for b in blocks]
-        fresh(kind, name, rows)
+        check_name(kind, name, rows)
 
-    def _rows(self, kind: str, name: str, expr: Any, scale: Any) -> Rows:
-        self._fresh_constraint(kind, name)
+    def _make_rows(self, kind: str, name: str, expr: Any, scale: Any) -> Rows:
+        self._check_new_constraint(kind, name)
         rows = self._check_symbols(f"{kind} {name!r}", expr)
         return Rows(name, rows, self._scale(f"scale of {kind} {name!r}", scale, rows.shape[0]))
 
-    def _slopes(self, what: str, slopes: Slopes | None, rows: ca.SX) -> Slopes | None:
-        """Return derivatives of rows by variables, refused where they fit none."""
+    def _check_slopes(self, what: str, slopes: Slopes | None, rows: ca.SX) -> Slopes | None:
+        """Return derivatives of rows by variables; ValueError where their shapes do not fit."""
         sizes = {v.name: v.scaled.numel() for v in self.variables}
         for name, slope in (slopes or {}).items():
             if slope.shape != (rows.shape[0], sizes.get(name)):
@@ -98,13 +104,13 @@ class ProgramBlocks:
         return slopes
 
     def _check_symbols(self, what: str, expr: Any) -> ca.SX:
-        rows = column(what, expr)
-        only_known(what, rows, [self.x, self.p], f"use symbols returned by program {self.name!r}")
+        rows = make_column(what, expr)
+        check_known(what, rows, [self.x, self.p], f"use symbols returned by program {self.name!r}")
         return rows
 
-    def _of_parameters(self, what: str, value: Any, size: int) -> ca.SX:
-        rows = column(what, value, size)
-        only_known(what, rows, [self.p], "numbers and parameters only are allowed here")
+    def _check_parametric(self, what: str, value: Any, size: int) -> ca.SX:
+        rows = make_column(what, value, size)
+        check_known(what, rows, [self.p], "numbers and parameters only are allowed here")
         return rows
 
 
@@ -113,7 +119,8 @@ class ChainedProgram(ProgramBlocks):
     """A program among others that are solved before or after it."""
 
     earlier: tuple[Self, ...] = field(default=(), init=False)  # see `before`
-    pattern: tuple[Self, ca.SX] | None = field(default=None, init=False)  # see `repeats`
+    # The program that this one repeats, and the values of all its parameters; see `repeats`.
+    pattern: tuple[Self, ca.SX] | None = field(default=None, init=False)
 
     def after(self, name: str) -> Self:
         """Return a program that is solved after this one, with its solution known.
@@ -122,7 +129,7 @@ class ChainedProgram(ProgramBlocks):
         Expressions of both may be used in it.
         """
         other = self.beside(name)
-        other.parameters += (self._solve(self.parameters),)
+        other.parameters += (self._make_known(self.parameters),)
         return other
 
     def beside(self, name: str) -> Self:
@@ -140,7 +147,7 @@ class ChainedProgram(ProgramBlocks):
         """
         other = self.beside(name)
         yield other
-        self.parameters += (other._solve(self.parameters),)
+        self.parameters += (other._make_known(self.parameters),)
         self.earlier += (other,)
 
     def repeats(self, other: Self, **given: ca.SX) -> None:
@@ -159,20 +166,18 @@ class ChainedProgram(ProgramBlocks):
         """
         own = {block.name: block.symbol for block in self.parameters} | given
         values = [own.get(block.name, ca.SX(0, 1)) for block in other.parameters]
-        sizes = [
-            [value.numel() for value in (*values, *(v.scaled for v in self.variables))],
-            [block.symbol.numel() for block in other.parameters]
-            + [v.scaled.numel() for v in other.variables],
-        ]
-        if sizes[0] != sizes[1]:
+        sizes = [x.numel() for x in (*values, *(v.scaled for v in self.variables))]
+        symbols = [block.symbol for block in other.parameters]
+        needed = [x.numel() for x in (*symbols, *(v.scaled for v in other.variables))]
+        if sizes != needed:
             raise ValueError(
                 f"program {self.name!r} does not repeat {other.name!r}: parameters and unknowns "
-                f"have {sizes[0]} numbers, not {sizes[1]}: state both alike"
+                f"have {sizes} numbers, not {needed}: state both alike"
             )
         stated = stack(values)
-        self.pattern = other, self._of_parameters("what is given", stated, stated.numel())
+        self.pattern = other, self._check_parametric("what is given", stated, stated.numel())
 
-    def _solve(self, known: Sequence[ParameterBlock]) -> ParameterBlock:
-        """Return the unknowns of this program as one more block of parameters."""
-        fresh("parameter", self.name, [p.name for p in known])
+    def _make_known(self, known: Sequence[ParameterBlock]) -> ParameterBlock:
+        """Return the scaled unknowns of this program as a parameter block for another."""
+        check_name("parameter", self.name, [p.name for p in known])
         return ParameterBlock(self.name, self.x)
