@@ -168,7 +168,7 @@ class PreparedOptimization:
         search = MotionSearch(self._plan, start, schedules, guess, solve_else)
         with suspend_interrupts("stopping after this iteration; the best motion so far is kept"):
             found, ran = search.run(program)
-            solution, kept = search.complete(found.end), found.kept
+            solution, excess = search.with_all_stages(found.end), found.excess
             x, nlp = found.program.transcription, found.program.nlp
             motion = x.motion(solution, p)
             fault = explain_fault(x, nlp, solution, motion, p, settings.tolerances)
@@ -182,9 +182,9 @@ class PreparedOptimization:
                 **({} if found.swings is None else {"other_start": found.swings}),
                 **find_closing_at_end(d, motion, p),
                 "stationarity": describe_stationarity(x, settings, solution),
-                **({} if kept is None else kept.attrs),
+                **({} if excess is None else excess.attrs),
                 "stop_reason": (found.remark + fault if fault else "")
-                or (kept.fault if kept is not None else "")
+                or (excess.fault if excess is not None else "")
                 or motion.unresolved,
             }
             if found.exact is not None:

@@ -311,11 +311,11 @@ def test_what_strikes_and_then_stays_closed_only_closes():
         def _find_contact_steps(self, x):
             return landing
 
-        def _slip(self, x):
+        def _compute_slip(self, x):
             return np.zeros((21, 0))
 
     result = lift(20, PLAN)
-    phases = Landing(lift_dynamics(), result, np.zeros(0)).sequence()
+    phases = Landing(lift_dynamics(), result, np.zeros(0)).read_sequence()
     assert [x.modes["floor"].closed for x in phases] == [False, True]
     assert not any(x.strikes for x in phases)
 

@@ -19,25 +19,20 @@ from nsopt.trajectory.phases import (
     sample_symbols,
 )
 
-NEAR_ZERO = 1e-3
-"""Share of the largest gap, force or slip of the motion up to which one counts as zero."""
-
-TINY = 1e-300
-"""A divisor in place of zero."""
-
-AT_CONE = 0.98
-"""Share of the friction limit mu f_n from which sliding is tried; a wrong try costs one solve."""
+NEAR_ZERO = 1e-3  # of the largest gap, force or slip of the motion: less counts as zero
+TINY = 1e-300  # a divisor in place of zero
+AT_CONE = 0.98  # of mu f_n: with more friction sliding is tried; a wrong try costs one solve
 
 
 @dataclass(frozen=True)
 class ContactAtBorder:
-    """A contact where a phase begins or ends, its gap, force and slip over the largest ones."""
+    """A contact where a phase begins or ends."""
 
-    phase: int  # its number
+    phase: int  # number of the phase
     at_end: bool  # of the phase, else at its start
-    contact: str  # its name
+    contact: str  # name of the contact
     mode: ContactMode
-    gap: float
+    gap: float  # this, force and slip are divided by the largest ones of the motion
     force: float
     slip: float
     friction: float  # over mu f_n, in the plane with its sign; NaN without friction
@@ -65,7 +60,7 @@ def find_at_borders(solved: SolvedPhases) -> list[ContactAtBorder]:
     """Return all contacts at the start and the end of each phase."""
     phases = solved.linked.phases
     measured = [
-        {contact.name: _measure(phase, contact, solved.trajectory(k)) for contact in phase.contacts}
+        {x.name: _measure_contact(phase, x, solved.trajectory(k)) for x in phase.contacts}
         for k, phase in enumerate(phases)
     ]
     largest = {  # gap, force and slip over the whole motion
@@ -86,21 +81,21 @@ def find_at_borders(solved: SolvedPhases) -> list[ContactAtBorder]:
     return found
 
 
-def _measure(
+def _measure_contact(
     phase: PhaseProgram, contact: ContactInMode, fine: Trajectory
 ) -> tuple[Array, Array, Array, Array]:
-    """Return gap [m], force [N], slip [m/s] and friction as a share of mu f_n, (n,) each.
+    """Return gap [m], force [N], slip [m/s] and friction over mu f_n at n points of a phase, (n,).
 
-    The largest of all gaps, at n points of a phase.
+    Each is the largest of all gaps of the contact.
     """
     gap, _, slip, *_ = contact.measure(fine, phase.p)
     n, forces = len(fine.q), phase.read_forces(contact, fine)
     normal = forces[: len(contact.forces.normal)]
     friction = _measure_friction(phase, contact, fine.q, forces)
-    return _largest(gap, n), _largest(normal, n), _largest(slip, n), friction
+    return _find_largest(gap, n), _find_largest(normal, n), _find_largest(slip, n), friction
 
 
-def _largest(values: Array, n: int) -> Array:
+def _find_largest(values: Array, n: int) -> Array:
     """Return the largest magnitude of values (gaps, n) at each point, (n,); zero without any."""
     return np.abs(values).max(axis=0) if len(values) else np.zeros(n)
 
@@ -108,9 +103,9 @@ def _largest(values: Array, n: int) -> Array:
 def _measure_friction(
     phase: PhaseProgram, contact: ContactInMode, q: Array, forces: Array
 ) -> Array:
-    """Return friction as a share of mu f_n, (n,), of the gap nearest to its cone.
+    """Return friction over mu f_n of the gap nearest to its cone, (n,).
 
-    NaN without friction, zero unless it sticks.
+    NaN without friction, zero unless the contact sticks.
     """
     n, gaps = len(q), len(contact.forces.normal)
     if not contact.has_friction:

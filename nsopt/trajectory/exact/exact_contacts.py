@@ -36,10 +36,9 @@ from nsopt.trajectory.transcription.base import TranscribedMotion, Transcription
 from nsopt.trajectory.verification.contacts import find_closing_at_end
 
 SHARED_ATTRS = ("title", "solver", "compile_time", "search", "guess_cost", "guess_violation")
-"""Attributes that the exact optimum takes from that in steps."""
+"""Attributes that the exact optimum takes from the optimum in steps."""
 
-SHORTER_AT_LAST = 1e-2
-"""Factor on `ExactContacts.shortest` in the last solve, where a phase is as short as that."""
+SHORTER_AT_LAST = 1e-2  # times `ExactContacts.shortest`, in the last solve if a phase is that short
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +48,9 @@ class OptimumInSequence(ExactMotion):
     sequence: tuple[ContactPhase, ...]
     solved: SolvedPhases
     cost: float  # infinite where there is no solution
-    steps: Transcription  # the motion as it is stated in steps
-    tried: int = 0  # other sequences
-    stopped: bool = False  # Ctrl-C ended the trials
+    steps: Transcription  # of the optimum in steps
+    tried: int = 0  # number of other sequences that were solved
+    stopped: bool = False  # whether Ctrl-C ended the trials
 
     @property
     def fault(self) -> str:
@@ -65,7 +64,7 @@ class OptimumInSequence(ExactMotion):
         return join_phases(self.solved, self.steps.dynamics, self.steps.inputs)
 
     def record(self, motion: TranscribedMotion, p: Array, attrs: Mapping[str, Any]) -> Result:
-        linked, solution, kept = self.solved.linked, self.solved.solution, self.solved.kept
+        linked, solution, excess = self.solved.linked, self.solved.solution, self.solved.excess
         first = linked.phases[0]
         name, description = first.transcription.description
         smooth = [x.name for x in first.contacts if not x.has_friction]
@@ -81,7 +80,7 @@ class OptimumInSequence(ExactMotion):
             "contact_sequence": describe_sequence(self.sequence, smooth),
             "sequences_tried": self.tried,
             "borders": self.solved.borders,
-            **({} if kept is None else kept.attrs),
+            **({} if excess is None else excess.attrs),
             **record_tie(first.tie),
             **find_closing_at_end(self.steps.dynamics, motion, p),
             "stop_reason": self.fault,
@@ -99,7 +98,7 @@ class OptimumInSequence(ExactMotion):
         return f"of {self.tried} other ones none was found to cost less"
 
     def measure_sequence(self) -> tuple[ContactPhase, ...]:
-        """Return its sequence with the durations of the optimum."""
+        """Return the sequence with the durations of the optimum."""
         lengths = np.diff(self.solved.borders).tolist()
         pairs = zip(self.sequence, lengths, strict=True)
         return tuple(replace(part, duration=h) for part, h in pairs)
@@ -116,14 +115,14 @@ class ExactContacts(Strategy[StatedProgram]):
     sequence : sequence of ContactPhase, optional
         By default that of the optimum in steps.
     trials : int
-        Greatest number of neighbours that are tried; zero keeps the sequence.
+        Greatest number of neighbours that are tried; with zero the sequence stays.
     gain : float
         Share of the cost by which a neighbour must cost less.
     least_steps : int
         Steps of a phase, however short it is.
     shortest : float
-        Least duration of a phase, as a share of that of the motion; a hundredth of it in the last
-        solve.
+        Least duration of a phase, as a share of that of the motion; in a last solve a hundredth of
+        this.
     """
 
     why = "steps place changes of contact at nodes, and are of first order there"
@@ -157,7 +156,7 @@ class ExactContacts(Strategy[StatedProgram]):
         try:
             motion = PhasedMotion(found.program, self.least_steps, self.shortest, search.spent)
             conditions = found.program.statement.conditions
-            given = find_given_borders(motion.flying, conditions), find_touching(conditions)
+            given = find_given_borders(motion.contactless, conditions), find_touching(conditions)
             recognizer = Recognizer(x.dynamics, in_steps, p, *given)
             first = self._solve_first(motion, recognizer, KnownMotion.of_steps(in_steps))
         except NotExactError as error:
@@ -169,7 +168,7 @@ class ExactContacts(Strategy[StatedProgram]):
             main_fault = first.fault.partition("\n")[0]
             return replace(found, not_exact=f"{describe_sequence(first.sequence)}: {main_fault}")
         best = self._improve(motion, first)
-        solution = search.complete(best.solved.solution)
+        solution = search.with_all_stages(best.solved.solution)
         return replace(found, exact=replace(best, solved=replace(best.solved, solution=solution)))
 
     def _solve_first(
@@ -181,8 +180,8 @@ class ExactContacts(Strategy[StatedProgram]):
         """
         if self.sequence is not None:
             return self._solve(motion, tuple(self.sequence), known)
-        first = self._solve(motion, recognizer.sequence(), known)
-        with_briefest = recognizer.sequence(briefest=True)
+        first = self._solve(motion, recognizer.read_sequence(), known)
+        with_briefest = recognizer.read_sequence(briefest=True)
         adds_none = len(with_briefest) == len(first.sequence)
         if first.solved.solution.ok or is_interrupted() or adds_none:
             return first
@@ -209,7 +208,7 @@ class ExactContacts(Strategy[StatedProgram]):
         try:
             while (better := self._find_better(motion, best, solved)) is not None:
                 best = better
-            if sum(solved.values()):  # with steps by the durations of phases, and limits kept
+            if sum(solved.values()):  # again, not briefly, with steps as durations now ask for
                 again = self._solve_again(motion, best)
                 is_best = (
                     again.solved.solution.ok if best is first else self._is_better(again, first)
@@ -253,8 +252,8 @@ class ExactContacts(Strategy[StatedProgram]):
     def _is_better(self, other: OptimumInSequence, now: OptimumInSequence) -> bool:
         """Return whether a motion costs enough less than another.
 
-        Each phase brings nodes, which lower the cost a little by themselves: one that hardly lasts
-        must gain ``shortest`` in place of ``gain``, one that goes may cost as much.
+        Each phase brings nodes, which alone lower the cost a little. So with one more that hardly
+        lasts it must gain ``shortest`` in place of ``gain``, with one less it may lose as much.
         """
         added = len(self._find_short(other)) - len(self._find_short(now))
         least_gain = np.sign(added) * self.shortest if added else self.gain
@@ -267,9 +266,9 @@ class ExactContacts(Strategy[StatedProgram]):
 
 
 def _identify(sequence: Sequence[ContactPhase]) -> str:
-    """Return a key that is the same for sequences which differ by their durations alone."""
+    """Return a key, the same for sequences that differ in their durations alone."""
     return repr([(x.modes, x.strikes, x.ends) for x in sequence])
 
 
 EXACT_CONTACTS = replace(PLAN, strategies=(*PLAN.strategies, ExactContacts()))
-"""The plan of `optimize`, and at last optima through contact made exact."""
+"""The plan of `optimize`, then `ExactContacts`."""

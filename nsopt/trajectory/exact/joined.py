@@ -50,11 +50,11 @@ class PhaseMotion:
     @cached_property
     def forces(self) -> tuple[Array, Array]:
         """Normal forces (2 n + 1, gaps) and friction (2 n + 1, tangents) [N], as of `fine`."""
-        parts = [self._forces_of(contact) for contact in self.program.contacts]
+        parts = [self._compute_forces(contact) for contact in self.program.contacts]
         normal, friction = (np.hstack([x[i] for x in parts]) for i in (0, 1))
         return normal, friction
 
-    def _forces_of(self, contact: ContactInMode) -> tuple[Array, Array]:
+    def _compute_forces(self, contact: ContactInMode) -> tuple[Array, Array]:
         """Return normal forces and friction of one contact; see `forces`."""
         inputs, n = self.program.read_forces(contact, self.fine), len(self.fine.q)
         p = np.tile(self.program.p[:, None], n)
@@ -64,13 +64,13 @@ class PhaseMotion:
 
     @property
     def input_columns(self) -> list[int]:
-        """Where the inputs of the whole motion are among those of the phase."""
+        """Indices of the inputs of the whole motion among those of the phase."""
         names = list(self.program.transcription.inputs)
         return [names.index(name) for name in self.inputs]
 
     @property
     def start_impact(self) -> tuple[Array, Array, Array]:
-        """At its start normal and tangential impulses (gaps,), (tangents,), losses (gaps,) [J]."""
+        """At its start: impulses [N s], normal (gaps,), tangential (tangents,); losses (gaps,) [J]."""
         impulses = self.solved.solution.x[self.solved.linked.impulses[self.k]]
         own, by_contact = self.program, dict[str, list[Array]]()
         losses = compute_impact_losses(self.solved, self.k)
@@ -86,10 +86,10 @@ class PhaseMotion:
         return normal, tangential, loss
 
     def steps(self, begin: float, after: PhaseMotion | None) -> AcceptedSteps:
-        """Return its steps from a time on, the last with the impact that begins the next phase."""
+        """Return its steps, whose time begins at ``begin`` [s], with the impact at their end."""
         x, d = self.motion.accepted, self.dynamics
         impulse, slip = (_integrate(x.h, f) for f in self.forces)
-        impact, v, loss = np.zeros_like(impulse), x.v.copy(), self._losses(x)
+        impact, v, loss = np.zeros_like(impulse), x.v.copy(), self._compute_losses(x)
         if after is not None:
             normal, tangential, lost = after.start_impact
             impact[-1], v[-1] = normal, after.fine.v[0]
@@ -108,18 +108,18 @@ class PhaseMotion:
             loss=loss,
         )
 
-    def _losses(self, x: AcceptedSteps) -> Array:
+    def _compute_losses(self, x: AcceptedSteps) -> Array:
         """Return the energy lost in contacts in each step, (n, contacts) [J], rigid ones first."""
         names = list(self.program.transcription.dynamics.pressed_names)
         compliant = x.loss[:, [names.index(name) for name in self.dynamics.pressed_names]]
-        power = np.hstack([self._power_of_friction(y) for y in self.program.contacts])
+        power = np.hstack([self._compute_friction_power(y) for y in self.program.contacts])
         return np.hstack([-_integrate(x.h, power), compliant])
 
-    def _power_of_friction(self, contact: ContactInMode) -> Array:
+    def _compute_friction_power(self, contact: ContactInMode) -> Array:
         """Return the power of the friction of each gap, (2 n + 1, gaps) [W], as of `fine`."""
         gaps = contact.forces.contact.gaps(sample_symbols(contact.dynamics).state)
         slip = contact.measure(self.fine, self.program.p)[SLIP]
-        power = slip.T * self._forces_of(contact)[1]
+        power = slip.T * self._compute_forces(contact)[1]
         parts = np.split(power, np.cumsum([gap.slip.numel() for gap in gaps])[:-1], axis=1)
         return np.column_stack([part.sum(axis=1) for part in parts])
 
@@ -134,14 +134,14 @@ def join_phases(solved: SolvedPhases, d: Dynamics, inputs: Sequence[str]) -> Tra
     borders = solved.borders
     followed = zip(parts, borders[:-1].tolist(), [*parts[1:], None], strict=True)
     accepted = AcceptedSteps.join([x.steps(begin, after) for x, begin, after in followed])
-    n, spent = len(accepted), solved.solution  # all phases were solved together
-    iterations, seconds = np.full(n, spent.iterations / n), np.full(n, spent.time / n)
+    n, whole = len(accepted), solved.solution  # all phases were solved together
+    iterations, seconds = np.full(n, whole.iterations / n), np.full(n, whole.time / n)
     accepted = replace(accepted, iterations=iterations, solve_time=seconds)
     # Controls are drives (nv,), then inputs.
     columns = [[*range(d.nv), *(d.nv + k for k in x.input_columns)] for x in parts]
     alone = [x.motion for x in parts]
     controls = [x.step_controls[:, :, own] for x, own in zip(alone, columns, strict=True)]
-    # Of two nodes at a border that of the next phase counts.
+    # At a border the node of the next phase counts.
     nodes = [
         (*x.nodes[:3], x.nodes.inputs[:, y.input_columns], x.drive, y.forces[0][::2])
         for x, y in zip(alone, parts, strict=True)

@@ -12,15 +12,14 @@ from nsopt.result import Result
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.phases import SolvedPhases, name_gap, name_normal
 
-INSIDE = 1e-9
-"""Share of the duration of a part by which its ends are read within it: velocities jump there."""
+INSIDE = 1e-9  # of a part's duration: so far within it its ends are read, as velocities jump there
 
 
 @dataclass(frozen=True, eq=False)
 class KnownMotion:
     """A known motion, with contact forces among its inputs."""
 
-    t: Array  # (n,) [s] a time that is there twice is a border, at which the motion may jump
+    t: Array  # (n,) [s]; where a time comes twice, the motion may jump
     q: Array  # (n, nq)
     v: Array  # (n, nv)
     a: Array  # (n, nv)
@@ -38,7 +37,7 @@ class KnownMotion:
             name, _, number = str(contact).removesuffix("]").partition("[")
             gap = name_gap(name, int(number) if number else None)
             force = lasting[:, k] / h
-            force[0] = force[1]  # of the first step: no step ends at the first node
+            force[0] = force[1]  # no step ends at the first node
             inputs[name_normal(gap)] = force
         a = np.nan_to_num(data["acceleration"].values)
         return cls(data["time"].values, data["q"].values, data["v"].values, a, inputs)
@@ -63,7 +62,7 @@ class KnownMotion:
 
     @property
     def duration(self) -> float:
-        """From its start to its end [s]."""
+        """Time from its start to its end [s]."""
         return float(self.t[-1] - self.t[0])
 
 
@@ -72,7 +71,7 @@ class PartOfMotion(Guess):
     """A part of a known motion as the guess of a phase."""
 
     whole: KnownMotion
-    begin: float  # [s] in its time
+    begin: float  # [s] as ``whole.t``
     end: float
 
     def trajectory(

@@ -1,4 +1,4 @@
-"""A motion through contact, stated in a sequence of phases and solved: what of it is in each."""
+"""A motion through contact, stated and solved in a sequence of phases."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class ConditionInPhase(Condition):
     """A condition on a motion, as one on a phase of it."""
 
     whole: Condition  # on the motion
-    first: bool  # the phase is the first one
-    last: bool
+    first: bool  # whether the phase is the first one
+    last: bool  # whether it is the last one
     # Indices of the spans of ``whole.during`` that hold throughout the phase, or at its ends alone.
     throughout: tuple[int, ...] = ()
     at_start: tuple[int, ...] = ()
@@ -52,19 +52,19 @@ class ConditionInPhase(Condition):
 
     def start(self, m: NodeSample) -> list[Bound]:
         of_start = self.whole.start(m) if self.first else []
-        return [*of_start, *self._of_spans(self.at_start, m)]
+        return [*of_start, *self._list_bounds(self.at_start, m)]
 
     def along(self, m: NodeSample) -> list[Bound]:
-        return [*self.whole.along(m), *self._of_spans(self.throughout, m)]
+        return [*self.whole.along(m), *self._list_bounds(self.throughout, m)]
 
     def over_step(self, dynamics: Dynamics, a: tuple[ca.SX, ca.SX, ca.SX], h: ca.SX) -> list[Bound]:
         return self.whole.over_step(dynamics, a, h)
 
     def end(self, m: NodeSample) -> list[Bound]:
         of_end = self.whole.end(m) if self.last else []
-        return [*of_end, *self._of_spans(self.at_end, m)]
+        return [*of_end, *self._list_bounds(self.at_end, m)]
 
-    def _of_spans(self, numbers: tuple[int, ...], m: NodeSample) -> list[Bound]:
+    def _list_bounds(self, numbers: tuple[int, ...], m: NodeSample) -> list[Bound]:
         return [b for k in numbers for b in self.whole.during(m)[k].bounds]
 
     def at_rest(self, dynamics: Dynamics) -> bool:
@@ -93,14 +93,14 @@ class CostWithoutEnd(Cost):
 def divide_conditions(
     d: Dynamics, conditions: Sequence[Condition], sequence: Sequence[ContactPhase], k: int
 ) -> list[Condition]:
-    """Return the conditions on phase k of a sequence; its modes see to which contacts touch."""
+    """Return the conditions on phase k of a sequence, without those that its modes meet."""
     first, last = k == 0, k == len(sequence) - 1
-    earliest, latest = _find_given_around(sequence, k)
+    earliest, latest = _find_given_borders_around(sequence, k)
     m, found = sample_symbols(d), list[Condition]()
     for x in conditions:
         if isinstance(x, StartAt | EndAt):
             found += [x] if (first if isinstance(x, StartAt) else last) else []
-        elif not _is_of_modes(x):
+        elif not _is_about_modes(x):
             spans = list(enumerate(x.during(m)))
             through = tuple(i for i, y in spans if y.first <= earliest and latest <= y.last)
             at_start = tuple(i for i, y in spans if first and y.last == 0)
@@ -110,29 +110,29 @@ def divide_conditions(
     return found
 
 
-def _find_given_around(sequence: Sequence[ContactPhase], k: int) -> tuple[float, float]:
-    """Return the last given border before phase k and the first after it, 0 to 1 of the motion."""
+def _find_given_borders_around(sequence: Sequence[ContactPhase], k: int) -> tuple[float, float]:
+    """Return the last given border before phase k and the first after it, as shares from 0 to 1."""
     before = [x.ends for x in sequence[:k] if x.ends is not None]
     after = [x.ends for x in sequence[k:] if x.ends is not None]
     return before[-1] if before else 0.0, after[0] if after else 1.0
 
 
-def find_given_borders(flying: Dynamics, conditions: Sequence[Condition]) -> list[float]:
+def find_given_borders(contactless: Dynamics, conditions: Sequence[Condition]) -> list[float]:
     """Return at which shares of the steps, between 0 and 1, conditions begin or end.
 
-    ``flying`` is the mechanism without its contacts.
+    ``contactless`` is without contacts.
     """
-    m = sample_symbols(flying)
-    spans = [y for x in conditions if not _is_of_modes(x) for y in x.during(m)]
+    m = sample_symbols(contactless)
+    spans = [y for x in conditions if not _is_about_modes(x) for y in x.during(m)]
     return sorted({share for y in spans for share in (y.first, y.last) if 0 < share < 1})
 
 
 def check_conditions(
-    flying: Dynamics, conditions: Sequence[Condition], sequence: Sequence[ContactPhase]
+    contactless: Dynamics, conditions: Sequence[Condition], sequence: Sequence[ContactPhase]
 ) -> None:
     """Raise NotExactError for a sequence whose phases cannot keep the conditions."""
     ends = {x.ends for x in sequence[:-1]}
-    for share in find_given_borders(flying, conditions):
+    for share in find_given_borders(contactless, conditions):
         if share not in ends:
             raise NotExactError(
                 f"a condition begins or ends at {share:g} of the motion, where no phase of the "
@@ -141,7 +141,7 @@ def check_conditions(
     for x in conditions:
         if isinstance(x, Touching | Apart):
             name, closed = joint_of(x.contact), isinstance(x, Touching)
-            for phase in sequence:  # a contact that strikes is not apart, though open after that
+            for phase in sequence:  # a contact that strikes is not apart, though its mode is open
                 if phase.modes[name].closed != closed or (name in phase.strikes and not closed):
                     raise NotExactError(
                         f"{type(x).__name__}({x.contact!r}) does not hold in a phase of the "
@@ -155,11 +155,11 @@ def find_touching(conditions: Sequence[Condition]) -> list[str]:
 
 
 def without_contacts(d: Dynamics, inputs: Sequence[str]) -> Dynamics:
-    """Return a mechanism without its contacts; ``inputs`` are parameters chosen over time."""
+    """Return a mechanism without its contacts; ``inputs`` are parameters that become inputs."""
     return with_modes(d, {x.name: Open() for x in d.contacts}, inputs)[0]
 
 
-def _is_of_modes(x: Condition) -> bool:
+def _is_about_modes(x: Condition) -> bool:
     """Return whether a condition only says which contacts touch."""
     return isinstance(x.condition if isinstance(x, During) else x, Touching | Apart)
 
@@ -182,7 +182,7 @@ def check_parts(program: StatedProgram, costs: Sequence[Cost]) -> None:
             raise NotExactError(f"{type(cost).__name__} is of impacts in steps")
     try:
         m = sample_symbols(without_contacts(x.dynamics, x.inputs))
-        spans = [y for c in conditions if not _is_of_modes(c) for y in _find_spans(c, m)]
+        spans = [y for c in conditions if not _is_about_modes(c) for y in _find_spans(c, m)]
         of_costs = [ca.SX(value) for c in costs for value in (c.rate(m), c.final(m))]
     except ValueError as error:  # a cost or condition needs what phases do not have
         raise NotExactError(str(error)) from None
@@ -195,7 +195,7 @@ def check_parts(program: StatedProgram, costs: Sequence[Cost]) -> None:
 
 
 def _find_spans(x: Condition, m: NodeSample) -> list[Span]:
-    """Return the spans of a condition; refuse one that a single phase cannot keep."""
+    """Return the spans of a condition; NotExactError for one that no single phase can keep."""
     name, spans = type(x).__name__, x.during(m)
     if x.couple(m, m):
         raise NotExactError(f"{name} couples start and end of the motion")
@@ -226,7 +226,7 @@ class PhasedMotion:
         return [x for x in self.program.transcription.costs if x is not self.program.tie]
 
     @cached_property
-    def flying(self) -> Dynamics:
+    def contactless(self) -> Dynamics:
         """The mechanism without its contacts."""
         x = self.program.transcription
         return without_contacts(x.dynamics, x.inputs)
@@ -238,13 +238,13 @@ class PhasedMotion:
 
         ``briefly``: the solver gives up early, and limits between nodes are not enforced.
         """
-        check_conditions(self.flying, self.program.statement.conditions, sequence)
+        check_conditions(self.contactless, self.program.statement.conditions, sequence)
         solver, plan = self.program.solver, PLAN_OF_PHASES
         if briefly:
             solver, plan = replace(solver, backend=solver.backend.brief), PLAN_OF_TRIALS
         try:
             solved = solve_phases(
-                self._phases(sequence, known),
+                self._state(sequence, known),
                 self.program.transcription.horizon.bounds,
                 [x.ends for x in sequence[:-1]],
                 solver,
@@ -260,7 +260,7 @@ class PhasedMotion:
             )
         return solved
 
-    def _phases(self, sequence: Sequence[ContactPhase], known: KnownMotion) -> list[MotionPhase]:
+    def _state(self, sequence: Sequence[ContactPhase], known: KnownMotion) -> list[MotionPhase]:
         x, statement = self.program.transcription, self.program.statement
         names = [y.name for y in x.dynamics.parameters]
         values = dict(zip(names, statement.p.tolist(), strict=True))
@@ -276,7 +276,7 @@ class PhasedMotion:
                 x.dynamics,
                 Horizon(duration, max(self.least_steps, n), defect=x.horizon.defect),
                 divide_costs(self.costs, k, len(sequence)),
-                divide_conditions(self.flying, statement.conditions, sequence, k),
+                divide_conditions(self.contactless, statement.conditions, sequence, k),
                 PartOfMotion(known, *times[k : k + 2].tolist()),
                 x.inputs,
                 parameters,
@@ -289,7 +289,7 @@ class PhasedMotion:
 
 
 def sum_costs(solved: SolvedPhases) -> dict[str, float]:
-    """Return each cost that the user stated, by name, summed over all phases."""
+    """Return each cost that the user stated, by its name, summed over all phases."""
     linked, total = solved.linked, dict[str, float]()
     for phase, own in zip(linked.phases, linked.unknowns, strict=True):
         stated = [x.whole if isinstance(x, CostWithoutEnd) else x for x in phase.costs]

@@ -17,17 +17,10 @@ from nsopt.result import Result
 from nsopt.trajectory.exact.sequence import ContactPhase, join_alike
 from nsopt.trajectory.phases import ContactMode, Open, Sliding, Sticking, sample_symbols
 
-LEAST_STEPS = 2
-"""Steps that a mode must last: a shorter one comes from the grid, between two others."""
-
-SLIDING = 0.99
-"""Share of the friction limit mu f_n from which a contact slides; below it, it sticks."""
-
-CLOSED = 1e-3
-"""Share of its largest gap up to which a contact is closed."""
-
-PRESSING = 1e-6
-"""Share of its largest force from which a contact presses."""
+LEAST_STEPS = 2  # that a mode must last: a shorter one, between two others, comes from the grid
+SLIDING = 0.99  # of mu f_n: a contact with more friction slides, else it sticks
+CLOSED = 1e-3  # of its largest gap: a contact with less is closed
+PRESSING = 1e-6  # of its largest force: a contact with more presses
 
 
 class NotExactError(ValueError):
@@ -41,10 +34,10 @@ class Recognizer:
     dynamics: Dynamics  # with its contacts
     result: Result
     p: Array  # (np,) of the mechanism
-    borders: Sequence[float] = ()  # shares of the steps at which conditions, so phases too, end
-    touching: Collection[str] = ()  # contacts that a condition keeps closed, pressing or not
+    borders: Sequence[float] = ()  # shares of the steps at which phases must end, as conditions do
+    touching: Collection[str] = ()  # names of contacts that a condition keeps closed
 
-    def sequence(self, *, briefest: bool = False) -> tuple[ContactPhase, ...]:
+    def read_sequence(self, *, briefest: bool = False) -> tuple[ContactPhase, ...]:
         """Return the sequence.
 
         With the ``briefest``, modes that last a single step count too, and contacts that close at
@@ -53,8 +46,9 @@ class Recognizer:
         """
         t, contacts = self.result["time"].values, self.dynamics.contacts
         read = {x.name: self._read_modes(x) for x in contacts}
+        # The modes of all contacts in each step.
         steps = [{name: modes[k] for name, (modes, _) in read.items()} for k in range(len(t) - 1)]
-        is_open = {x.name: self._is_open(x) for x in contacts if briefest}
+        is_open = {x.name: self._find_open(x) for x in contacts if briefest}
         for name, at_nodes in is_open.items():  # a step that begins open closes at its end alone
             for k in np.flatnonzero(at_nodes[:-1]).tolist():
                 steps[k][name] = Open()
@@ -70,7 +64,7 @@ class Recognizer:
             rebounds = {x: mode for x, mode in strikes[first].items() if not modes[x].closed}
             phases.append(ContactPhase(modes, duration, rebounds, given.get(last)))
         landed = {
-            x.name: Sticking() if self._slip(x).size else Sliding()
+            x.name: Sticking() if self._compute_slip(x).size else Sliding()
             for x in contacts
             if briefest and not is_open[x.name][-1] and not phases[-1].modes[x.name].closed
         }
@@ -78,14 +72,15 @@ class Recognizer:
             phases.append(ContactPhase({**phases[-1].modes, **landed}, float(t[-1] - t[-2])))
         return join_alike(phases)
 
-    def _is_open(self, x: Contact) -> NDArray[np.bool_]:
+    def _find_open(self, x: Contact) -> NDArray[np.bool_]:
         """Return at which nodes a contact is open, (n + 1,)."""
-        gap = np.abs(self.result.data["gap"].values[:, self._gaps(x)]).max(axis=1)
+        gap = np.abs(self.result.data["gap"].values[:, self._find_gaps(x)]).max(axis=1)
         return np.asarray(gap > CLOSED * gap.max())
 
     def _read_modes(self, x: Contact) -> tuple[list[ContactMode], dict[int, ContactMode]]:
         """Return the mode of a contact in each step, and its mode at nodes where it strikes."""
-        closed, slip, slides = self._find_contact_steps(x), self._slip(x), self._slides(x)
+        closed, slip = self._find_contact_steps(x), self._compute_slip(x)
+        slides = self._find_sliding(x)
         in_steps = (slip[1:] + slip[:-1]) / 2
 
         def choose_closed_mode(k: int) -> ContactMode:
@@ -111,14 +106,14 @@ class Recognizer:
             first += n
         return modes, strikes
 
-    def _gaps(self, x: Contact) -> list[int]:
+    def _find_gaps(self, x: Contact) -> list[int]:
         """Return the numbers of the gaps of a contact."""
         names = map(str, self.result.data["contact"].values)
         return [k for k, name in enumerate(names) if x.name in (name, joint_of(name))]
 
-    def _slides(self, x: Contact) -> NDArray[np.bool_]:
-        """Return in which steps the friction of a contact is on its cone, (n,)."""
-        data, own = self.result.data, self._gaps(x)
+    def _find_sliding(self, x: Contact) -> NDArray[np.bool_]:
+        """Return in which steps the friction of a contact is at its limit, (n,)."""
+        data, own = self.result.data, self._find_gaps(x)
         force = data["contact_force"].values[1:, own].sum(axis=1)
         normal = (data["impulse"].values[1:, own] / data["h"].values[1:, None]).sum(axis=1)
         friction = np.sqrt(np.maximum(np.sum(force**2, axis=1) - normal**2, 0.0))
@@ -127,8 +122,8 @@ class Recognizer:
         return np.asarray(presses & (friction >= SLIDING * mu * normal))
 
     def _find_contact_steps(self, x: Contact) -> list[bool]:
-        """Return in which steps a contact is closed, with all of its gaps."""
-        data, own = self.result.data, self._gaps(x)
+        """Return in which steps a contact is closed, (n,); all of its gaps must be."""
+        data, own = self.result.data, self._find_gaps(x)
         closed = data["contact_mode"].values[1:, own] != FREE
         closed |= x.name in self.touching
         differ = closed.any(axis=1) & ~closed.all(axis=1)
@@ -136,7 +131,7 @@ class Recognizer:
             raise NotExactError(f"gaps of contact {x.name!r} close apart from each other")
         return list(closed.any(axis=1).tolist())
 
-    def _slip(self, x: Contact) -> Array:
+    def _compute_slip(self, x: Contact) -> Array:
         """Return the slip of a contact at each node, (n + 1, k) [m/s], of its first gap."""
         m = sample_symbols(self.dynamics)
         slip = ca.densify(x.gaps(m.state)[0].slip)
@@ -154,10 +149,10 @@ def _divide_steps(
     given: Collection[int],
     least: int,
 ) -> Iterator[tuple[int, int]]:
-    """Yield first and last node of each phase; runs of less than so many steps join neighbours.
+    """Yield first and last node of each phase; runs of less than ``least`` steps join neighbours.
 
-    From the modes of all contacts in each step, those that strike at each node, and the nodes at
-    which phases must end.
+    ``steps`` are the modes of all contacts in each step, ``strikes`` those of contacts that strike
+    at each node, ``given`` the nodes at which phases must end.
     """
     n = len(steps)
     fixed = {0, n, *given, *(k for k, struck in strikes.items() if struck)}

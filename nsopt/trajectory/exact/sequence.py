@@ -10,8 +10,7 @@ from nsopt.mechanics import Dynamics
 from nsopt.trajectory.exact.borders import ContactAtBorder
 from nsopt.trajectory.phases import ContactMode
 
-NEW_PHASE = 0.05
-"""Duration at first of a phase that is put in, at most, as a share of that of the motion."""
+NEW_PHASE = 0.05  # of the duration of the motion: longest first duration of a phase that is put in
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class ContactPhase:
     modes : mapping of name to ContactMode
         The mode of every contact: `Open`, `Sticking` or `Sliding`.
     duration : float [s]
-        A guess of how long it lasts: the optimum chooses.
+        A guess of how long it lasts; the optimum has its own.
     strikes : mapping of name to ContactMode
         Contacts that strike where it begins and are open after that, see `MotionPhase`.
     ends : float, optional
@@ -98,11 +97,11 @@ def _check_phase(x: ContactPhase, names: Collection[str], label: str) -> None:
         )
 
 
-def leave_out(phases: Sequence[ContactPhase], gone: int) -> tuple[ContactPhase, ...]:
-    """Return a sequence without one of its phases; neighbours that are alike become one.
+def drop_phase(phases: Sequence[ContactPhase], gone: int) -> tuple[ContactPhase, ...]:
+    """Return a sequence without phase ``gone``; neighbours that are alike become one.
 
-    Its duration is added to the phase before (to the second phase, if it is the first one); its
-    strikes go to the phase after.
+    Its duration is added to the phase before (of the first phase to the second), its strikes go to
+    the phase after.
     """
     rest = list(phases)
     removed = rest.pop(gone)
@@ -113,7 +112,7 @@ def leave_out(phases: Sequence[ContactPhase], gone: int) -> tuple[ContactPhase, 
     k = max(gone - 1, 0)
     ends = removed.ends if gone and removed.ends is not None else rest[k].ends
     rest[k] = replace(rest[k], duration=rest[k].duration + removed.duration, ends=ends)
-    rest[0] = replace(rest[0], strikes={})  # none strikes where the motion begins
+    rest[0] = replace(rest[0], strikes={})  # nothing strikes where the motion begins
     return join_alike(rest)
 
 
@@ -130,8 +129,8 @@ def join_alike(phases: Sequence[ContactPhase]) -> tuple[ContactPhase, ...]:
 
 
 def without_phase(sequence: Sequence[ContactPhase], k: int) -> Iterator[tuple[ContactPhase, ...]]:
-    """Yield a sequence without phase k, then with an impact of what closes in phase k alone."""
-    yield leave_out(sequence, k)
+    """Yield a sequence without phase k, then one with an impact of what closes in phase k alone."""
+    yield drop_phase(sequence, k)
     if not 0 < k < len(sequence) - 1:
         return
     before, removed, after = sequence[k - 1 : k + 2]
@@ -149,7 +148,7 @@ def without_phase(sequence: Sequence[ContactPhase], k: int) -> Iterator[tuple[Co
 def with_new_phase(
     sequence: Sequence[ContactPhase], contacts: Sequence[ContactAtBorder]
 ) -> Iterator[tuple[ContactPhase, ...]]:
-    """Yield sequences with one more phase, where a contact is at the limit of its mode."""
+    """Yield sequences with one more phase at a border where a contact may change its mode."""
     total = sum(x.duration for x in sequence)
     for contact in contacts:
         k, phase = contact.phase, sequence[contact.phase]
@@ -171,7 +170,7 @@ def _replace_phase(
     sequence: Sequence[ContactPhase], k: int, phases: list[ContactPhase]
 ) -> tuple[ContactPhase, ...]:
     """Return a sequence with others in place of phase k."""
-    # Contacts that are closed in a phase no longer strike at its start: they close there.
+    # Contacts that are closed in a phase close at its start, and so do not strike there.
     found = [
         replace(x, strikes={n: m for n, m in x.strikes.items() if not x.modes[n].closed})
         for x in (*sequence[:k], *phases, *sequence[k + 1 :])

@@ -111,7 +111,7 @@ def _record(solved: SolvedPhases, k: int, title: str, least: LeastViolation | No
     own = linked.phases[k]
     x, p, part = own.transcription, own.p, linked.extract_part(solution, k)
     motion, losses = x.motion(part, p), compute_impact_losses(solved, k)
-    kept = None if solved.kept is None else solved.kept.of_part(k)
+    excess = None if solved.excess is None else solved.excess.of_part(k)
     guess = Point.cold(solved.start[linked.unknowns[k]], len(own.nlp.lower))
     limit = min(settings.tolerances.equality, settings.tolerances.inequality)
     least_here = None if least is None else least.of_part(linked.rows[k], k)
@@ -133,9 +133,9 @@ def _record(solved: SolvedPhases, k: int, title: str, least: LeastViolation | No
             **record_modes(own, part.x, solution.x[linked.impulses[k]]),
             **({"impact_loss": json.dumps(losses)} if losses else {}),
             "stationarity": describe_stationarity(x, settings, solution),
-            **({} if kept is None else kept.attrs),
+            **({} if excess is None else excess.attrs),
             "stop_reason": violated
-            or ("" if kept is None else kept.fault)
+            or ("" if excess is None else excess.fault)
             or (solution.ok and describe_slide(own, part.x))
             or (motion.unresolved if solution.ok else ""),
         },

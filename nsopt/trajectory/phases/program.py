@@ -242,12 +242,12 @@ class SearchedPhases(SearchedProgram):
         ]
         return [LimitedPart(*x) for x in zip(limits, linked.unknowns, linked.blocks, strict=True)]
 
-    def is_resolved(self, solution: Solution, part: float = 1.0) -> bool:
-        return all(self._are_resolved(solution, part))
+    def is_resolved(self, solution: Solution, share: float = 1.0) -> bool:
+        return all(self._are_resolved(solution, share))
 
-    def _are_resolved(self, solution: Solution, part: float) -> list[bool]:
+    def _are_resolved(self, solution: Solution, share: float) -> list[bool]:
         return [
-            phase.transcription.is_resolved(solution.x[own], phase.p, part)
+            phase.transcription.is_resolved(solution.x[own], phase.p, share)
             for phase, own in zip(self.linked.phases, self.linked.unknowns, strict=True)
         ]
 
@@ -256,8 +256,8 @@ class SearchedPhases(SearchedProgram):
         pairs = zip(self.linked.phases, self.linked.cost_terms, strict=True)
         return self._restate([phase.with_less_tie(terms[own]) for phase, own in pairs])
 
-    def with_bend(self, solution: Solution, part: float = 1.0) -> SearchedPhases | None:
-        pairs = zip(self.linked.phases, self._are_resolved(solution, part), strict=True)
+    def with_bend(self, solution: Solution, share: float = 1.0) -> SearchedPhases | None:
+        pairs = zip(self.linked.phases, self._are_resolved(solution, share), strict=True)
         return self._restate([phase if fine else phase.with_bend() for phase, fine in pairs])
 
     def _restate(self, phases: Sequence[PhaseProgram]) -> SearchedPhases | None:

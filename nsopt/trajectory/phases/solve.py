@@ -21,7 +21,7 @@ from nsopt.trajectory.optimum import import_xarray
 from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
 from nsopt.trajectory.phases.program import LinkedPhases, SearchedPhases
 from nsopt.trajectory.programs import choose_settings, suit_solver
-from nsopt.trajectory.search import PLAN_OF_PHASES, KeptMotion, MotionSearch, Plan
+from nsopt.trajectory.search import PLAN_OF_PHASES, LimitExcess, MotionSearch, Plan
 from nsopt.trajectory.transcription.base import TranscribedMotion
 
 SAME_POSTURE = 1e-9
@@ -34,7 +34,7 @@ class SolvedPhases:
 
     linked: LinkedPhases
     solution: Solution
-    kept: KeptMotion | None  # what is known of its limits between nodes
+    excess: LimitExcess | None  # what is known of its limits between nodes
     start: Array  # (n,) unknowns of the guesses
     settings: Settings
     solver: Solver
@@ -93,8 +93,8 @@ def solve_phases(
     with suspend_interrupts("stopping after this iteration; the best motion so far is kept"):
         seconds = perf_counter() - begin
         found, _ = search.run(program)
-        solution, linked = search.complete(found.end), found.program.linked
-        return SolvedPhases(linked, solution, found.kept, start, settings, solver, seconds)
+        solution, linked = search.with_all_stages(found.end), found.program.linked
+        return SolvedPhases(linked, solution, found.excess, start, settings, solver, seconds)
 
 
 def _state_programs(phases: Sequence[MotionPhase], solver: Solver) -> list[PhaseProgram]:

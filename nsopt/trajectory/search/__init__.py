@@ -24,7 +24,7 @@ from nsopt.trajectory.search.strategy import (
     Strategy,
     StrategyRun,
 )
-from nsopt.trajectory.search.tightening import KeptMotion, LimitedPart, Tightening
+from nsopt.trajectory.search.tightening import LimitedPart, LimitExcess, Tightening
 
 __all__ = [
     "PLAN",
@@ -38,9 +38,9 @@ __all__ = [
     "FrictionInStages",
     "FromGuess",
     "KeepLimits",
-    "KeptMotion",
     "LeastDuration",
     "LessenTie",
+    "LimitExcess",
     "LimitedPart",
     "MotionSearch",
     "OtherStarts",

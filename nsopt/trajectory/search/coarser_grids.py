@@ -18,15 +18,15 @@ from nsopt.trajectory.transcription.base import Transcription
 
 @dataclass(frozen=True)
 class CoarserGrids(Strategy[StatedProgram]):
-    """Solves on grids of half as many steps each first, the coarsest first.
+    """Solves on a coarse grid first, then on grids of twice as many steps each.
 
-    For contacts in bores, on even steps, along default schedules, unless the guess is an earlier
+    For contacts in bores, steps of equal size and default schedules, unless the guess is an earlier
     motion.
     """
 
     why = "on a coarse grid it is cheap to find which walls are touched when"
 
-    from_steps: int = 200  # number of steps from which coarser grids are solved first
+    from_steps: int = 200  # number of steps from which it applies
     least_steps: int = 50  # of the coarsest grid
 
     def applies(self, search: Search, found: FoundMotion) -> bool:

@@ -1,6 +1,6 @@
-"""The strategy for compliant contacts: they act at a distance at first.
+"""The strategy for compliant contacts: at first they act at a distance, their reach.
 
-This distance, their reach, is halved from solve to solve, and zero in the last one.
+It is halved from solve to solve, and zero in the last one.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from nsopt.trajectory.transcription.kinds import as_polynomials
 class ContactsFromAfar(Strategy[StatedProgram]):
     """Gives compliant contacts a reach at first, and shortens that.
 
-    Takes the best of several motions: one from each share; and one from the guess itself if it has
-    contacts that none of these has, or if none of these is a solution. Not for a start with
-    multipliers, for a solver with schedules of its own, nor for steps of a scheme.
+    Takes the best of several motions: one from each of ``shares``; and one from the guess itself if
+    that has contacts which none of these has, or if none of these is a solution. Not from a start
+    with multipliers, for a solver with schedules of its own, or for steps of a scheme.
     """
 
     why = "where surfaces do not touch no slope tells a solver that they could"
 
-    # Reach at first, over the largest opening of the contact in the guess. With a longer one bodies
-    # are repelled without touching, a shorter one is not felt.
+    # First reach over the largest opening of the contact in the guess. A longer one repels bodies
+    # that need not touch, a shorter one is not felt.
     shares: tuple[float, ...] = (0.3, 0.1)
     halves: int = 10  # solves with half of the reach each time, before the one without
 
@@ -50,7 +50,8 @@ class ContactsFromAfar(Strategy[StatedProgram]):
         program, start, schedules = found.program, search.start, search.schedules
         x = as_polynomials(program.transcription)
         assert x is not None
-        distances, reaching = _measure(x, start, program.p), _ReachingProgram.of(program, x, start)
+        reaching = _ReachingProgram.of(program, x, start)
+        distances = _measure_gaps(x, start, program.p)
         ends: list[Solution] = []
         for share in self.shares:
             reach = share * np.abs(distances).max(axis=1)
@@ -61,7 +62,7 @@ class ContactsFromAfar(Strategy[StatedProgram]):
             if last.interrupted:
                 return replace(found, solution=_choose_best(ends) if ends else last)
         # Which contacts are closed at some time, (contacts,).
-        touched = [(_measure(x, y.point, program.p) < 0).any(axis=1) for y in ends]
+        touched = [(_measure_gaps(x, y.point, program.p) < 0).any(axis=1) for y in ends]
         if np.any((distances < 0).any(axis=1) & ~np.any(touched, axis=0)) or not ends:
             ends.append(_solve_in_stages(search, program, start, schedules))
         return replace(found, solution=_choose_best(ends))
@@ -79,9 +80,7 @@ def _solve_in_stages(
 
 def _choose_best(ends: Sequence[Solution]) -> Solution:
     """Return the solution of least cost, or without any the end that violates least."""
-    return min(
-        ends, key=lambda one: (not one.ok, one.objective if one.ok else one.residuals.largest)
-    )
+    return min(ends, key=lambda x: (not x.ok, x.objective if x.ok else x.residuals.largest))
 
 
 def _list_compliant(d: Dynamics) -> list[CompliantContact]:
@@ -89,8 +88,8 @@ def _list_compliant(d: Dynamics) -> list[CompliantContact]:
     return [x for x in d.elements if isinstance(x, CompliantContact) and not x.reaches]
 
 
-def _measure(x: Collocation, point: Point, p: Array) -> Array:
-    """Return the least gap of each compliant contact at nodes and midpoints, (contacts, .) [m]."""
+def _measure_gaps(x: Collocation, point: Point, p: Array) -> Array:
+    """Return the least gap of each compliant contact at nodes and midpoints, (contacts, points)."""
     parameters = x.parameters(p)
     t, w = ca.SX.sym("t"), ca.SX.sym("w", x.node_size)
     symbols = ca.SX.sym("p", len(parameters))
@@ -127,9 +126,9 @@ class _ReachingProgram(NamedTuple):
         return cls(stated, tuple(names), values)
 
     def shorten(self, search: Search, reach: Array, start: Point, halves: int) -> Solution:
-        """Return the result of the last solve, with the shortest reach or without a solution.
+        """Return the last solve: that with the shortest reach, or one without a solution.
 
-        ``reach`` (contacts,) [m] is that of the first of so many solves, each with half of it.
+        ``reach`` (contacts,) [m] is that of the first of ``halves`` solves.
         """
         x, point = self.program, start
         for k in range(halves):

@@ -10,7 +10,7 @@ from nsopt.trajectory.search.strategy import Found, MotionSearch, P, Strategy
 
 @dataclass(frozen=True)
 class FinishAcceptable(Strategy[P]):
-    """Solves again, from there, what its solver only found acceptable."""
+    """Solves again from a solution that its solver found only acceptable."""
 
     why = "costs of flat optima may be off by 1e-4 of themselves then, though no slope shows"
 
@@ -21,14 +21,14 @@ class FinishAcceptable(Strategy[P]):
 
     def solve(self, search: MotionSearch[P], found: Found[P]) -> Found[P]:
         program, end = found.program, found.end
-        again = search.solve(program, end.point, search.schedules, by=program.near(BESIDE))
+        again = search.solve(program, end.point, search.schedules, by=program.restate_for(BESIDE))
         better = again.ok and again.objective <= end.objective
         return replace(found, solution=again) if better else found
 
 
 @dataclass(frozen=True)
 class LessenTie(Strategy[P]):
-    """Solves again with a smaller tie-breaker, where it is large beside the costs."""
+    """Solves again with a smaller tie-breaker where it is large beside the costs."""
 
     why = "a tie-breaker sized by the guess may weigh on a motion that is much faster"
 

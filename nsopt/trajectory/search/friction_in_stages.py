@@ -19,7 +19,7 @@ class FrictionInStages(Strategy[StatedProgram]):
 
     why = "of friction smoothed to twice the speed there are fewer optima, and better ones"
 
-    factor: float = 2.0  # on the speeds up to which the grid smooths friction, in the first solve
+    factor: float = 2.0  # times the speeds up to which friction is smoothed, in the first solve
 
     def applies(self, search: Search, found: FoundMotion) -> bool:
         return found.is_new and found.program.is_smoothed and not search.start.warm
@@ -33,10 +33,11 @@ class FrictionInStages(Strategy[StatedProgram]):
     ) -> Solution:
         """Return the solution; in one stage if friction is not smoothed, or ``start`` is warm."""
         if program.is_smoothed and not start.warm:
+            # The homotopy numbers of friction are these speeds, so this is a schedule of one stage.
             wide = tuple(self.factor * speed for speed in program.transcription.creep)
             last = search.solve(program, start, ((wide,),), by=program.structured.rough)
             if last.ok:
-                last = search.solve(program, last.point, schedules, by=program.near(BESIDE))
+                last = search.solve(program, last.point, schedules, by=program.restate_for(BESIDE))
             if last.ok or last.interrupted:
                 return last
         return search.solve(program, start, schedules)

@@ -9,7 +9,7 @@ from nsopt.trajectory.search.strategy import Found, MotionSearch, P, Strategy
 
 @dataclass(frozen=True)
 class FromGuess(Strategy[P]):
-    """Solves from the guess, along schedules where there are contacts, unless something was."""
+    """Solves from the guess if nothing was solved yet, along schedules where there are contacts."""
 
     why = "nothing else has led to a motion, or it takes no more than that"
 

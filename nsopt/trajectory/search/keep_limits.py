@@ -25,12 +25,12 @@ class KeepLimits(Strategy[P]):
         program = found.program
 
         def solve_near(nlp: StructuredNlp, last: Solution) -> Solution:
-            end = search.solve(program, last.point, by=program.near(ENDED, nlp))
+            end = search.solve(program, last.point, by=program.restate_for(ENDED, nlp))
             if end.ok or end.interrupted:
                 return end
             cold = Point.cold(last.point.x, len(nlp.lower))
             return search.solve(program, cold, by=program.structured.restate(nlp))
 
         tightening = Tightening(program.nlp, program.list_limited_parts(), self.rounds, solve_near)
-        solution, kept = tightening.tighten(found.end)
-        return replace(found, solution=solution, kept=kept)
+        solution, excess = tightening.tighten(found.end)
+        return replace(found, solution=solution, excess=excess)

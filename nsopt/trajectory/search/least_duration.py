@@ -18,8 +18,8 @@ class LeastDuration(Strategy[StatedProgram]):
 
     why = "a duration may be too short, which no violated row says"
 
-    longest_factor: float = 20.0  # on the given duration, up to which a longer one is sought
-    tolerance: float = 1e-3  # share of it by which a least one may be longer, and count as the same
+    longest_factor: float = 20.0  # times the given duration: the longest one that is tried
+    tolerance: float = 1e-3  # share of it by which a least duration may be longer and not be told
 
     def applies(self, search: Search, found: FoundMotion) -> bool:
         program, end, horizon = found.program, found.end, found.program.transcription.horizon

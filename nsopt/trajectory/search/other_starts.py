@@ -19,11 +19,11 @@ from nsopt.trajectory.search.strategy import FoundMotion, Search, Strategy
 class Swinging(Guess):
     """A guess that swings about its start, ever farther, to the end of another guess.
 
-    q = q_0 + (q_1 - q_0) s^2 sin((n + 1/2) pi s) (-1)^n at the share s of the duration.
+    q = q_0 + (-1)^n (q_1 - q_0) s^2 sin((n + 1/2) pi s) at the share s of the duration.
     """
 
     guess: Guess  # gives the start q_0 and the end q_1, which are angles and lengths
-    swings: int  # n, half swings before the last one
+    swings: int  # n, the half swings before the one that ends at q_1
 
     def trajectory(
         self, share: Array, bounds: tuple[float, float], inputs: Sequence[str]
@@ -36,21 +36,19 @@ class Swinging(Guess):
         q = ends.q[0, :n] + amplitude * s**2 * sine
         v = amplitude * (2 * s * sine + s**2 * w * cosine) / T
         a = amplitude * ((2 - s**2 * w**2) * sine + 4 * s * w * cosine) / T**2
-        return smooth._replace(q=np.hstack([q, smooth.q[:, n:]]), v=v, a=a)  # states from n on
+        # Columns of q from n on are internal states of elements.
+        return smooth._replace(q=np.hstack([q, smooth.q[:, n:]]), v=v, a=a)
 
 
 @dataclass(frozen=True)
 class OtherStarts(Strategy[StatedProgram]):
-    """Begins anew from guesses that swing, where the search ended without a motion.
-
-    A search that ends where conditions are violated has shown nothing: it is a local one.
-    """
+    """Begins anew from guesses that swing where the search, a local one, ended without a motion."""
 
     why = "a weak drive must swing, and no smooth way leads there"
 
-    # Half swings before the last one, of each start. A pendulum that its drive cannot lift (1.3, 2
-    # and 3.5 N m of 9.81) is swung up from the first ones, not from a smooth way up; of random
-    # perturbations of that, 8 of 64 led to a motion at 2 N m.
+    # `Swinging.swings` of each start. A pendulum of 9.81 N m that its drive cannot lift (1.3, 2 and
+    # 3.5 N m) is swung up from one of these, not from a smooth way up; of random perturbations of
+    # that, 8 of 64 led to a motion at 2 N m.
     swings: tuple[int, ...] = (1, 4, 2)
 
     def applies(self, search: Search, found: FoundMotion) -> bool:

@@ -24,7 +24,7 @@ from nsopt.trajectory.verification.between_nodes import LimitsBetweenNodes
 
 @dataclass(frozen=True, eq=False)
 class SearchedProgram(ABC):
-    """A program with what solves it."""
+    """A program of one motion, or of phases, with what solves it."""
 
     solver: Solver  # its relaxation and backend
     nlp: StructuredNlp
@@ -55,10 +55,10 @@ class SearchedProgram(ABC):
         """Return the parts that have limits between nodes: motions by polynomials."""
 
     @abstractmethod
-    def is_resolved(self, solution: Solution, part: float = 1.0) -> bool:
-        """Return whether each step, reintegrated under its forces, ends near the next node.
+    def is_resolved(self, solution: Solution, share: float = 1.0) -> bool:
+        """Return whether each step, integrated again under its forces, ends near the next node.
 
-        Within the share ``part`` of the distance `Horizon.defect`.
+        That is within the ``share`` of the distance `Horizon.defect`.
         """
 
     @abstractmethod
@@ -66,15 +66,15 @@ class SearchedProgram(ABC):
         """Return a program with smaller tie-breakers; None if they are small beside the costs."""
 
     @abstractmethod
-    def with_bend(self, solution: Solution, part: float = 1.0) -> Self | None:
+    def with_bend(self, solution: Solution, share: float = 1.0) -> Self | None:
         """Return a program with a small cost of how accelerations bend within steps.
 
-        Without it light joints may move between the points that costs are taken at. None if all
-        steps are resolved, as by `is_resolved`, or the program has this cost already.
+        Without it light joints may move between the points at which costs are taken. None if
+        `is_resolved`, or if the program has this cost already.
         """
 
-    def near(self, warm: WarmStart, nlp: StructuredNlp | None = None) -> StructuredProgram:
-        """Return what solves it, or ``nlp`` with other limits, from a solution nearby."""
+    def restate_for(self, warm: WarmStart, nlp: StructuredNlp | None = None) -> StructuredProgram:
+        """Return what solves it, or ``nlp`` with other limits, from a point nearby."""
         return self.structured.restate(self.nlp if nlp is None else nlp, warm)
 
 
@@ -84,7 +84,7 @@ class StatedProgram(SearchedProgram):
 
     statement: Statement  # conditions and parameters
     transcription: Transcription
-    tie: Smoothness | None  # the tie-breaker among the costs
+    tie: Smoothness | None  # the small cost that was added to the costs as a tie-breaker
     guess: Guess
 
     @classmethod
@@ -100,7 +100,7 @@ class StatedProgram(SearchedProgram):
         """Return the program of a motion; ``nlp`` is that of the transcription, if it is known."""
         nlp = transcription.nlp() if nlp is None else nlp
         settings = choose_settings(transcription, solver)
-        # Motions through contacts end far from their guess, which says nothing of typical sizes.
+        # Motions through contacts end far from the guess: its slopes are not typical.
         start = None if transcription.is_complementary else transcription.start_from(guess)
         typical = transcription.parameters(statement.p), start
         structured = StructuredProgram(nlp, solver.backend, settings, *typical)
@@ -125,16 +125,16 @@ class StatedProgram(SearchedProgram):
         x = as_polynomials(self.transcription)
         return [] if x is None else [LimitedPart(LimitsBetweenNodes(x, self.statement))]
 
-    def is_resolved(self, solution: Solution, part: float = 1.0) -> bool:
-        return self.transcription.is_resolved(solution.x, self.p, part)
+    def is_resolved(self, solution: Solution, share: float = 1.0) -> bool:
+        return self.transcription.is_resolved(solution.x, self.p, share)
 
     def with_less_tie(self, solution: Solution) -> StatedProgram | None:
         terms = self.nlp.terms(solution.x, self.transcription.parameters(self.p))
         found = with_less_tie(self.transcription, self.tie, np.asarray(terms).ravel())
         return None if found is None else self.with_transcription(*found)
 
-    def with_bend(self, solution: Solution, part: float = 1.0) -> StatedProgram | None:
-        if self.is_resolved(solution, part):
+    def with_bend(self, solution: Solution, share: float = 1.0) -> StatedProgram | None:
+        if self.is_resolved(solution, share):
             return None
         x = with_bend(self.transcription, self.nlp, self.guess, self.p, self.tie)
         return None if x is None else self.with_transcription(x, self.tie)
@@ -154,7 +154,7 @@ class StatedProgram(SearchedProgram):
 def restate_limits(
     program: StatedProgram, statement: Statement, steps: int
 ) -> StructuredNlp | None:
-    """Return a program with the limits of another statement; None if rows would differ by more."""
+    """Return a program with the limits of another statement; None if more than these differ."""
     blocks = []
     for block in program.nlp.blocks:
         lower, upper = block.lower.copy(), block.upper.copy()
@@ -164,7 +164,7 @@ def restate_limits(
                 continue
             as_stated = (before.lower, before.upper) == (lower[0, i], upper[0, i])
             was_range, is_range = before.lower < before.upper, row.lower < row.upper
-            if not as_stated or was_range != is_range:  # equations are solved in another way
+            if not as_stated or was_range != is_range:  # solvers treat equations differently
                 return None
             lower[:, i], upper[:, i] = row.lower, row.upper
         blocks.append(replace(block, lower=lower, upper=upper))

@@ -10,7 +10,7 @@ from nsopt.trajectory.search.strategy import Found, MotionSearch, P, Strategy
 
 @dataclass(frozen=True)
 class ResolveSteps(Strategy[P]):
-    """Solves again with a small cost of bends where reintegrated steps miss their nodes."""
+    """Solves again with a small cost of bends where steps, integrated again, miss their nodes."""
 
     why = "costs at three points of a step do not bound how light joints move between them"
 
@@ -23,18 +23,18 @@ class ResolveSteps(Strategy[P]):
         return resolve_steps(search, found)
 
 
-def resolve_steps(search: MotionSearch[P], found: Found[P], part: float = 1.0) -> Found[P]:
-    """Return a motion of which steps are resolved, if need be with a cost of bends.
+def resolve_steps(search: MotionSearch[P], found: Found[P], share: float = 1.0) -> Found[P]:
+    """Return a motion whose steps are resolved, if need be by a cost of bends.
 
-    They are not where they end farther from their nodes than ``part`` of `Horizon.defect`.
+    That is, integrated again they end within the ``share`` of `Horizon.defect` from their nodes.
     """
-    solution, other = found.end, found.program.with_bend(found.end, part)
+    solution, other = found.end, found.program.with_bend(found.end, share)
     if other is None:
         return found
     cold, last = Point.cold(solution.x, len(other.nlp.lower)), solution
-    # With multipliers it takes a third of the iterations, but may end nearby, where steps are still
-    # not resolved; then it starts without them.
-    for by, start in ((other.near(BENT), solution.point), (other.structured, cold)):
+    # From multipliers it takes a third of the iterations, but may end nearby, with steps that are
+    # still not resolved; then it starts without them.
+    for by, start in ((other.restate_for(BENT), solution.point), (other.structured, cold)):
         last = search.solve(other, start, by=by)
         if last.interrupted or (last.ok and other.is_resolved(last)):
             break

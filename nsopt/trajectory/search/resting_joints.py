@@ -1,11 +1,10 @@
 """The strategy for joints with dry friction that rest, where smoothed friction creeps.
 
-Below the speed up to which the grid smooths friction creeping costs next to nothing, so an optimum
-creeps where a joint should rest. Which joints rest in which steps, and which way the others slide,
-is then read off that optimum and held: so friction is exact, and the best motion with these modes
-is found without a homotopy.
+A joint's creep is the speed up to which the grid smooths its friction. Slower motion costs next to
+nothing, so in an optimum a joint creeps where it should rest. Which joints rest in which steps, and
+which way the others slide, is read off that optimum and held: friction is then exact, and the best
+motion with these modes is found without a homotopy.
 
-A joint's creep is the speed up to which its friction is smoothed; it creeps where it is slower.
 Measured in docs/trajectory.md, "Dry friction of joints with drives".
 """
 
@@ -29,30 +28,14 @@ from nsopt.trajectory.transcription.collocation import Collocation
 from nsopt.trajectory.transcription.kinds import as_polynomials
 from nsopt.trajectory.transcription.resting import RestingCollocation, find_friction_columns
 
-CREEPING = 0.7
-"""Share of a joint's creep below which its mean speed in a step is creeping."""
-
-FAST_SHARE = 0.6
-"""Share of the way of a stretch that must be faster than creeping, or the stretch is creeping."""
-
-AT_REST = 1e-3
-"""Share of a joint's creep up to which a speed counts as zero."""
-
-FEWEST = 4
-"""Least number of steps in which a joint can start, move and stop."""
-
-STOPPING = 1.5
-"""Factor on the steps that a joint takes to stop and to start again, up to which slow steps are
-only that, and not creeping."""
-
-TINY = 1e-300
-"""A divisor in place of zero."""
-
-STRAY = 1e-6
-"""Share of the way of the joint that moves most, up to which a way counts as none."""
-
-WAVERING = 0.02
-"""Share of a joint's longest way in one direction, up to which a way counts as rest: it wavers."""
+CREEPING = 0.7  # times a joint's creep: a slower mean speed in a step is creeping
+FAST_SHARE = 0.6  # of the way of a stretch must be faster than creeping, or all of it is creeping
+AT_REST = 1e-3  # times a joint's creep: a speed that counts as zero
+FEWEST = 4  # steps in which a joint can start, move and stop
+STOPPING = 1.5  # times the steps to stop and start again: so many slow steps in a row are only that
+TINY = 1e-300  # a divisor in place of zero
+STRAY = 1e-6  # times the range of the joint that moves most: a way that counts as none
+WAVERING = 0.02  # times a joint's longest way in one direction: a shorter one counts as rest
 
 
 @dataclass(frozen=True)
@@ -64,12 +47,10 @@ class RestingJoints(Strategy[StatedProgram]):
 
     why = "smoothed friction lets joints creep at next to no cost where they should rest"
 
-    # Shares of the exact cost that smoothing leaves out: above which rests are sought, and above
-    # which joints that have stopped, where they were to slide, are held too.
-    begin_above: float = 0.1
-    go_on_above: float = 0.01
-    # Shares of the creep at which a joint goes the way of a stretch that it creeps along, to rest
-    # for the other part of the time; tried in turn while the cost falls.
+    begin_above: float = 0.1  # share of the exact cost that smoothing leaves out: rests are sought
+    go_on_above: float = 0.01  # the same: joints that have stopped, where they slid, are held too
+    # Shares of the creep: a joint goes the way of a stretch that it creeps along at this mean speed
+    # and rests for the other part of the time; tried in turn while the cost falls.
     speeds: tuple[float, ...] = (1.0, 0.5, 0.25)
 
     def applies(self, search: Search, found: FoundMotion) -> bool:
@@ -100,7 +81,7 @@ class RestingJoints(Strategy[StatedProgram]):
 
 
 def measure_costs(found: FoundMotion) -> tuple[float, float]:
-    """Return the sum of all costs, with the exact sign of friction and with it smoothed."""
+    """Return the sum of all costs, with exact friction and with smoothed friction."""
     x, nlp, p = found.program.transcription, found.program.nlp, found.program.p
     terms = np.asarray(nlp.terms(found.end.x, x.parameters(p))).ravel()
     costs = {str(k): float(value) for k, value in enumerate(terms)}
@@ -134,7 +115,7 @@ def _solve_roughly(search: Search, rests: RestingCollocation, near: FoundMotion)
 def _solve_to_end(search: Search, rough: FoundMotion) -> FoundMotion:
     """Return a rough motion solved to its end, with limits between nodes enforced."""
     program, keep = rough.program, search.plan.find(KeepLimits)
-    found = Found(program, search.solve(program, rough.end.point, by=program.near(AT_ONCE)))
+    found = Found(program, search.solve(program, rough.end.point, by=program.restate_for(AT_ONCE)))
     return keep.solve(search, found) if keep and keep.applies(search, found) else found
 
 
@@ -142,9 +123,9 @@ def find_modes(x: Collocation, unknowns: Array, speed: float) -> Array:
     """Return `RestingCollocation.modes` of a motion with smoothed friction.
 
     The motion of each joint is divided into stretches in one direction. A joint rests where it
-    creeps for longer than it takes to stop and to start. Of a stretch that it creeps along for most
-    of the way, all is rest but the steps in which it moves most. ``speed`` is one of
-    `RestingJoints.speeds`.
+    creeps for longer than it takes to stop and to start. Of a stretch that it mostly creeps along,
+    all is rest but the steps in which it moves most; ``speed``, of `RestingJoints.speeds`, tells
+    how many.
     """
     nodes, fine = x.trajectory(unknowns)
     h = nodes.duration / x.horizon.steps
@@ -157,7 +138,7 @@ def find_modes(x: Collocation, unknowns: Array, speed: float) -> Array:
         v = np.stack([fine.v[:-2:2, column], fine.v[1::2, column], fine.v[2::2, column]])
         mean = np.array([1, 4, 1]) @ v / 6  # (steps,), by Simpson's rule
         moves = np.zeros(len(mean), dtype=bool)
-        edges = np.diff(np.sign(mean), prepend=9, append=9)  # 9 is no sign: an edge at both ends
+        edges = np.diff(np.sign(mean), prepend=9, append=9)  # 9 is no sign, so both ends are edges
         stretches = list(pairwise(np.flatnonzero(edges).tolist()))
         ways = [h * np.abs(mean[begin:end]).sum() for begin, end in stretches]
         least = max(stray, WAVERING * max(ways))
@@ -174,7 +155,7 @@ def find_modes(x: Collocation, unknowns: Array, speed: float) -> Array:
 
 
 def rest_stopped_joints(motion: FoundMotion) -> RestingCollocation:
-    """Return a motion in which joints rest also in the steps in which they do not move."""
+    """Return a motion in which joints are held in the steps in which they did not move, too."""
     x = as_polynomials(motion.program.transcription)
     assert x is not None
     assert x.friction_modes is not None
@@ -187,7 +168,7 @@ def rest_stopped_joints(motion: FoundMotion) -> RestingCollocation:
 
 
 def _find_moving(speeds: Array, slow: float) -> NDArray[np.bool_]:
-    """Return in which steps a joint is not slow, or only to stop and to start again, (n,)."""
+    """Return in which steps a joint is fast, or slow only to stop and start again, (n,)."""
     moves = speeds >= slow
     change = np.abs(np.diff(speeds))
     for begin, end in spans(~moves):
@@ -202,7 +183,7 @@ def _find_moving(speeds: Array, slow: float) -> NDArray[np.bool_]:
 
 
 def _find_fastest(speeds: Array, speed: float) -> NDArray[np.bool_]:
-    """Return the fastest steps in a row, (n,), as many as the whole way takes at a speed."""
+    """Return the fastest steps in a row, (n,): as many as the whole way takes at ``speed``."""
     count = min(max(FEWEST, int(np.ceil(speeds.sum() / speed))), len(speeds))
     first = int(np.argmax(np.convolve(speeds, np.ones(count), "valid")))
     moves = np.zeros(len(speeds), dtype=bool)

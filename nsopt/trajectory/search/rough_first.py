@@ -17,10 +17,10 @@ class RoughFirst(Strategy[P]):
 
     why = "a rough solution shows at half of the iterations whether joints are light"
 
-    # Share of the distance `Horizon.defect` beyond which reintegrated steps of a rough motion are a
-    # sign that its optimum will not be resolved. Of forty rough motions of a light arm 15 were
-    # between this share and 1, and ten of these not resolved at their optimum; none of 38 of
-    # heavier arms was beyond it.
+    # Share of the distance `Horizon.defect` by which steps of a rough motion, integrated again, may
+    # miss their nodes before its optimum is expected to be unresolved. Of forty rough motions of a
+    # light arm 15 were between this share and 1, and ten of these not resolved at their optimum; of
+    # 38 of heavier arms none was beyond it.
     defect_share: float = 0.25
 
     def applies(self, search: MotionSearch[P], found: Found[P]) -> bool:
@@ -41,6 +41,6 @@ class RoughFirst(Strategy[P]):
         resolved = resolve_steps(search, replace(found, solution=rough), self.defect_share)
         if resolved.end is not rough:
             return resolved
-        end = search.solve(program, rough.point, by=program.near(ROUGHLY))
-        # Otherwise nothing is found, and a later strategy solves the program from its guess.
+        end = search.solve(program, rough.point, by=program.restate_for(ROUGHLY))
+        # Else a later strategy solves the program from its guess.
         return replace(found, solution=end) if end.ok or end.interrupted else found

@@ -16,7 +16,7 @@ from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.search.program import SearchedProgram, StatedProgram
-from nsopt.trajectory.search.tightening import KeptMotion
+from nsopt.trajectory.search.tightening import LimitExcess
 from nsopt.trajectory.transcription.base import TranscribedMotion
 
 P = TypeVar("P", bound=SearchedProgram)
@@ -41,11 +41,11 @@ class Found(Generic[P]):
 
     program: P
     solution: Solution | None = None  # where the last solve ended, be it a solution or not
-    kept: KeptMotion | None = None  # how far it exceeds limits between nodes, if that is known
-    swings: int | None = None  # of the start that led here, see `Swinging`; None if it is the guess
-    remark: str = ""  # found out by a search that failed; told before the reason why
+    excess: LimitExcess | None = None  # over limits between nodes; None if not measured
+    swings: int | None = None  # of the guess that led here, see `Swinging`; None of the user's
+    remark: str = ""  # printed before the reason why a search failed
     exact: ExactMotion | None = None  # to be recorded in place of the solution
-    not_exact: str = ""  # why there is none, where it was tried
+    not_exact: str = ""  # why there is no ``exact``, where that was tried
 
     @property
     def end(self) -> Solution:
@@ -67,7 +67,7 @@ class Found(Generic[P]):
     @property
     def is_good(self) -> bool:
         """Whether it is a solution that keeps its limits between nodes."""
-        return self.is_solved and (self.kept is None or not self.kept.fault)
+        return self.is_solved and (self.excess is None or not self.excess.fault)
 
 
 FoundMotion = Found[StatedProgram]
@@ -102,7 +102,7 @@ class StrategyRun(NamedTuple):
 
 @dataclass(eq=False)
 class Spent:
-    """All that was solved in a search, and the time of it [s]."""
+    """All stages that were solved in a search, and their time."""
 
     runs: list[StageRun] = field(default_factory=list)
     seconds: float = 0.0
@@ -120,17 +120,17 @@ class Spent:
 
 @dataclass(frozen=True, eq=False)
 class MotionSearch(Generic[P]):
-    """What strategies work with; for phases without a guess and other solves."""
+    """What strategies work with."""
 
     plan: Plan[P]
     start: Point  # where the search begins
-    schedules: Sequence[Schedule]  # of homotopies of a solve from there, tried in turn
-    guess: Guess | None = None  # that ``start`` is made of
-    solve_else: SolveElse | None = None
-    spent: Spent = field(default_factory=Spent)  # counts all that was solved
+    schedules: Sequence[Schedule]  # for a solve from there, tried in turn
+    guess: Guess | None = None  # that ``start`` is made of; None of phases
+    solve_else: SolveElse | None = None  # None of phases
+    spent: Spent = field(default_factory=Spent)
 
     def run(self, program: P) -> tuple[Found[P], list[StrategyRun]]:
-        """Return what the plan comes to for a program, and which of its strategies ran."""
+        """Return what the plan finds for a program, and which of its strategies ran."""
         found, ran, spent = Found(program), list[StrategyRun](), self.spent
         for strategy in self.plan.strategies:
             if not strategy.applies(self, found):
@@ -152,18 +152,18 @@ class MotionSearch(Generic[P]):
     ) -> Solution:
         """Solve a program and count what it takes.
 
-        By default along its own schedules, and by ``program.structured``: another one may be rough,
-        or for a start nearby.
+        By default along its own schedules, and by ``program.structured``; ``by`` another one that
+        is rough, or for a start nearby.
         """
         along = program.settings.schedules if schedules is None else schedules
         solution = (by or program.structured).solve(program.p, *program.limits(), start, along)
         self.spent.add(solution.stages, solution.time)
         return solution
 
-    def complete(self, solution: Solution) -> Solution:
+    def with_all_stages(self, solution: Solution) -> Solution:
         """Return a solution with the stages and the time of all that was solved.
 
-        If a later trial was interrupted, the stages count as interrupted only if the solution was.
+        Stages count as interrupted if the solution was, whatever trial came after it.
         """
         runs = (replace(x, interrupted=solution.interrupted) for x in self.spent.runs)
         return replace(solution, stages=tuple(runs), time=self.spent.seconds)
@@ -172,8 +172,7 @@ class MotionSearch(Generic[P]):
 class Strategy(ABC, Generic[P]):
     """One entry of a plan, which improves what was found so far.
 
-    A strategy is a frozen dataclass; its numbers are fields. ``why`` says in one sentence what it
-    is for.
+    A frozen dataclass whose numbers are fields; ``why`` says in one sentence what it is for.
     """
 
     why: ClassVar[str]

@@ -1,4 +1,4 @@
-"""How limits are tightened, by what a motion exceeds them between nodes, and solved again.
+"""Limits that a motion exceeds between nodes, tightened by as much until it keeps them.
 
 Measured in docs/trajectory.md, "Limits at all times".
 """
@@ -18,34 +18,31 @@ from nsopt.trajectory.diagnosis import find_row
 from nsopt.trajectory.transcription.collocation import POINT_BLOCK
 from nsopt.trajectory.verification.between_nodes import KEPT, BeyondLimits, LimitsBetweenNodes
 
-MARGIN = 1.1
-"""Factor on what a limit is exceeded by, by which it is tightened."""
-
-SLOWEST = 0.75
-"""Largest share of an excess that each round is taken to leave; it bounds the extrapolation."""
+MARGIN = 1.1  # times what a limit is exceeded by: by so much it is tightened
+SLOWEST = 0.75  # largest share of an excess that a round is assumed to leave, see `_extrapolate`
 
 
 class LimitedPart(NamedTuple):
     """A part of a program: a motion by polynomials with its limits."""
 
     limits: LimitsBetweenNodes
-    unknowns: slice = slice(None)  # where those of the part are in the program
-    blocks: slice = slice(None)
+    unknowns: slice = slice(None)  # of the program, which are those of the part
+    blocks: slice = slice(None)  # likewise
 
 
-class KeptMotion(NamedTuple):
-    """How far a motion exceeds its limits between nodes, after they were tightened."""
+class LimitExcess(NamedTuple):
+    """How far a motion exceeds its limits between nodes, and how often they were tightened."""
 
     excesses: tuple[BeyondLimits, ...]  # of each part
-    rounds: int  # how often limits were tightened
-    interrupted: bool = False  # Ctrl-C or SIGTERM interrupted the last round
+    rounds: int  # of tightening and solving again
+    interrupted: bool = False  # whether Ctrl-C or SIGTERM ended the last round
 
     @property
     def largest(self) -> float:
         """The largest excess of all parts, divided by the size of its limit."""
         return max(x.largest for x in self.excesses)
 
-    def of_part(self, k: int) -> KeptMotion:
+    def of_part(self, k: int) -> LimitExcess:
         """Return the same with the excess of one part alone."""
         return self._replace(excesses=(self.excesses[k],))
 
@@ -56,7 +53,7 @@ class KeptMotion(NamedTuple):
 
     @property
     def fault(self) -> str:
-        """Which limit is not kept; empty if all are."""
+        """Which limit is exceeded, in words; empty if none is."""
         if self.largest <= KEPT:
             return ""
         worst = max(self.excesses, key=lambda x: x.largest).worst()
@@ -66,7 +63,7 @@ class KeptMotion(NamedTuple):
         return f"{worst}{tried}: give it more steps"
 
 
-End = tuple[Solution, KeptMotion]
+End = tuple[Solution, LimitExcess]
 """A solution, and how far it exceeds its limits."""
 
 
@@ -75,37 +72,37 @@ class Tightening:
     """The search for a motion that keeps its limits at all times.
 
     Where a motion exceeds a limit within a step, the limit is tightened by as much at the nodes and
-    the midpoint of the step, and the program solved again. Where a share of the last excess is
-    left, it is tightened by more, as if each further round left that share. At the first and the
-    last node a limit is tightened only if it depends on accelerations or inputs; where that does
-    not suffice, as where phases meet, also if given states leave it free.
+    the midpoint of the step, and the program solved again. If a share of the excess is left then,
+    the limit is tightened by what further rounds would add if each left that share. At the first
+    and the last node a limit is tightened only if it depends on accelerations or inputs; where that
+    does not suffice, as where phases meet, also if given states leave it free.
     """
 
     nlp: StructuredNlp  # of one motion by polynomials, or of several
     parts: Sequence[LimitedPart]
-    rounds: int  # greatest number
+    rounds: int  # greatest number of solves
     # (program with tighter limits, solution to start from) -> solution
     solve: Callable[[StructuredNlp, Solution], Solution]
 
     def tighten(self, solution: Solution) -> End:
-        """Return the motion of least cost found that keeps its limits, from one that may not."""
+        """Return a motion that keeps its limits, or exceeds them least, from one that may not."""
         few = [x.limits.rates_at_ends for x in self.parts]
         more = [x.limits.free_at_ends for x in self.parts]
         first = self._tighten(solution, few)
         alike = all(np.array_equal(x, y) for x, y in zip(few, more, strict=True))
         if first[1].largest <= KEPT or first[1].interrupted or alike:
             return first
-        end, kept = self._tighten(solution, more)
-        if kept.largest >= first[1].largest:
+        end, excess = self._tighten(solution, more)
+        if excess.largest >= first[1].largest:
             return first
-        return end, kept._replace(rounds=first[1].rounds + kept.rounds)
+        return end, excess._replace(rounds=first[1].rounds + excess.rounds)
 
     def _tighten(self, solution: Solution, at_ends: Sequence[NDArray[np.bool_]]) -> End:
-        """Return the motion found by one way to treat the first and the last node.
+        """Return the same where rows ``at_ends`` may be tightened at the first and last node.
 
-        ``at_ends``, (2, rows) for each part: which rows are tightened at the first, at the last.
+        These are (2, rows) for each part: which rows at the first node, which at the last.
         """
-        best = last = solution, KeptMotion(self._measure_excesses(solution), 0)
+        best = last = solution, LimitExcess(self._measure_excesses(solution), 0)
         shifts = [np.zeros_like(x.beyond) for x in last[1].excesses]
         before = [np.zeros_like(x) for x in shifts]
         for k in range(1, self.rounds + 1):
@@ -121,7 +118,7 @@ class Tightening:
             if not found.ok:
                 best = best[0], best[1]._replace(interrupted=found.interrupted)
                 break
-            last = found, KeptMotion(self._measure_excesses(found), k)
+            last = found, LimitExcess(self._measure_excesses(found), k)
             best = min(best, last, key=lambda x: x[1].largest)
         return last if last[1].largest <= KEPT else best
 
@@ -132,9 +129,9 @@ class Tightening:
     def _with_limits(
         self, shifts: Sequence[Array], at_ends: Sequence[NDArray[np.bool_]]
     ) -> StructuredNlp:
-        """Return the program with limits moved inward by shifts, (2, steps, rows) for each part.
+        """Return the program with limits moved inward by shifts; ``at_ends`` as for `_tighten`.
 
-        Lower limits come first. See `_tighten` for ``at_ends``.
+        Shifts are (2, steps, rows) for each part, of lower limits, then of upper ones.
         """
         blocks = list(self.nlp.blocks)
         for part, shift, ends in zip(self.parts, shifts, at_ends, strict=True):
@@ -144,9 +141,9 @@ class Tightening:
 
 
 def _extrapolate(beyond: Array, before: Array) -> Array:
-    """Return by how much more limits are tightened, from the excess now and in the round before.
+    """Return by how much more to tighten limits, from the excess now and in the round before.
 
-    The sum of a geometric series: each round is taken to leave the share that the last one left.
+    The sum of a geometric series, as if each further round left the share that the last one left.
     """
     left = np.clip(beyond / np.where(before > 0, before, np.inf), 0, SLOWEST)
     return np.asarray(MARGIN * beyond / (1 - left))
@@ -163,7 +160,7 @@ def _tighten_block(
     steps = limits.transcription.horizon.steps
     if block.name == POINT_BLOCK:
         first, of_nodes = 0, block.count == steps + 1
-    elif block.name.startswith("during"):  # its data are the numbers of nodes, or half more
+    elif block.name.startswith("during"):  # its data are numbers of nodes; of midpoints k + 1/2
         first = int(block.data[0, 0])
         of_nodes = first == block.data[0, 0]
     else:
@@ -182,9 +179,9 @@ def _tighten_block(
 
 
 def _take_larger(shifts: Array, at_ends: NDArray[np.bool_]) -> Array:
-    """Return the larger shift of both steps at each node, (steps + 1, rows), from (steps, rows).
+    """Return shifts at nodes, (steps + 1, rows): the larger of both steps, (steps, rows).
 
-    At the first and the last node zero but for the rows ``at_ends``, (2, rows).
+    At the first and the last node only rows ``at_ends``, (2, rows), are shifted.
     """
     first, last = (shifts[[k]] * rows for k, rows in zip((0, -1), at_ends, strict=True))
     return np.concatenate([first, np.maximum(shifts[1:], shifts[:-1]), last])

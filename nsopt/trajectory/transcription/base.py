@@ -188,13 +188,13 @@ class Transcription(ABC):
         """Indices of the unknowns on which no equation and no cost depends; none by default."""
         return np.zeros(0, dtype=np.intp)
 
-    def is_resolved(self, x: Array, p: Array, part: float = 1.0) -> bool:
+    def is_resolved(self, x: Array, p: Array, share: float = 1.0) -> bool:
         """Return whether reintegrated steps end near their nodes; true where none are.
 
-        They may be off by ``part`` of the distance `Horizon.defect`. ``x`` (size,) are the
+        They may be off by ``share`` of the distance `Horizon.defect`. ``x`` (size,) are the
         unknowns, ``p`` (np,) the parameters of the mechanism.
         """
-        del x, p, part
+        del x, p, share
         return True
 
     def find_undetermined(self, counted: NDArray[np.bool_]) -> list[str]:

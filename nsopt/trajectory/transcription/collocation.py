@@ -339,9 +339,9 @@ class Collocation(Transcription):
         share = s[:, None]
         return h * (k + s), q, v, quadratic(a, share), quadratic(u, share)
 
-    def is_resolved(self, x: Array, p: Array, part: float = 1.0) -> bool:
+    def is_resolved(self, x: Array, p: Array, share: float = 1.0) -> bool:
         fine = self.trajectory(x)[1]
-        return self._reintegration.defects(fine, p, DEFECT_ACCURACY * part).within(part)
+        return self._reintegration.defects(fine, p, DEFECT_ACCURACY * share).within(share)
 
     def motion(self, solution: Solution, p: Array) -> TranscribedMotion:
         (nodes, fine), steps = self.trajectory(solution.x), self.horizon.steps
