@@ -117,11 +117,11 @@ class StructuredBranches(BranchProgram):
         return Point(point.x[: self._n], point.lam_x[: self._n], lam, point.warm)
 
     def find_near_limits(self, x: Vector, closed: Mask, case: Case, distance: float) -> Mask:
-        lower, upper = self._bound_branch(closed, case)
+        lower, upper = self._limit_branch(closed, case)
         return np.minimum(x - lower, upper - x) < distance
 
     def solve(self, start: Point, closed: Mask, case: Case, held: Mask | None = None) -> Outcome:
-        lower, upper = self._bound_branch(closed, case)
+        lower, upper = self._limit_branch(closed, case)
         if held is not None:
             lower, upper = hold(start.x, lower, upper, held)
         # Halves that nothing determines on this branch must not run away.
@@ -191,12 +191,12 @@ class StructuredBranches(BranchProgram):
             return None
         return moved
 
-    def _bound_branch(self, closed: Mask, case: Case) -> tuple[Vector, Vector]:
-        lower, upper = self._bound_unknowns(case)
+    def _limit_branch(self, closed: Mask, case: Case) -> tuple[Vector, Vector]:
+        lower, upper = self._limit_unknowns(case)
         upper[np.where(closed, self.G, self.H)] = 0.0
         return lower, upper
 
-    def _bound_unknowns(self, case: Case) -> tuple[Vector, Vector]:
+    def _limit_unknowns(self, case: Case) -> tuple[Vector, Vector]:
         most = np.full(self._m, np.inf)
         return np.append(case.lower, np.zeros(self._m)), np.append(case.upper, most)
 
@@ -207,7 +207,7 @@ class StructuredBranches(BranchProgram):
             np.asarray(g).ravel(),
             scipy.sparse.csr_array(J.sparse()),
             (self._lower, self._upper),
-            self._bound_unknowns(case),
+            self._limit_unknowns(case),
         )
 
     def linearise(self, x: Vector, case: Case) -> Lpec:

@@ -127,7 +127,7 @@ class Branches(BranchProgram):
         self._linear = ca.Function("linear", [x, p], outputs)
 
     def solve(self, start: Point, closed: Mask, case: Case, held: Mask | None = None) -> Outcome:
-        lower, upper = self._bound_branch(closed, case)
+        lower, upper = self._limit_branch(closed, case)
         x, call = np.clip(start.x, lower, upper), self._call
         steepness = max(self.steepness(x, case), self.steepness(case.guess, case))
         if held is not None:
@@ -140,7 +140,7 @@ class Branches(BranchProgram):
         return end if held is None else replace(end, point=Point.cold(end.point.x[:n], 0))
 
     def find_near_limits(self, x: Vector, closed: Mask, case: Case, distance: float) -> Mask:
-        lower, upper = self._with_slacks(*self._bound_branch(closed, case))
+        lower, upper = self._with_slacks(*self._limit_branch(closed, case))
         x = np.append(x, self._slack(x, case))
         return np.minimum(x - lower, upper - x) < distance
 
@@ -167,11 +167,11 @@ class Branches(BranchProgram):
         return size if np.isfinite(size) else 0.0
 
     def move_to_bounds(self, x: Vector, closed: Mask, case: Case, distance: float) -> Vector:
-        lower, upper = self._bound_branch(closed, case)
+        lower, upper = self._limit_branch(closed, case)
         x = np.where(x - lower < distance, lower, x)
         return np.where(upper - x < distance, upper, x)
 
-    def _bound_branch(self, closed: Mask, case: Case) -> tuple[Vector, Vector]:
+    def _limit_branch(self, closed: Mask, case: Case) -> tuple[Vector, Vector]:
         lower, upper = case.lower.copy(), case.upper.copy()
         for half in (self.G, self.H):
             lower[half] = np.maximum(lower[half], 0.0)
@@ -181,7 +181,7 @@ class Branches(BranchProgram):
     def linearise(self, x: Vector, case: Case) -> Lpec:
         slope, rows, J = self._linear(x, case.p)
         matrix = scipy.sparse.csr_array(J.sparse())
-        c, lower = self._equations, self._bound_branch(np.zeros(self.G.size, dtype=bool), case)[0]
+        c, lower = self._equations, self._limit_branch(np.zeros(self.G.size, dtype=bool), case)[0]
         return Lpec(
             x,
             lower,

@@ -1,4 +1,4 @@
-"""Contacts in given modes, as conditions on the motion of a phase, and where they strike."""
+"""Contacts in given modes, as conditions on the motion of a phase, and their impacts."""
 
 from __future__ import annotations
 
@@ -25,18 +25,14 @@ from nsopt.trajectory.phases.modes import (
 )
 from nsopt.trajectory.transcription.base import not_negative, zero
 
-SLIP = 2
-"""Index of the slip among the fields of `ContactMotion`."""
-
-ZERO_OF_GIVEN = 1e-8
-"""Gap [m] or speed [m/s] of a given state up to which it counts as zero."""
+SLIP = 2  # index of the slip among the fields of `ContactMotion`
+ZERO_OF_GIVEN = 1e-8  # gap [m] or speed [m/s] of a given state that counts as zero
 
 
 class EndEquations(NamedTuple):
     """Which equations of a closed contact are stated at the start or the end of a phase.
 
-    Those that follow from a given state or from the phase before are left out: stated twice, they
-    would make the rows dependent.
+    Without those that follow from a given state or the phase before, which would be dependent rows.
     """
 
     distance: bool
@@ -48,7 +44,7 @@ ALL_EQUATIONS = EndEquations(distance=True, opening=True, slip=True)
 
 
 class ContactMotion(NamedTuple):
-    """The g gaps of a contact and the slips along their k tangents, and how they change."""
+    """The g gaps of a contact and the slips along their k tangents, with their rates."""
 
     distance: ca.SX  # (g,) [m]
     opening: ca.SX  # (g,) [m/s]
@@ -61,9 +57,9 @@ class ContactMotion(NamedTuple):
 class ContactInMode(Condition):
     """A contact is in a mode throughout a phase.
 
-    A closed gap stays closed, and a contact that sticks stays where it is, because opening and slip
-    do not accelerate, at all points but those of the last step. There position and speed are zero
-    at the end and the slip in the middle, so that errors of the steps do not add up.
+    A closed gap stays closed, and a contact that sticks stays in its place, as the rates of opening
+    and slip are zero at all points but those of the last step. There gap and speeds are zero at the
+    end and the slip in the middle, so that errors of the steps do not add up.
     """
 
     dynamics: Dynamics  # with the forces among its elements
@@ -71,10 +67,10 @@ class ContactInMode(Condition):
     start_equations: EndEquations
     end_equations: EndEquations
     steps: int  # of the phase
-    start_given: bool = False  # conditions or the phase before say where it sticks at the start
-    # Conditions also say where it is at the end. Then the slip in the middle of the last step
-    # follows, and is not stated.
-    both_ends_given: bool = False
+    # Whether conditions, or the phase before, give its place along its tangents at the start.
+    is_placed_at_start: bool = False
+    # Whether they give it at both ends: then the slip in the middle of the last step follows.
+    is_placed_at_both_ends: bool = False
 
     @property
     def name(self) -> str:
@@ -83,7 +79,7 @@ class ContactInMode(Condition):
 
     @property
     def mode(self) -> ContactMode:
-        """What it does."""
+        """What the contact does."""
         return self.forces.mode
 
     @cached_property
@@ -108,17 +104,17 @@ class ContactInMode(Condition):
     def impulse_and_margins(self) -> ca.Function:
         """(q, p, impulses (n,)) -> generalized impulse (nv,) [N s, N m s], margins (m,) [N s].
 
-        One impulse for each input of the forces. Margins are as of `ModeForces.margins`. Forces in
-        place of impulses give a generalized force, and margins in [N].
+        ``impulses`` are as `ModeForces.inputs`, margins as `ModeForces.margins`. Forces in place of
+        impulses give a generalized force, and margins in [N].
         """
         m, n = sample_symbols(self.dynamics), len(self.forces.inputs)
         gaps, impulses = self.forces.contact.gaps(m.state), ca.SX.sym("impulses", n)
         velocities = self.forces.velocities(m.state, gaps)
-        parts = self.forces.parts_by_gap(m.state, gaps, impulses)
+        parts = self.forces.split_by_gap(m.state, gaps, impulses)
         pairs = zip(velocities, parts, strict=True)
         total = sum((ca.jacobian(u, m.v).T @ x for u, x in pairs), ca.SX.zeros(m.v.numel()))
         margins = self.forces.margins(m.state, gaps, impulses)
-        # At rest: the directions depend on the posture alone.
+        # The directions depend on the posture alone, so v may be zero.
         at_rest = [ca.substitute(x, m.v, ca.SX.zeros(m.v.numel())) for x in (total, margins)]
         return ca.Function("impulse", [m.q, m.p, impulses], [ca.densify(x) for x in at_rest])
 
@@ -128,7 +124,7 @@ class ContactInMode(Condition):
         m = sample_symbols(self.dynamics)
         gaps = self.forces.contact.gaps(m.state)
         inputs = ca.SX.sym("inputs", len(self.forces.inputs))
-        parts = self.forces.parts_by_gap(m.state, gaps, inputs)
+        parts = self.forces.split_by_gap(m.state, gaps, inputs)
         normal, friction = (ca.vertcat(ca.SX(0, 1), *parts[i::2]) for i in (0, 1))
         values = [ca.densify(normal), ca.densify(friction)]
         return ca.Function("gap_forces", [m.q, m.p, inputs], values)
@@ -139,12 +135,12 @@ class ContactInMode(Condition):
         rows = np.zeros((1, n)), fine.q.T, fine.v.T, fine.a.T, np.tile(p[:, None], n)
         return [np.asarray(x) for x in self.motion.map(n)(*rows)]
 
-    def of(self, m: NodeSample) -> ContactMotion:
+    def sample_motion(self, m: NodeSample) -> ContactMotion:
         """Return the motion of the contact at a sample."""
         return ContactMotion(*self.motion(m.t, m.q, m.v, m.a, m.p))
 
     def along(self, m: NodeSample) -> list[Bound]:
-        name, mode, x = self.name, self.mode, self.of(m)
+        name, mode, x = self.name, self.mode, self.sample_motion(m)
         if not mode.closed:
             return [not_negative(f"gap of {name}", x.distance)]
         forces = ca.vertcat(*(m.input(i) for i in self.forces.inputs))
@@ -160,17 +156,17 @@ class ContactInMode(Condition):
     def during(self, m: NodeSample) -> list[Span]:
         if not self.mode.closed:
             return []
-        x, name = self.of(m), self.name
+        x, name = self.sample_motion(m), self.name
         bounds = [zero(f"{name} stays closed", x.opening_rate)]
         if self.mode.sticks:
             bounds.append(zero(f"{name} sticks", x.slip_rate))
         return [Span(0.0, 1 - 1 / self.steps, bounds)]
 
-    def last_middle(self, m: NodeSample) -> list[Bound]:
-        """Return the bounds in the middle of the last step."""
-        if self.both_ends_given or not self.mode.sticks:
+    def limit_last_middle(self, m: NodeSample) -> list[Bound]:
+        """Return the bounds at the midpoint of the last step."""
+        if self.is_placed_at_both_ends or not self.mode.sticks:
             return []
-        return [zero(f"{self.name} rests in its last step", self.of(m).slip)]
+        return [zero(f"{self.name} rests in its last step", self.sample_motion(m).slip)]
 
     def start(self, m: NodeSample) -> list[Bound]:
         return self._state_contact(m, self.start_equations)
@@ -181,7 +177,7 @@ class ContactInMode(Condition):
     def _state_contact(self, m: NodeSample, stated: EndEquations) -> list[Bound]:
         if not self.mode.closed:
             return []
-        x, name = self.of(m), self.name
+        x, name = self.sample_motion(m), self.name
         rows = (
             (stated.distance, f"{name} is closed", x.distance),
             (stated.opening, f"{name} does not open", x.opening),
@@ -191,39 +187,39 @@ class ContactInMode(Condition):
 
 
 class GivenState(NamedTuple):
-    """Coordinates and velocities that conditions give, NaN where they are free."""
+    """Coordinates and velocities that are given at one end of a phase, NaN where they are free."""
 
     q: Array  # (nq,)
     v: Array  # (nv,)
 
     @classmethod
     def of(cls, d: Dynamics, states: Iterable[StartAt | EndAt]) -> GivenState:
-        """Return those given by conditions; of two the first one counts."""
+        """Return those that conditions give; where two do, the first one counts."""
         q, v = np.full(d.nq, np.nan), np.full(d.nv, np.nan)
         for x in states:
             q = np.where(np.isnan(q), x.coordinates(d), q)
             v = np.where(np.isnan(v), x.velocities(d), v)
         return cls(q, v)
 
-    def places(self, contact: ContactInMode) -> bool:
-        """Return whether they say where along its tangents a contact is."""
+    def has_place_of(self, contact: ContactInMode) -> bool:
+        """Return whether they give the place of a contact along its tangents."""
         slip_on_v = set(contact.motion.jac_sparsity(SLIP, 2).get_triplet()[1])
         q_of_v = contact.dynamics.rate_matrix.sparsity_out(0).get_triplet()
         moved = [i for i, j in zip(*q_of_v, strict=True) if j in slip_on_v]
         return bool(np.isfinite(self.q[moved]).all())
 
-    def find_open_equations(self, contact: ContactInMode, p: Array) -> EndEquations:
+    def find_needed_equations(self, contact: ContactInMode, p: Array) -> EndEquations:
         """Return which equations of a closed contact do not follow; refuse what contradicts one."""
         q, v = np.nan_to_num(self.q), np.nan_to_num(self.v)
         values = contact.motion(0, q, v, 0 * v, p)
-        is_open = {}
+        needed = {}
         units = {"distance": "m", "opening": "m/s", "slip": "m/s"}
         for row, (name, unit) in enumerate(units.items()):
             on_q, on_v = (
                 list(set(contact.motion.jac_sparsity(row, i).get_triplet()[1])) for i in (1, 2)
             )
             follows = np.isfinite(self.q[on_q]).all() and np.isfinite(self.v[on_v]).all()
-            is_open[name] = not follows
+            needed[name] = not follows
             off = float(np.abs(np.asarray(values[row])).max(initial=0.0))
             must_vanish = contact.mode.sticks or name != "slip"
             if follows and must_vanish and off > ZERO_OF_GIVEN:
@@ -231,12 +227,12 @@ class GivenState(NamedTuple):
                     f"{type(contact.mode).__name__}() of contact {contact.name!r} does not fit the "
                     f"state that is given: its {name} is {off:.3g} {unit}, not zero; change one"
                 )
-        return EndEquations(**is_open)
+        return EndEquations(**needed)
 
 
 @dataclass(frozen=True)
 class UnitAtStart(Condition):
-    """Euler parameters that nothing gives have a norm of one at the start; steps keep it."""
+    """Euler parameters that are free at the start have a norm of one there; steps keep it."""
 
     groups: tuple[int, ...]  # indices of `Dynamics.norms`, of bodies and joints that have them
 
@@ -247,7 +243,7 @@ class UnitAtStart(Condition):
 
     @classmethod
     def of_free(cls, d: Dynamics, given: GivenState) -> tuple[UnitAtStart, ...]:
-        """Return the condition on those that a given state leaves free; empty if there are none."""
+        """Return the condition on those that ``given`` leaves free; none if it leaves none."""
         of_groups = ca.DM(d.norms.jac_sparsity(0, 0)).full().astype(bool)
         free = tuple(k for k, own in enumerate(of_groups) if not np.isfinite(given.q[own]).all())
         return (cls(free),) if free else ()
@@ -270,9 +266,9 @@ def state_contacts(
 ) -> tuple[ContactInMode, ...]:
     """Return the contacts of a phase as conditions on it.
 
-    ``d`` has the forces among its elements; ``given`` is given at the start and at the end. What
-    contacts of the phase before state at its end holds here, unless the phase begins with an
-    impact.
+    ``d`` has the forces among its elements, ``given`` are the states given at start and end. What
+    contacts of the phase ``before`` state at its end is not stated again, unless the phase begins
+    with an impact.
     """
     given_start, given_end = given
     all_before = {x.name: x for x in before}
@@ -280,11 +276,11 @@ def state_contacts(
     for x in forces:
         contact = ContactInMode(d, x, ALL_EQUATIONS, ALL_EQUATIONS, steps)
         if x.mode.closed:
-            start = given_start.find_open_equations(contact, p)
-            end = given_end.find_open_equations(contact, p)
+            start = given_start.find_needed_equations(contact, p)
+            end = given_end.find_needed_equations(contact, p)
             earlier = all_before.get(x.name)
-            goes_on = earlier is not None and earlier.mode.sticks and earlier.start_given
-            start_given = goes_on or given_start.places(contact)
+            keeps_place = earlier is not None and earlier.mode.sticks and earlier.is_placed_at_start
+            is_placed_at_start = keeps_place or given_start.has_place_of(contact)
             if earlier is not None and earlier.mode.closed:
                 # Closed already; velocities are as at its end, unless there is an impact.
                 may_slip = has_impact or not earlier.mode.sticks
@@ -293,8 +289,8 @@ def state_contacts(
                 contact,
                 start_equations=start,
                 end_equations=end,
-                start_given=start_given,
-                both_ends_given=start_given and given_end.places(contact),
+                is_placed_at_start=is_placed_at_start,
+                is_placed_at_both_ends=is_placed_at_start and given_end.has_place_of(contact),
             )
         found.append(contact)
     return tuple(found)
@@ -305,9 +301,9 @@ def state_strike(
 ) -> list[Bound]:
     """Return the bounds of an impact of a contact that is open before and after it.
 
-    By Newton's law, on velocities before and after it, (nv,) each, in posture q (nq,). Its impulses
-    are as the forces of its mode: what slides during the impact has its friction impulse on the
-    cone, what sticks does not slip after it.
+    Newton's law for the velocities ``before`` and ``after`` it, (nv,), in posture q (nq,). Impulses
+    are like forces of its mode: if it slides during the impact, friction is on the cone; if it
+    sticks, it does not slip after it.
     """
     m, no_acceleration = sample_symbols(contact.dynamics), ca.SX.zeros(after.numel())
     gaps = contact.forces.contact.gaps(m.state)
@@ -331,7 +327,7 @@ def state_strike(
 def find_strikes(
     stated: Dynamics, d: Dynamics, strikes: Mapping[str, ContactMode], steps: int
 ) -> tuple[ContactInMode, ...]:
-    """Return the contacts that strike at the start of a phase of n steps and are open after that.
+    """Return the contacts that strike at the start of a phase and are open in it.
 
     ``stated`` is the mechanism with its contacts, ``d`` with forces of modes in their place.
     Refuses contacts that are not open throughout the phase, and modes that are not closed.
@@ -357,7 +353,7 @@ def find_strikes(
 
 
 def check_rebounds(closing: Sequence[ContactInMode], p: Array) -> None:
-    """Refuse contacts with restitution that close for more than an impact: they would rebound."""
+    """Refuse contacts that close at the start of a phase with restitution: they would rebound."""
     for x in closing:
         m = sample_symbols(x.dynamics)
         for gap in x.forces.contact.gaps(m.state):

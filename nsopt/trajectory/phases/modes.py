@@ -31,25 +31,25 @@ class ContactMode(ABC):
     """What a contact does throughout a phase."""
 
     closed: ClassVar[bool] = True
-    """Whether it touches."""
+    """Whether the contact touches."""
 
     sticks: ClassVar[bool] = False
     """Whether it does not slip either, its friction within the cone."""
 
     @property
     def verb(self) -> str:
-        """What a contact in this mode does, for sentences."""
+        """The verb of a sentence about a contact in this mode."""
         return "touches"
 
     @abstractmethod
     def friction(self, normal: ca.SX, held: ca.SX, mu: ca.SX) -> ca.SX:
-        """Return the friction of a gap along its n tangents, or its impulse.
+        """Return the friction of a gap along its n tangents, or its impulse, SX (n,).
 
         Parameters
         ----------
         normal : SX scalar [N] or [N s]
         held : SX (n,)
-            The friction if the contact sticks; otherwise only n is used.
+            The friction if the contact sticks; otherwise only its size n is used.
         mu : SX scalar
         """
 
@@ -82,7 +82,7 @@ class Sticking(ContactMode):
 
 @dataclass(frozen=True)
 class Sliding(ContactMode):
-    """The gap is closed and slips in one direction, against friction times the normal force.
+    """The gap is closed and slips in one direction, with friction mu times the normal force.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class Sliding(ContactMode):
 
 @dataclass(frozen=True, eq=False)
 class ModeForces(Force):
-    """The forces of a contact in a mode, each an input of the phase."""
+    """The forces of a contact in a mode: inputs of the phase, but for the friction of sliding."""
 
     name: str  # of the contact
     contact: Contact
@@ -137,8 +137,8 @@ class ModeForces(Force):
         gaps, pressed = self.contact.gaps(s), list[Pressed]()
         parts = self.forces(s, gaps)
         for gap, normal, friction in zip(gaps, parts[::2], parts[1::2], strict=True):
-            losing = [Load(gap.slip, friction)] if gap.slip.numel() else []
-            pressed.append(Pressed(gap, normal * gap.normal + gap.tangents @ friction, losing))
+            lossy = [Load(gap.slip, friction)] if gap.slip.numel() else []
+            pressed.append(Pressed(gap, normal * gap.normal + gap.tangents @ friction, lossy))
         return pressed
 
     def velocities(self, s: State, gaps: list[Gap]) -> list[ca.SX]:
@@ -153,10 +153,10 @@ class ModeForces(Force):
     def forces(self, s: State, gaps: list[Gap]) -> list[ca.SX]:
         """Return [normal force, friction, normal force, friction, ...] of the gaps [N]."""
         inputs = ca.vertcat(ca.SX(0, 1), *(s.value(x) for x in (*self.normal, *self.tangential)))
-        return self.parts_by_gap(s, gaps, inputs)
+        return self.split_by_gap(s, gaps, inputs)
 
-    def parts_by_gap(self, s: State, gaps: list[Gap], inputs: ca.SX) -> list[ca.SX]:
-        """Return normal part and friction as `forces`, from inputs [N] or impulses [N s]."""
+    def split_by_gap(self, s: State, gaps: list[Gap], inputs: ca.SX) -> list[ca.SX]:
+        """Return the same of given ``inputs`` (n,) [N], or impulses [N s]."""
         found, at = list[ca.SX](), len(gaps)
         for k, gap in enumerate(gaps):
             n = gap.slip.numel()
@@ -167,30 +167,29 @@ class ModeForces(Force):
         return found
 
     def margins(self, s: State, gaps: list[Gap], inputs: ca.SX) -> ca.SX:
-        """Return what must not be negative, from inputs [N] or impulses [N s].
+        """Return what must not be negative, of ``inputs`` (n,) [N], or impulses [N s].
 
-        Normal parts, then, if it sticks, of each gap the distance of friction from its cone: two
-        rows in the plane, one in space.
+        Normal parts, then, if it sticks, how far friction of each gap is inside its cone: two rows
+        in the plane, one in space.
         """
-        rows, parts = [inputs[: len(gaps)]], self.parts_by_gap(s, gaps, inputs)
+        rows, parts = [inputs[: len(gaps)]], self.split_by_gap(s, gaps, inputs)
         for k, gap in enumerate(gaps if self.mode.sticks else []):
             limit, friction = s.value(gap.law.friction) * parts[2 * k], parts[2 * k + 1]
             if friction.numel() == 1:
                 rows += [limit - friction, limit + friction]
             else:
-                # Divided by the limit, |f|^2 has a gradient at f = 0, where |f| has none. By a
-                # positive number also where iterates of a solver have a limit below zero.
+                # |f|^2 over the limit has a gradient at f = 0, where |f| has none; the divisor is
+                # positive even where an iterate of a solver has a negative limit.
                 positive = (limit + ca.sqrt(limit**2 + LEAST_LIMIT**2)) / 2
                 rows.append(limit - ca.sumsqr(friction) / positive)
         return ca.vertcat(*rows)
 
 
-LEAST_LIMIT = 1e-6
-"""Limit of friction up to which the tip of its cone is rounded [N, N s]."""
+LEAST_LIMIT = 1e-6  # [N, N s] limit of friction below which the tip of its cone is rounded
 
 
 def name_gap(contact: str, k: int | None) -> str:
-    """Return the name of gap k of a contact, or of its only gap: the stem of names of inputs."""
+    """Return the stem of the names of inputs of gap k of a contact; k is None for its only gap."""
     word = re.sub(r"\W", "_", contact)
     return word if k is None else f"{word}_{k}"
 
@@ -212,8 +211,8 @@ def with_modes(
 ) -> tuple[Dynamics, tuple[ModeForces, ...]]:
     """Return a mechanism with forces in place of its contacts, and these forces.
 
-    ``inputs`` are parameters that the phase chooses over time. Refuses contacts without a mode,
-    modes without a contact, modes that a contact cannot be in, and inputs whose name is taken.
+    ``inputs`` are parameters that are inputs of the phase. Refuses contacts without a mode, modes
+    without a contact, modes that a contact cannot be in, and inputs whose name is taken.
     """
     names = [x.name for x in d.contacts]
     for name, mode in modes.items():

@@ -33,8 +33,7 @@ from nsopt.trajectory.phases.solve import (
 )
 from nsopt.trajectory.smoothing.small_costs import record_tie
 
-MOST_SLIDE = 1e-3
-"""How far a contact that sticks may slide in a phase [m]; errors of the steps are far smaller."""
+MOST_SLIDE = 1e-3  # [m] that a sticking contact may slide in a phase; errors of steps are far less
 
 
 def optimize_phases(
@@ -93,7 +92,9 @@ def record_phases(solved: SolvedPhases, verify: bool, title: str) -> PhasedResul
         results = [_record(solved, k, title, least) for k in range(len(linked.phases))]
         if verify and not solution.interrupted:
             results = [_simulate(solved, k, x) for k, x in enumerate(results)]
-        worst_first = sorted(range(len(results)), key=lambda k: -_violation(linked, k, solution))
+        worst_first = sorted(
+            range(len(results)), key=lambda k: -_measure_violation(linked, k, solution)
+        )
         labels = [x.label for x in linked.phases]
         faults = [f"{labels[k]}: {x}" for k in worst_first if (x := results[k].stop_reason)]
         faults += _describe_broken_link(linked, solution)
@@ -116,7 +117,7 @@ def _record(solved: SolvedPhases, k: int, title: str, least: LeastViolation | No
     limit = min(settings.tolerances.equality, settings.tolerances.inequality)
     least_here = None if least is None else least.of_part(linked.rows[k], k)
     violated = ""
-    if _violation(linked, k, solution) > limit:
+    if _measure_violation(linked, k, solution) > limit:
         violated = explain_fault(x, own.nlp, part, motion, p, settings.tolerances, least_here)
     result = record(
         x,
@@ -150,14 +151,14 @@ def _simulate(solved: SolvedPhases, k: int, result: Result) -> Result:
     return add_simulation(result, d, stated.inputs, motion, p, None)
 
 
-def _violation(linked: LinkedPhases, k: int, solution: Solution) -> float:
-    """Return the largest violation of the rows of one phase."""
+def _measure_violation(linked: LinkedPhases, k: int, solution: Solution) -> float:
+    """Return the largest violation of the rows of phase k."""
     rows = solution.residuals.rows[linked.rows[k]]
     return float(linked.phases[k].nlp.violations(rows).max(initial=0.0))
 
 
 def _describe_broken_link(linked: LinkedPhases, solution: Solution) -> list[str]:
-    """Return in words the row between phases that is off by most; empty if all are met."""
+    """Return in words which row between phases is violated most; no text if all are met."""
     if solution.ok:
         return []
     nlp, first = linked.nlp, linked.rows[-1].stop  # rows between phases come last
@@ -171,8 +172,8 @@ def _describe_broken_link(linked: LinkedPhases, solution: Solution) -> list[str]
 def record_modes(phase: PhaseProgram, x: Array, impulses: Array) -> dict[str, Any]:
     """Return the attributes ``modes``, ``modes_gap``, ``modes_slip`` and ``impact`` of a phase.
 
-    The modes of its contacts, the largest gap [m] and slip [m/s] that those in contact leave, and
-    the impulses at its start [N s]. ``x`` are its unknowns (n,); ``impulses`` (k,) are those of
+    The modes of its contacts, the largest gap [m] and slip [m/s] of closed ones, which are errors,
+    and the impulses at its start [N s]. ``x`` are its unknowns (n,); ``impulses`` (k,) are those of
     `PhaseProgram.contacts_with_impulse` in turn, none without an impact.
     """
     if not phase.contacts:
@@ -192,7 +193,7 @@ def record_modes(phase: PhaseProgram, x: Array, impulses: Array) -> dict[str, An
 
 
 def set_contact_modes(result: Result, contacts: Sequence[ContactInMode]) -> Result:
-    """Return a result with ``contact_mode`` by the given modes: no gap is closed exactly."""
+    """Return a result with ``contact_mode`` from given modes: closed gaps have small errors."""
     data = result.data.copy()
     closed = {x.name: x.mode.closed for x in contacts}
     for k, gap in enumerate(data["contact"].values):
@@ -206,7 +207,7 @@ def set_contact_modes(result: Result, contacts: Sequence[ContactInMode]) -> Resu
 def describe_slide(phase: PhaseProgram, x: Array) -> str:
     """Return in words which contact slides though it is to stick; empty if none does.
 
-    With the postures at both ends given, nothing keeps it in its place in the last step: see
+    If the postures at both ends are given, no row keeps it in its place in the last step, see
     `ContactInMode`.
     """
     fine = phase.transcription.trajectory(x)[1]

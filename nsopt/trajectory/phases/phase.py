@@ -1,4 +1,4 @@
-"""A phase of a motion: as it is stated, and as a part of a program."""
+"""A phase of a motion: its statement, and its program."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class MotionPhase:
     Parameters
     ----------
     dynamics : Dynamics
-        Its mechanism, without clearances and closed loops; contacts need ``modes``.
+        Its mechanism, without clearances or closed loops; contacts need ``modes``.
     horizon : Horizon
         Its duration, given or free within bounds, and its steps.
     costs : sequence of Cost
@@ -50,11 +50,11 @@ class MotionPhase:
     conditions : sequence of Condition
         Times and shares of the steps are those of the phase.
     guess : Guess
-        Where it leaves out its start, it begins where the guess of the phase before ends.
+        If it has no start of its own, it begins where the guess of the phase before ends.
     inputs : sequence of str
-        Parameters of the mechanism that are chosen anew at every moment.
+        Parameters of the mechanism that are free functions of time.
     parameters : mapping of name to float, optional
-        Values of the others.
+        Values of other parameters.
     name : str
         For messages and results.
     modes : mapping of name to ContactMode
@@ -83,16 +83,16 @@ class PhaseProgram:
     """The program of a phase by itself."""
 
     phase: MotionPhase
-    label: str  # its number and name, in messages
+    label: str  # number and name of the phase, for messages
     p: Array  # (np,) of its mechanism
-    guess: Guess  # from its start on: see `MotionPhase`
+    guess: Guess  # with a start, see `MotionPhase`
     statement: Statement  # with the conditions of its contacts
     transcription: Collocation
     nlp: StructuredNlp
-    tie: Smoothness | None  # the tie-breaker among its costs
+    tie: Smoothness | None  # the small cost that was added to its costs as a tie-breaker
     contacts: tuple[ContactInMode, ...]
-    strikes: tuple[ContactInMode, ...]  # those that strike where it begins and are open in it
-    has_impact: bool  # contacts close or strike where it begins
+    strikes: tuple[ContactInMode, ...]  # that strike where it begins and are open in it
+    has_impact: bool  # whether contacts close or strike where it begins
 
     @classmethod
     def of(
@@ -145,7 +145,7 @@ class PhaseProgram:
         return {**self.closed_contacts, **strike} if self.has_impact else {}
 
     def divide_impulses(self, impulses: Any) -> list[tuple[ContactInMode, Any]]:
-        """Return the contacts with an impulse where it begins, each with its own ones."""
+        """Return `contacts_with_impulse`, each with its own of the impulses (k,) of all."""
         contacts = list(self.contacts_with_impulse.values())
         ends = np.cumsum([0, *(len(x.forces.inputs) for x in contacts)]).tolist()
         return [(x, impulses[a:b]) for x, (a, b) in zip(contacts, pairwise(ends), strict=True)]
@@ -170,7 +170,7 @@ class PhaseProgram:
 
     @property
     def program_parameters(self) -> Array:
-        """Parameters of the program: of the mechanism, then of the friction that is smoothed."""
+        """Parameters of the program: of the mechanism, then speeds that smooth its friction."""
         return self.transcription.parameters(self.p)
 
     @property
@@ -180,19 +180,19 @@ class PhaseProgram:
 
     @property
     def last_posture(self) -> Array:
-        """Where the guess ends, (nq,)."""
+        """The coordinates (nq,) at which the guess ends."""
         start_and_end = np.array([0.0, 1.0])
         inputs, bounds = self.transcription.inputs, self.phase.horizon.bounds
         return np.asarray(self.guess.trajectory(start_and_end, bounds, inputs).q[-1])
 
 
 def _state_program(x: Collocation, contacts: Sequence[ContactInMode]) -> StructuredNlp:
-    """Return the program of a phase, with the rows of contacts in the middle of the last step."""
+    """Return the program of a phase, with `ContactInMode.limit_last_middle` of its contacts."""
     nlp, last_middle = x.nlp(), 2 * x.horizon.steps - 1
     if not any(y.mode.sticks for y in contacts):
         return nlp
     rest = x.constrain_point(
-        "held", last_middle, lambda m: [b for y in contacts for b in y.last_middle(m)]
+        "held", last_middle, lambda m: [b for y in contacts for b in y.limit_last_middle(m)]
     )
     return StructuredNlp([*nlp.blocks, rest], x.size, len(x.dynamics.parameters) + len(x.creep))
 

@@ -35,23 +35,23 @@ class LinkedPhases:
     """The programs of several phases, one after another in unknowns, parameters, rows and costs."""
 
     phases: Sequence[PhaseProgram]
-    duration: tuple[float, float]  # [s] of all together, infinite where phases bound it already
+    duration: tuple[float, float]  # [s] least and greatest of all, infinite where phases imply it
     borders: Sequence[float | None] = ()  # as of `optimize_phases`
 
     @cached_property
     def unknowns(self) -> list[slice]:
         """The unknowns of each phase."""
-        return _slices([x.transcription.size for x in self.phases])
+        return _make_slices([x.transcription.size for x in self.phases])
 
     @cached_property
     def blocks(self) -> list[slice]:
         """The blocks of each phase."""
-        return _slices([len(x.nlp.blocks) for x in self.phases])
+        return _make_slices([len(x.nlp.blocks) for x in self.phases])
 
     @cached_property
     def rows(self) -> list[slice]:
         """The rows of each phase."""
-        return _slices([len(x.nlp.lower) for x in self.phases])
+        return _make_slices([len(x.nlp.lower) for x in self.phases])
 
     @cached_property
     def impulses(self) -> list[slice]:
@@ -60,10 +60,10 @@ class LinkedPhases:
             sum(len(y.forces.inputs) for y in x.contacts_with_impulse.values()) for x in self.phases
         ]
         end = self.unknowns[-1].stop
-        return [slice(end + x.start, end + x.stop) for x in _slices(counts)]
+        return [slice(end + x.start, end + x.stop) for x in _make_slices(counts)]
 
     def extract_part(self, solution: Solution, k: int) -> Solution:
-        """Return the part of phase k in a solution of all phases."""
+        """Return the unknowns and rows of phase k of a solution of all phases, as a solution."""
         unknowns, rows = self.unknowns[k], self.rows[k]
         point, residuals = solution.point, solution.residuals
         own = Point(point.x[unknowns], point.lam_x[unknowns], point.lam_g[rows])
@@ -77,24 +77,28 @@ class LinkedPhases:
     def limits(self) -> tuple[Array, Array]:
         """Return bounds of the unknowns, (n,) each."""
         low, high = zip(*(x.transcription.limits() for x in self.phases), strict=True)
-        inf = np.full(self.impulses[-1].stop - self.unknowns[-1].stop, np.inf)  # of impulses
+        inf = np.full(self._impulse_count, np.inf)
         return np.concatenate([*low, -inf]), np.concatenate([*high, inf])
 
     def start(self) -> Array:
         """Return the unknowns (n,) of the guesses."""
-        zeros = np.zeros(self.impulses[-1].stop - self.unknowns[-1].stop)  # of impulses
+        zeros = np.zeros(self._impulse_count)
         return np.concatenate([*(x.transcription.start_from(x.guess) for x in self.phases), zeros])
+
+    @property
+    def _impulse_count(self) -> int:
+        return self.impulses[-1].stop - self.unknowns[-1].stop
 
     @cached_property
     def nlp(self) -> StructuredNlp:
-        """The program; rows between phases come last, and after all that of the whole duration."""
+        """The program; rows between phases come last, of these the whole duration."""
         blocks = [block for k in range(len(self.phases)) for block in self._embed_blocks(k)]
         blocks += [self._link(k) for k in range(1, len(self.phases))]
         blocks += self._state_durations()
         return StructuredNlp(blocks, self.impulses[-1].stop, len(self.parameters))
 
     def least_violation(self, x: Array) -> LeastViolation | None:
-        """Return how little rows can be violated near x, and in which phases it takes longer."""
+        """Return the least violation of rows near x (n,), and which phases need longer for less."""
         durations = [self._duration_columns[k] for k in self._free_durations]
         total = len(self.nlp.lower) - 1 if np.isfinite(self.duration).any() else None
         found = least_violation(self.nlp, x, self.parameters, self.limits(), durations, total)
@@ -110,21 +114,21 @@ class LinkedPhases:
 
     @property
     def _duration_columns(self) -> list[int]:
-        """Where the duration of each phase is among all unknowns: last of its own."""
+        """Index of the duration of each phase among all unknowns: the last of its own."""
         return [own.stop - 1 for own in self.unknowns]
 
     @cached_property
     def cost_terms(self) -> list[slice]:
         """The costs of each phase."""
-        return _slices([len(x.transcription.costs) for x in self.phases])
+        return _make_slices([len(x.transcription.costs) for x in self.phases])
 
     @cached_property
     def _parameter_slices(self) -> list[slice]:
         """The parameters of each phase; those of its mechanism come first."""
-        return _slices([len(x.program_parameters) for x in self.phases])
+        return _make_slices([len(x.program_parameters) for x in self.phases])
 
     def _embed_blocks(self, k: int) -> list[ConstraintBlock]:
-        """Return the blocks of phase k as functions of all unknowns, parameters and costs."""
+        """Return the blocks of phase k with all parameters as input and all costs as output."""
         own, costs = self.phases[k], self.cost_terms[k]
         p = ca.SX.sym("p", len(self.parameters))
         embedded: dict[int, ca.Function] = {}
@@ -143,9 +147,9 @@ class LinkedPhases:
         return blocks
 
     def _link(self, k: int) -> ConstraintBlock:
-        """Return the equations that phase k starts in the state in which the one before ends.
+        """Return the equations by which phase k starts in the state in which the one before ends.
 
-        In an impact the momentum changes by its impulses.
+        With an impact momentum changes by its impulses instead.
         """
         before, after = self.phases[k - 1].transcription, self.phases[k].transcription
         d, n = before.dynamics, before.dynamics.nq + before.dynamics.nv
@@ -177,7 +181,7 @@ class LinkedPhases:
         return self._state_rows("linked", w, bounds, np.concatenate(columns), p)
 
     def _state_durations(self) -> list[ConstraintBlock]:
-        """Return where phases end, as shares of the duration of all, and the bounds of that."""
+        """Return rows of the ends of phases, shares of the duration of all, and of its bounds."""
         durations, p = ca.SX.sym("w", len(self.phases)), ca.SX.sym("p", len(self.parameters))
         total, (low, high), stated = ca.sum1(durations), self.duration, list[tuple[str, Bound]]()
         for k, share in enumerate(self.borders):
@@ -193,13 +197,13 @@ class LinkedPhases:
     def _state_rows(
         self, name: str, w: ca.SX, bounds: Sequence[Bound], columns: Array, p: ca.SX
     ) -> ConstraintBlock:
-        """Return rows without costs on the unknowns w, which are in ``columns`` of all."""
+        """Return rows without costs on the unknowns w, whose indices among all are ``columns``."""
         no_costs = ca.SX.zeros(self.cost_terms[-1].stop)
         symbols = (w, ca.SX.sym("k"), p)
         return constraint_block(name, symbols, bounds, no_costs, columns[None].astype(np.intp))
 
 
-def _slices(sizes: Sequence[int]) -> list[slice]:
+def _make_slices(sizes: Sequence[int]) -> list[slice]:
     """Return consecutive slices of given sizes."""
     ends = np.cumsum([0, *sizes]).tolist()
     return [slice(a, b) for a, b in pairwise(ends)]
@@ -207,7 +211,7 @@ def _slices(sizes: Sequence[int]) -> list[slice]:
 
 @dataclass(frozen=True, eq=False)
 class SearchedPhases(SearchedProgram):
-    """Linked phases, and what solves them, for all parameters of their programs."""
+    """The program of linked phases, and what solves it."""
 
     linked: LinkedPhases
 
@@ -236,7 +240,7 @@ class SearchedPhases(SearchedProgram):
     def list_limited_parts(self) -> list[LimitedPart]:
         linked, phases = self.linked, self.linked.phases
         stated = [None, *(x.statement for x in phases), None]
-        limits = [  # of each phase, and of what the phases before and after it state at borders
+        limits = [  # those of each phase, which phases before and after it share at borders
             LimitsBetweenNodes(x.transcription, x.statement, stated[k], stated[k + 2])
             for k, x in enumerate(phases)
         ]

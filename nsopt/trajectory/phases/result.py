@@ -25,7 +25,7 @@ class PhasedResult:
     Attributes
     ----------
     phases : sequence of Result
-        One for each phase, its time from zero; iterations and times are those of all phases.
+        One for each phase, its time from zero; iterations and solve times are of all phases.
     names : sequence of str
     stop_reason : str
         Why it is no solution, the phases at fault named; empty if it is one.
@@ -72,7 +72,7 @@ class PhasedResult:
         k = np.clip(np.searchsorted(borders, t, side="right") - 1, 0, len(self.phases) - 1)
         parts = []
         for i, result in enumerate(self.phases):
-            # By round-off, differences may be beyond the duration.
+            # By round-off these may be beyond the duration.
             own = np.clip(t[k == i] - borders[i], 0, float(result["time"].values[-1]))
             part = result.sample(times=own).drop_vars(["input", "input_name"])
             number = ("time", np.full(len(own), i))
@@ -91,7 +91,7 @@ class PhasedResult:
         rate : float [Hz]
             Of rows, as for `sample` with dt = 1 / rate.
         """
-        return write_table(path, self._at_rate(rate))
+        return write_table(path, self._sample_rows(rate))
 
     def to_joint_trajectory(self, *, rate: float) -> dict[str, Any]:
         """Return the motion with the fields of a ROS trajectory_msgs/JointTrajectory.
@@ -102,9 +102,9 @@ class PhasedResult:
         ----------
         rate : float [Hz]
         """
-        return motion_files.joint_trajectory(self._at_rate(rate))
+        return motion_files.joint_trajectory(self._sample_rows(rate))
 
-    def _at_rate(self, rate: float) -> xr.Dataset:
+    def _sample_rows(self, rate: float) -> xr.Dataset:
         return self.sample(1 / positive("rate of a motion's rows [Hz]", rate))
 
     def summary(self) -> str:

@@ -1,4 +1,4 @@
-"""The steps from stated phases to a solution: checks, the linked program, its search."""
+"""From stated phases to their solution: checks, the program of all, its search."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ from nsopt.trajectory.programs import choose_settings, suit_solver
 from nsopt.trajectory.search import PLAN_OF_PHASES, LimitExcess, MotionSearch, Plan
 from nsopt.trajectory.transcription.base import TranscribedMotion
 
-SAME_POSTURE = 1e-9
-"""Difference of coordinates up to which two postures are one [rad, m]."""
+SAME_POSTURE = 1e-9  # [rad, m] difference of coordinates up to which two postures are one
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +33,7 @@ class SolvedPhases:
 
     linked: LinkedPhases
     solution: Solution
-    excess: LimitExcess | None  # what is known of its limits between nodes
+    excess: LimitExcess | None  # over limits between nodes; None if not measured
     start: Array  # (n,) unknowns of the guesses
     settings: Settings
     solver: Solver
@@ -58,12 +57,12 @@ class SolvedPhases:
 
 
 def compute_impact_losses(solved: SolvedPhases, k: int) -> dict[str, float]:
-    """Return the energy that each contact takes in the impact at the start of phase k [J]."""
+    """Return the energy [J] that each contact dissipates in the impact at the start of phase k."""
     phase, found = solved.linked.phases[k], dict[str, float]()
     for x, impulses in phase.divide_impulses(solved.solution.x[solved.linked.impulses[k]]):
         before, after = solved.trajectory(k - 1), solved.trajectory(k)
         total = np.asarray(x.impulse_and_margins(after.q[0], phase.p, impulses)[0]).ravel()
-        # The work of an impulse is that on the mean velocity.
+        # The work of an impulse is its power at the mean of the velocities before and after it.
         found[x.name] = -float(total @ (before.v[-1] + after.v[0])) / 2
     return found
 
@@ -75,14 +74,14 @@ def solve_phases(
     solver: Solver,
     plan: Plan[SearchedPhases] = PLAN_OF_PHASES,
 ) -> SolvedPhases:
-    """Return what the plan comes to; arguments and errors as of `optimize_phases`."""
+    """Return what the plan finds; arguments and errors as of `optimize_phases`."""
     begin = perf_counter()
     with interruptible():
         programs = _state_programs(phases, solver)
         total = _limit_duration(phases, duration)
         linked = LinkedPhases(programs, total, _check_borders(phases, borders))
         settings = choose_settings(linked.phases[0].transcription, solver)
-        # One stage without parameters: each phase has smoothed speeds of friction of its own.
+        # One stage without homotopy numbers: speeds that smooth friction are parameters of phases.
         settings = replace(settings, schedules=(((),),))
         steps = sum(x.phase.horizon.steps for x in linked.phases)
         suited, start = suit_solver(solver, steps, often=False), linked.start()
@@ -143,9 +142,9 @@ def _check_postures(before: PhaseProgram, after: PhaseProgram) -> None:
 def _limit_duration(
     phases: Sequence[MotionPhase], duration: float | tuple[float, float]
 ) -> tuple[float, float]:
-    """Return least and greatest duration of all phases, infinite where those of each suffice.
+    """Return least and greatest duration of all phases, infinite where those of each imply it.
 
-    Refuses what they cannot add up to.
+    Refuses a duration that they cannot add up to.
     """
     low, high = duration if isinstance(duration, tuple) else (duration, duration)
     least, most = (sum(x.horizon.bounds[k] for x in phases) for k in (0, 1))

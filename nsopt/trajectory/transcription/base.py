@@ -38,13 +38,13 @@ class TranscribedMotion:
     # (n, 3, nv + number of inputs): drives, then inputs, at start, middle and end of each step.
     step_controls: Array
     controls: Callable[[float], Array]  # the same as a function of t [s], (nv + number of inputs,)
-    defects: Defects | None  # of reintegrated steps; None for those of a scheme
-    # (n, nv) in the middles of steps, where accelerations are quadratic over each. Without them
-    # coordinates are taken as cubic, from those and the velocities of the nodes.
+    defects: Defects | None  # of steps, integrated again; None for those of a scheme
+    # (n, nv) at midpoints if accelerations are quadratic over steps; else coordinates are cubic, by
+    # coordinates and velocities of the nodes.
     middle_accelerations: Array | None = None
-    # (n, parts, nv) [N m, N]: drives at the shares `PARTS` of each step, without the dry friction
-    # that they overcome besides, with the sign of the velocity; by default on parabolas through
-    # ``step_controls``.
+    # (n, parts, nv) [N m, N] each, at the shares `PARTS` of steps: drives without the dry friction
+    # that they also overcome, and that friction, with the sign of the velocity. By default drives
+    # are on parabolas through ``step_controls``.
     step_drives: Array | None = None
     step_friction: Array | None = None
     # (n, ng, 3) [N]: contact forces over steps, minus those along the normals at their starts.
@@ -67,7 +67,7 @@ class TranscribedMotion:
         """Accelerations at the start, in the middle and at the end of each step, (n, 3, nv).
 
         NaN where velocities are not rates of the coordinates. In a step that ends with an impact
-        they are constant, from the state before to the coordinates after.
+        they are constant, from the state at its start to the coordinates at its end.
         """
         x = self.nodes
         if self.middle_accelerations is not None:
@@ -96,7 +96,7 @@ class Transcription(ABC):
         If the transcription does not cover the mechanism, or an input is no Parameter.
     """
 
-    by_polynomials: ClassVar[bool] = False  # between nodes; then a guess determines the forces
+    by_polynomials: ClassVar[bool] = False  # whether motions are polynomials between nodes
 
     dynamics: Dynamics
     horizon: Horizon
@@ -121,17 +121,17 @@ class Transcription(ABC):
 
     @property
     def creep(self) -> tuple[float, ...]:
-        """Speeds up to which dry friction is smoothed because of the grid; none by default."""
+        """Speed of each joint up to which the grid smooths dry friction; none by default."""
         return ()
 
     @property
     def friction_modes(self) -> Array | None:
-        """Signs of the slip in joints with dry friction, (steps, joints); None if not known."""
+        """Signs of the slip in joints with dry friction, (steps, joints); None if not given."""
         return None
 
     @property
     def last_stage(self) -> tuple[float, ...]:
-        """The homotopy parameters at which the equations are exact; empty by default."""
+        """The homotopy numbers at which the equations are exact; empty by default."""
         return ()
 
     @property
@@ -158,7 +158,7 @@ class Transcription(ABC):
         return self._copy_with("conditions", tuple(conditions))
 
     def _copy_with(self, name: str, value: object) -> Self:
-        """Return a copy with another value of a field, and with what is cached."""
+        """Return a copy with another value of a field, which keeps what is cached."""
         other = copy.copy(self)
         object.__setattr__(other, name, value)
         return other
@@ -189,9 +189,9 @@ class Transcription(ABC):
         return np.zeros(0, dtype=np.intp)
 
     def is_resolved(self, x: Array, p: Array, share: float = 1.0) -> bool:
-        """Return whether reintegrated steps end near their nodes; true where none are.
+        """Return whether steps, integrated again, end near their nodes; by default they do.
 
-        They may be off by ``share`` of the distance `Horizon.defect`. ``x`` (size,) are the
+        That is within the ``share`` of the distance `Horizon.defect`. ``x`` (size,) are the
         unknowns, ``p`` (np,) the parameters of the mechanism.
         """
         del x, p, share
@@ -200,13 +200,13 @@ class Transcription(ABC):
     def find_undetermined(self, counted: NDArray[np.bool_]) -> list[str]:
         """Return the names of driven velocities whose motion costs nothing; none by default.
 
-        ``counted`` (size,): the unknowns that costs depend on.
+        ``counted`` (size,) tells on which unknowns costs depend.
         """
         del counted
         return []
 
     def parameters(self, p: Array) -> Array:
-        """Return the parameters of the program at its last homotopy stage, p first."""
+        """Return the parameters of the program at its last homotopy stage, p (np,) first."""
         return np.append(p, self.last_stage)
 
     @abstractmethod
@@ -236,10 +236,10 @@ def make_accepted_steps(
     projection_work: Array | None = None,
     at_end: bool = True,
 ) -> AcceptedSteps:
-    """Return n steps, which share iterations and time of a solution evenly.
+    """Return n steps, each with an equal part of the iterations and the time of a solution.
 
-    ``t``, ``q`` and ``v`` are those of n + 1 nodes; ``impulses`` the mean ones of contacts, the
-    part of them in impacts, those of joints and of slips. See `AcceptedSteps`.
+    ``t``, ``q`` and ``v`` are those of n + 1 nodes; ``impulses`` are those of contacts, the part of
+    these in impacts, those of joints and of slips. The rest is as in `AcceptedSteps`.
     """
     n = len(t) - 1
     impulse, impact, joint_impulse, slip_impulse = impulses
@@ -283,7 +283,7 @@ def not_negative(label: str, value: ca.SX) -> Bound:
 
 
 def with_inputs(dynamics: Dynamics, inputs: Sequence[str], p: ca.SX, u: ca.SX) -> ca.SX:
-    """Return parameters p, those that are inputs replaced by u, SX (np,)."""
+    """Return parameters p, SX (np,), with ``inputs`` among them replaced by u, SX (nu,)."""
     names = [parameter.name for parameter in dynamics.parameters]
     index = {name: k for k, name in enumerate(inputs)}
     entries = [u[index[x]] if x in index else p[i] for i, x in enumerate(names)]

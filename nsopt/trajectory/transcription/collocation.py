@@ -3,14 +3,12 @@
 Over a step accelerations are a quadratic polynomial in time, from values at both ends and at the
 midpoint; velocities and coordinates are its integrals [Hermite-Simpson, of fourth order]. Forces
 of actuated joints follow from the motion by inverse dynamics; those of all other coordinates must
-vanish.
-
-Rotations of free bodies and ball joints follow from angular velocities by the first two terms of
-the Magnus expansion, of fourth order too.
+vanish. Rotations of free bodies and ball joints follow from angular velocities by the first two
+terms of the Magnus expansion, of fourth order too.
 
 Nodes and midpoints, together the points of a motion, have the same unknowns. So equations of
 motion, conditions and costs are one function, evaluated at all points; a second, small one links
-the points of a step.
+the points of a step. Point 2 k is node k, point 2 k + 1 the midpoint after it.
 """
 
 from __future__ import annotations
@@ -46,11 +44,8 @@ from nsopt.trajectory.transcription.polynomials import (
 )
 from nsopt.trajectory.verification.reintegration import Reintegration
 
-DEFECT_ACCURACY = 0.1
-"""Error of a defect, as a share of its limit, at which it is compared with the limit."""
-
-POINT_BLOCK = "moment"
-"""Name of the blocks of nodes and of midpoints, which have the rates of costs."""
+DEFECT_ACCURACY = 0.1  # error of a defect over its limit, where it is only compared with the limit
+POINT_BLOCK = "moment"  # name of the blocks of nodes and of midpoints, with the rates of costs
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +90,7 @@ class Collocation(Transcription):
         return self.creep
 
     def with_creep(self, creep: tuple[float, ...]) -> Collocation:
-        """Return the same program, smoothed up to other speeds."""
+        """Return the same motion with friction smoothed up to other speeds."""
         return self._copy_with("creep", creep)
 
     def limits(self) -> tuple[Array, Array]:
@@ -125,9 +120,10 @@ class Collocation(Transcription):
         return (2 * self.horizon.steps + 1) * self.node_size + 1
 
     def nlp(self) -> StructuredNlp:
-        nodes = self._nodes()
-        blocks = [self._links(), nodes, self._middles(nodes), self._start(), self._end()]
-        blocks += [self._coupling(), *self._during()]
+        nodes = self._state_nodes()
+        blocks = [self._state_links(), nodes, self._state_middles(nodes)]
+        blocks += [self._state_start(), self._state_end(), self._state_coupling()]
+        blocks += self._state_spans()
         return StructuredNlp(blocks, self.size, len(self.dynamics.parameters) + len(self.creep))
 
     def find_undetermined(self, counted: NDArray[np.bool_]) -> list[str]:
@@ -157,20 +153,20 @@ class Collocation(Transcription):
 
     # Constraints and costs
 
-    def _along(self, m: NodeSample) -> list[Bound]:
-        """Return the bounds at every point: conditions, and zero force without an actuator."""
+    def _list_bounds(self, m: NodeSample) -> list[Bound]:
+        """Return the bounds at every point: conditions, and zero forces where nothing drives."""
         d = m.dynamics
         driven = {x.joint for x in d.mechanism.actuators}
         unactuated = [k for k, owner in enumerate(d.v_owners) if owner not in driven]
         bounds = [zero(f"equation of motion of {d.v_names[k]}", m.drive[k]) for k in unactuated]
         return bounds + [b for c in self.conditions for b in call_bounds(c, "along", m)]
 
-    def _links(self) -> ConstraintBlock:
+    def _state_links(self) -> ConstraintBlock:
         """Return the block that links the two nodes and the midpoint of each step."""
         n, d, steps = self.node_size, self.dynamics, self.horizon.steps
         size = d.nq + 2 * d.nv
-        w, share, p = self._symbols(3 * size + 1)
-        h = share * w[-1]
+        w, share, p = self._make_symbols(3 * size + 1)
+        h = share * w[-1]  # share: data, one step over the duration
         (q0, v0, a0), (qm, vm, am), (q1, v1, a1) = (
             ca.vertsplit(x, [0, d.nq, d.nq + d.nv, size]) for x in ca.vertsplit(w[:-1], size)
         )
@@ -192,60 +188,62 @@ class Collocation(Transcription):
         block = constraint_block("link", (w, share, p), bounds, terms, columns)
         return replace(block, data=np.full((steps, 1), 1 / steps))
 
-    def _nodes(self) -> ConstraintBlock:
-        """Return the block of all nodes; data: share of duration, Simpson's weight, friction."""
+    def _state_nodes(self) -> ConstraintBlock:
+        """Return the block of all nodes.
+
+        Data are the time over the duration, Simpson's weight, what `_read_friction` returns.
+        """
         n, k = self.horizon.steps, np.arange(self.horizon.steps + 1)
-        w, _, p = self._symbols(self.node_size + 1)
-        data = ca.SX.sym("data", 2 + self._friction_data(k).shape[1])
+        w, _, p = self._make_symbols(self.node_size + 1)
+        data = ca.SX.sym("data", 2 + self._read_friction(k).shape[1])
         m = self._sample_with(data[0] * w[-1], w[:-1], p, data[2:])
         terms = [cost.weight * data[1] * w[-1] * call_cost(cost, "rate", m) for cost in self.costs]
-        symbols, columns = (w, data, p), self._columns(2 * k)
-        block = constraint_block(POINT_BLOCK, symbols, self._along(m), ca.vertcat(*terms), columns)
+        symbols, columns = (w, data, p), self._locate(2 * k)
+        block = constraint_block(
+            POINT_BLOCK, symbols, self._list_bounds(m), ca.vertcat(*terms), columns
+        )
         weights = np.where((k > 0) & (k < n), 2, 1) / (6 * n)
-        return replace(block, data=np.column_stack([k / n, weights, self._friction_data(2 * k)]))
+        return replace(block, data=np.column_stack([k / n, weights, self._read_friction(2 * k)]))
 
-    def _middles(self, nodes: ConstraintBlock) -> ConstraintBlock:
-        """Return the block of all midpoints, data as of `_nodes`."""
+    def _state_middles(self, nodes: ConstraintBlock) -> ConstraintBlock:
+        """Return the block of all midpoints, which has the function of ``nodes``."""
         n, k = self.horizon.steps, np.arange(self.horizon.steps)
-        data = [(k + 0.5) / n, np.full(n, 4 / (6 * n)), self._friction_data(2 * k + 1)]
-        columns, lower, upper = self._columns(2 * k + 1), nodes.lower[:n], nodes.upper[:n]
+        data = [(k + 0.5) / n, np.full(n, 4 / (6 * n)), self._read_friction(2 * k + 1)]
+        columns, lower, upper = self._locate(2 * k + 1), nodes.lower[:n], nodes.upper[:n]
         return replace(nodes, columns=columns, data=np.column_stack(data), lower=lower, upper=upper)
 
-    def _friction_data(self, points: Index) -> Array:
-        """Return what is known of friction at points, (n, k); by default k is zero.
-
-        Point 2 k is node k, point 2 k + 1 the midpoint after it.
-        """
+    def _read_friction(self, points: Index) -> Array:
+        """Return what is known of friction at points, (n, k); by default k is zero."""
         return np.zeros((len(points), 0))
 
     def _sample_with(self, t: ca.SX, x: ca.SX, p: ca.SX, friction: ca.SX) -> NodeSample:
-        """Return the sample of a point with its row of `_friction_data`, (k,)."""
+        """Return the sample of a point, ``friction`` (k,) its row of `_read_friction`."""
         del friction
         return self.sample(t, x, p)
 
-    def _columns(self, points: Index) -> Index:
-        """Return the indices of the unknowns of points, and that of the duration, one row each."""
+    def _locate(self, points: Index) -> Index:
+        """Return the indices of the unknowns of each point, then of the duration, a row each."""
         own = points[:, None] * self.node_size + np.arange(self.node_size)
         return np.hstack([own, np.full((len(points), 1), self.size - 1)])
 
-    def _start(self) -> ConstraintBlock:
+    def _state_start(self) -> ConstraintBlock:
         """Return the block of the conditions at the start."""
-        symbols = w, data, p = self._symbols(self.node_size + 1, 1)
+        symbols = w, data, p = self._make_symbols(self.node_size + 1, 1)
         m = self._sample_with(ca.SX(0), w[:-1], p, data[1:])
         bounds = [b for c in self.conditions for b in call_bounds(c, "start", m)]
         return self._state_at("start", symbols, bounds, np.zeros(1, np.intp))
 
-    def _end(self) -> ConstraintBlock:
+    def _state_end(self) -> ConstraintBlock:
         """Return the block of the conditions and costs at the end."""
-        symbols = w, data, p = self._symbols(self.node_size + 1, 1)
+        symbols = w, data, p = self._make_symbols(self.node_size + 1, 1)
         last = np.array([2 * self.horizon.steps], np.intp)
         m = self._sample_with(w[-1], w[:-1], p, data[1:])
         bounds = [b for c in self.conditions for b in call_bounds(c, "end", m)]
         return self._state_at("end", symbols, bounds, last, call_costs(self.costs, "final", m))
 
-    def _during(self) -> list[ConstraintBlock]:
+    def _state_spans(self) -> list[ConstraintBlock]:
         """Return the blocks of the conditions that hold at some nodes and the midpoints between."""
-        symbols = w, data, p = self._symbols(self.node_size + 1, 1)
+        symbols = w, data, p = self._make_symbols(self.node_size + 1, 1)
         m = self._sample_with(data[0] * w[-1] / self.horizon.steps, w[:-1], p, data[1:])
         spans = [span for condition in self.conditions for span in call_spans(condition, m)]
         blocks: list[ConstraintBlock] = []
@@ -254,7 +252,7 @@ class Collocation(Transcription):
             nodes = 2 * np.arange(first, last + 1, dtype=np.intp)
             middles = nodes[:-1] + 1
             block = self._state_at(f"during_{i}", symbols, span.bounds, nodes)
-            columns, known = self._columns(middles), self._instance_data(middles)
+            columns, known = self._locate(middles), self._make_data(middles)
             lower, upper = block.lower[:-1], block.upper[:-1]
             blocks += [block, replace(block, columns=columns, data=known, lower=lower, upper=upper)]
         return blocks
@@ -269,13 +267,13 @@ class Collocation(Transcription):
     ) -> ConstraintBlock:
         """Return the block of bounds, and of cost terms if any, at some points."""
         terms = ca.SX.zeros(len(self.costs)) if terms is None else terms
-        block = constraint_block(name, symbols, bounds, terms, self._columns(points))
-        return replace(block, data=self._instance_data(points))
+        block = constraint_block(name, symbols, bounds, terms, self._locate(points))
+        return replace(block, data=self._make_data(points))
 
-    def _coupling(self) -> ConstraintBlock:
+    def _state_coupling(self) -> ConstraintBlock:
         """Return the block of the conditions that couple start and end."""
         n, ends = self.node_size, np.array([0, 2 * self.horizon.steps], np.intp)
-        (w, data, p), friction = self._symbols(2 * n + 1, 2), self._friction_data(ends)
+        (w, data, p), friction = self._make_symbols(2 * n + 1, 2), self._read_friction(ends)
         own = friction.shape[1]
         first = self._sample_with(ca.SX(0), w[:n], p, data[1 : 1 + own])
         last = self._sample_with(w[-1], w[n : 2 * n], p, data[1 + own :])
@@ -288,22 +286,25 @@ class Collocation(Transcription):
     def constrain_point(
         self, name: str, point: int, state: Callable[[NodeSample], Sequence[Bound]]
     ) -> ConstraintBlock:
-        """Return the block of bounds at one point; see `_friction_data` for its number."""
-        w, step, p = self._symbols(self.node_size + 1)
+        """Return the block of bounds at one point, given by its number."""
+        w, step, p = self._make_symbols(self.node_size + 1)
         m = self.sample(step * w[-1] / self.horizon.steps, w[:-1], p)
-        no_costs, columns = ca.SX.zeros(len(self.costs)), self._columns(np.array([point], np.intp))
+        no_costs, columns = (
+            ca.SX.zeros(len(self.costs)),
+            self._locate(np.array([point], np.intp)),
+        )
         block = constraint_block(name, (w, step, p), state(m), no_costs, columns)
         return replace(block, data=np.array([[point / 2]]))
 
-    def _symbols(self, n: int, points: int = 0) -> tuple[ca.SX, ca.SX, ca.SX]:
-        """Return n unknowns, data of one number and what is known of friction at points, p."""
+    def _make_symbols(self, n: int, points: int = 0) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Return symbols: n unknowns; data, of one number and `_read_friction` of ``points``; p."""
         p = ca.SX.sym("p", len(self.dynamics.parameters) + len(self.creep))
-        friction = points * self._friction_data(np.zeros(1, np.intp)).shape[1]
+        friction = points * self._read_friction(np.zeros(1, np.intp)).shape[1]
         return ca.SX.sym("w", n), ca.SX.sym("k", 1 + friction), p
 
-    def _instance_data(self, points: Index) -> Array:
-        """Return times in steps, whole at nodes, and `_friction_data` of points, (n, 1 + k)."""
-        return np.column_stack([points / 2, self._friction_data(points)])
+    def _make_data(self, points: Index) -> Array:
+        """Return times in steps, whole at nodes, and `_read_friction` of points, (n, 1 + k)."""
+        return np.column_stack([points / 2, self._read_friction(points)])
 
     # Numbers
 
@@ -322,7 +323,7 @@ class Collocation(Transcription):
         return Reintegration(self.dynamics, self.horizon, tuple(self.inputs), self.creep)
 
     def trajectory(self, x: Array) -> tuple[Trajectory, Trajectory]:
-        """Return the motion at the nodes, and at nodes and midpoints; x are all unknowns."""
+        """Return the motion at nodes, and that at nodes and midpoints, of all unknowns x."""
         points, T = x[:-1].reshape(-1, self.node_size), float(x[-1])
         q, v, a, u = (points[:, part] for part in self._slices())
         return Trajectory(q[::2], v[::2], a[::2], u[::2], T), Trajectory(q, v, a, u, T)
@@ -330,7 +331,10 @@ class Collocation(Transcription):
     def interpolate(
         self, fine: Trajectory, k: Index, s: Array
     ) -> tuple[Array, Array, Array, Array, Array]:
-        """Return times, q, v, a and inputs at shares s (n,) of steps k (n,), (n, .) each."""
+        """Return times, q, v, a and inputs, (n, .) each, at shares s (n,) of steps k (n,).
+
+        ``fine`` is the motion at nodes and midpoints.
+        """
         h = fine.duration / self.horizon.steps
         a, u = (np.stack([x[:-2:2], x[1::2], x[2::2]])[:, k] for x in (fine.a, fine.inputs))
         sizes, turns = np.full(len(k), h), find_turns(self.dynamics)

@@ -28,7 +28,7 @@ class Lifting:
         return 3 * len(self.dynamics.bores)
 
     def rows(self, t: ca.SX, q: ca.SX, p: ca.SX, eccentricities: ca.SX, widening: ca.SX) -> ca.SX:
-        """Return offsets over clearances minus the widened eccentricities, (size,).
+        """Return offsets over clearances minus widening times eccentricities, (size,): zero.
 
         ``widening`` is a factor on all clearances, above 1 in early stages of a homotopy.
         """
@@ -47,10 +47,10 @@ class Lifting:
         return gap
 
     def directions(self, t: ca.SX, q: ca.SX, p: ca.SX, eccentricities: ca.SX) -> ca.SX:
-        """Return by which gaps change with v, (nv, ng)."""
+        """Return the matrix (nv, ng) by whose transpose v opens gaps."""
         d = self.dynamics
         W = d.gap_matrix(t, q, p)
-        symbol = ca.SX.sym("x", d.nq)  # q may be an expression
+        symbol = ca.SX.sym("x", d.nq)  # CasADi differentiates by symbols, q may be an expression
         offsets = d.contact_offsets(t, symbol, p)
         gradient = self._relative_gap(p, eccentricities)[1]
         for i, k in enumerate(d.bores):
@@ -82,7 +82,7 @@ class Lifting:
         return normals
 
     def guess(self, t: float, q: Array, p: Array) -> Array:
-        """Return the eccentricities (size,) of a posture, those beyond the wall moved onto it."""
+        """Return the eccentricities (size,) of a posture; those beyond the wall are put on it."""
         d, bores = self.dynamics, list(self.dynamics.bores)
         if not bores:
             return np.zeros(0)

@@ -28,11 +28,8 @@ from nsopt.trajectory.smoothing.schedules import Stage
 from nsopt.trajectory.transcription.base import not_negative, with_inputs, zero
 from nsopt.trajectory.transcription.lifting import Lifting
 
-N_HOMOTOPY = len(Stage._fields)
-"""Number of homotopy parameters; in a program they follow those of the mechanism."""
-
-SHARP = 0.1
-"""`Node.sharp` times sqrt(sigma), with which small complementary quantities scale."""
+N_HOMOTOPY = len(Stage._fields)  # number of homotopy numbers, the last parameters of a program
+SHARP = 0.1  # `Node.sharp` times sqrt(sigma), the size of small complementary quantities
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +55,9 @@ class NodeModel:
         return [0, *np.cumsum(self.state_sizes).tolist()]
 
     def node(self, x: ca.SX, drive: ca.SX, u: ca.SX, p: ca.SX, z: ca.SX) -> Node:
-        """Return a node from its state x, drives, inputs u and the internal states z before it.
+        """Return a node from its state x, drives [N m, N], inputs u, parameters p of the program.
 
-        Parameters p are those of the program.
+        ``z`` are the internal states at the node before.
         """
         d = self.dynamics
         t, q, eccentricities, v = ca.vertsplit(x, self.state_offsets)
@@ -85,17 +82,17 @@ class NodeTemplate:
     # node; time and internal states of the previous one.
     w: ca.SX
     size: int  # number of unknowns of the node itself, the first in w
-    # (3,): index of the node; 1 if a step leads to it, else 0; 1 if the step after it is to be as
-    # long as the one before, else 0.
+    # (3,): index of the node; 1 if a step leads to it, else 0; 1 if the steps before and after it
+    # are to be of one size, else 0.
     data: ca.SX
     p: ca.SX  # parameters of the program: of the mechanism, then of a `Stage`
     mpcc: Mpcc  # equations and complementarity conditions of the scheme
-    node: Node  # what the scheme sees of the node
-    interval: Interval  # what the scheme states for it
-    sample: NodeSample  # what costs and conditions see of it
+    node: Node  # what the scheme is given
+    interval: Interval  # what the scheme states
+    sample: NodeSample  # what costs and conditions are given
     before: ca.SX  # [s] the step before the node
     after: ca.SX  # [s]
-    has_discs: bool  # the scheme states friction in space, |f| <= mu f_n, by discs that are relaxed
+    has_discs: bool  # whether the scheme states friction in space by discs, which are relaxed here
 
     @cached_property
     def guess(self) -> ca.Function:
@@ -118,16 +115,16 @@ class NodeTemplate:
         return [np.asarray(value).T.reshape(n, -1) for value in values]
 
     def limit_start(self, model: NodeModel, stated: Sequence[Bound], coupled: ca.SX) -> list[Bound]:
-        """Return bounds of gaps, closed joints and Euler parameters of which something is free.
+        """Return bounds of gaps, closed joints and Euler parameters at a start that is partly free.
 
-        Steps keep them from the second node on; a start that is given is checked beforehand, and
-        one that is coupled to the end is kept there. ``stated`` are the bounds of conditions at the
+        Steps keep them from the second node on; what is given at the start is checked beforehand,
+        and what is coupled to the end is kept there. ``stated`` are the bounds of conditions at the
         start, ``coupled`` the values by which conditions couple it to the end.
         """
         d, node = model.dynamics, self.node
         at = (node.t, node.q, node.p)
         given = [b.value for b in stated if np.array_equal(b.lower, b.upper)]
-        # Conditions see an expression for the velocity at the node, which contains that before it.
+        # Conditions are given an expression for the velocity at the node, which contains node.v.
         bounding_v = ca.vertcat(coupled, *given)
         free_q = _find_free_entries(ca.vertsplit(node.q), given)
         free_v = [e for e in ca.vertsplit(node.v) if not ca.depends_on(bounding_v, e)]
@@ -137,13 +134,13 @@ class NodeTemplate:
         closed = d.closure_names
         norms = d.norms(node.q) - 1
         rows = [
-            *_depending(d.closure(*at), q, [f"start of {x}" for x in closed]),
-            *_depending(rates, v, [f"rate at the start of {x}" for x in closed]),
-            *_depending(norms, q, ["norm of Euler parameters at the start"] * norms.numel()),
+            *_select_dependent(d.closure(*at), q, [f"start of {x}" for x in closed]),
+            *_select_dependent(rates, v, [f"rate at the start of {x}" for x in closed]),
+            *_select_dependent(norms, q, ["norm of Euler parameters at the start"] * norms.numel()),
         ]
         gap, sizes = d.gap(*at), model.scales.gap
         free = [k for k in range(gap.numel()) if q.numel() and ca.depends_on(gap[k], q)]
-        # A condition may place a contact on its wall already: one more bound is redundant there.
+        # Where a condition places a contact on its wall already, one more bound is redundant.
         free = [k for k in free if not _is_stated(gap[k], given, ca.vertsplit(node.q))]
         bounds = [zero(*row) for row in rows] + self._limit_sides(model, free)
         return bounds + [
@@ -151,10 +148,9 @@ class NodeTemplate:
         ]
 
     def _limit_sides(self, model: NodeModel, contacts: Sequence[int]) -> list[Bound]:
-        """Return bounds that start pins on the side of the bore where the first step ends.
+        """Return bounds by which pins start on the side of the bore on which their first step ends.
 
-        From the opposite wall the mean of both normals would nearly vanish, and its direction be
-        arbitrary.
+        From the opposite wall the mean of both normals would nearly vanish, in any direction.
         """
         if not 0 < model.scheme.normal_implicitness < 1:
             return []
@@ -174,7 +170,7 @@ class NodeTemplate:
         x = _NodeSymbols.of(model, "interval")
         node, next_state = x.node, x.mpcc.parameter("next", sum(model.state_sizes))
         following = model.node(next_state, x.drive, x.u, x.p, internal(model.dynamics, node.q))
-        _, _, share = _split_stage(x.p)  # of the normal at the end
+        _, _, share = _split_stage(x.p)  # weight of the normal at the end
         u_start, u_end = (ca.vertsplit(y, model.state_offsets)[2] for y in (x.state, next_state))
         eccentricities = u_start + model.scheme.normal_implicitness * (u_end - u_start)
         at = (node.t, node.q, node.p, eccentricities)
@@ -213,7 +209,7 @@ class NodeTemplate:
         d = model.dynamics
         has_discs = bool(x.mpcc.discs)
         sigma, _, _ = _split_stage(x.p)
-        # In bores smooth equations of friction are met from more starts: what presses there slides.
+        # In bores what presses slides: smooth equations of friction are solved from more starts.
         without_discs = smooth_discs if d.bores else relax_discs
         m = split_into_pairs(without_discs(x.mpcc, sigma))
         added = [variable.scaled for variable in m.variables]
@@ -241,7 +237,7 @@ class NodeTemplate:
         d, (sigma, widening, _) = model.dynamics, _split_stage(self.p)
         of_v = ("momentum", "nearest", "motion_end", "rate")
         of_contacts = ("rest", "rebound", "compressed", "expanded", "reach", "trusted")
-        names = {  # of what the rows of each block of a scheme are
+        names = {  # what the rows of each block of a scheme belong to
             **dict.fromkeys(of_v, d.v_names),
             **dict.fromkeys(of_contacts, d.contact_names),
             "move": d.q_names,
@@ -270,11 +266,11 @@ class NodeTemplate:
         return bounds + [zero(label, lifted[i]) for i, label in enumerate(labels)]
 
 
-def _find_part(relaxation: Relaxation, block: int) -> PairPart:
-    """Return what a block of rows of a relaxation is: G, H, then relaxed rows, or these alone."""
+def _find_part(relaxation: Relaxation, k: int) -> PairPart:
+    """Return what block k of rows of a relaxation is: G, H, relaxed rows, or these alone."""
     if not relaxation.states_halves:
         return PairPart.RELAXED
-    return (PairPart.G, PairPart.H, PairPart.RELAXED)[min(block, 2)]
+    return (PairPart.G, PairPart.H, PairPart.RELAXED)[min(k, 2)]
 
 
 def _name_rows(rows: Rows, names: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ca.SX]]:
@@ -286,22 +282,22 @@ def _name_rows(rows: Rows, names: Mapping[str, Sequence[str]]) -> Iterator[tuple
 
 
 def _find_free_entries(entries: list[ca.SX], given: Sequence[ca.SX]) -> list[ca.SX]:
-    """Return the entries that no given value determines: none depends on that entry alone."""
+    """Return the entries that no given value determines by depending on them alone."""
     rows = [x for value in given for x in ca.vertsplit(value)]
-    found = [[e for e in entries if ca.depends_on(x, e)] for x in rows]
-    determined = {own[0].element_hash() for own in found if len(own) == 1}
+    used = [[e for e in entries if ca.depends_on(x, e)] for x in rows]
+    determined = {own[0].element_hash() for own in used if len(own) == 1}
     return [e for e in entries if e.element_hash() not in determined]
 
 
 def _is_stated(gap: ca.SX, given: Sequence[ca.SX], entries: list[ca.SX]) -> bool:
-    """Return whether a gap depends on n of the entries, and n given values or more on these."""
+    """Return whether a gap depends on n of the entries, and at least n given values do so too."""
     own = [e for e in entries if ca.depends_on(gap, e)]
     rows = [x for value in given for x in ca.vertsplit(value)]
     return sum(ca.depends_on(x, ca.vertcat(*own)) for x in rows) >= len(own)
 
 
-def _depending(values: ca.SX, free: ca.SX, labels: Sequence[str]) -> list[tuple[str, ca.SX]]:
-    """Return labels and values of the rows that depend on something free."""
+def _select_dependent(values: ca.SX, free: ca.SX, labels: Sequence[str]) -> list[tuple[str, ca.SX]]:
+    """Return labels and values of the rows that depend on what is free."""
     if not free.numel():
         return []
     entries = zip(labels, ca.vertsplit(values) if values.numel() else [], strict=True)
@@ -314,7 +310,7 @@ def _split_stage(p: ca.SX) -> list[ca.SX]:
 
 
 class _NodeSymbols(NamedTuple):
-    """Symbols of a node in a program that a scheme will fill; see `NodeTemplate`."""
+    """Symbols of a node, parameters of a program that a scheme will state; see `NodeTemplate`."""
 
     mpcc: Mpcc
     p: ca.SX

@@ -1,4 +1,4 @@
-"""Which mechanisms move by polynomials, and how coordinates follow from velocities."""
+"""Which mechanisms may move by polynomials, and how coordinates follow from velocities."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def why_no_accelerations(d: Dynamics) -> str:
 
 
 def why_not_by_default(d: Dynamics) -> str:
-    """Return why a mechanism does not move by polynomials unless in phases; empty if it does."""
+    """Return why `optimize` does not move a mechanism by polynomials; empty if it does."""
     if reason := why_no_accelerations(d):
         return reason
     if d.nq != d.nv:
@@ -31,7 +31,7 @@ def why_not_by_default(d: Dynamics) -> str:
 
 
 def find_turns(d: Dynamics) -> tuple[TurnEntries, ...]:
-    """Return where rotations of free bodies and ball joints are in coordinates and velocities."""
+    """Return which coordinates and velocities are of rotations of free bodies and ball joints."""
     blocks = d.mechanism.generalized_coordinates.blocks
     return tuple(TurnEntries(x.q, x.v) for x in blocks if x.ball)
 
@@ -39,9 +39,9 @@ def find_turns(d: Dynamics) -> tuple[TurnEntries, ...]:
 def find_move_residual(
     d: Dynamics, q: tuple[ca.SX, ca.SX], moved: ca.SX, v: tuple[ca.SX, ca.SX], h: ca.SX
 ) -> ca.SX:
-    """Return coordinates at the end minus those that the start comes to over h, (nq,).
+    """Return coordinates (nq,) at the end minus those that follow from the start.
 
-    ``q`` and ``v`` are given at start and end; ``moved`` (nv,) are integrals of velocities over h.
+    ``q`` and ``v`` are those at start and end, ``moved`` (nv,) integrals of velocities over h [s].
     """
     if d.nq == d.nv:
         return q[1] - q[0] - moved

@@ -1,4 +1,4 @@
-"""Direct collocation where it is known in which steps joints with dry friction slide or rest."""
+"""Direct collocation with given modes of joints with dry friction: in which steps they rest."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from nsopt.trajectory.transcription.base import Index, Transcription
 from nsopt.trajectory.transcription.collocation import Collocation
 
 OFFSET = 1e-4
-"""Shift of the slip in its known direction, as a share of the speed up to which the grid smooths
-friction: so friction has its sign where the joint starts and stops, at zero speed, too."""
+"""Shift of the slip in its known direction, as a share of the creep of the joint: friction then has
+its sign at zero speed, too, where the joint starts and stops."""
 
-LEAST_WIDTH = 1e-12
-"""Least square of the width, as a share of that of the shift: a root of zero has no slope."""
+LEAST_WIDTH = 1e-12  # least square of width over shift: the root has no slope at zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +60,9 @@ class RestingCollocation(Collocation):
                 low[first[rests[:, k]] + column] = high[first[rests[:, k]] + column] = 0.0
         return low, high
 
-    def _links(self) -> ConstraintBlock:
+    def _state_links(self) -> ConstraintBlock:
         """Return the links without those of velocities that are zero all along the step."""
-        block, nv = super()._links(), self.dynamics.nv
+        block, nv = super()._state_links(), self.dynamics.nv
         lower, upper = block.lower.copy(), block.upper.copy()
         for k, v in enumerate(find_friction_columns(self)):
             rests = self.modes[:, k] == 0
@@ -71,8 +70,8 @@ class RestingCollocation(Collocation):
                 lower[rests, row], upper[rests, row] = -np.inf, np.inf
         return replace(block, lower=lower, upper=upper)
 
-    def _friction_data(self, points: Index) -> Array:
-        """Return the sign of friction at points, zero where smoothed; then whether it is."""
+    def _read_friction(self, points: Index) -> Array:
+        """Return signs of slips at points, zero where smoothed; then whether they are, 0 or 1."""
         padded = np.concatenate([self.modes[:1], self.modes, self.modes[-1:]])
         k, are_middles = points // 2, points % 2 == 1
         at_nodes = (padded[k] + padded[k + 1]) / 2
@@ -87,8 +86,8 @@ class RestingCollocation(Collocation):
         for k, column in enumerate(find_friction_columns(self)):
             offset, sign = OFFSET * creep[k], signs[k]
             slip[column] += offset * sign
-            # With slip u and width c, u / sqrt(u^2 + c^2) is the stated sign at rest: u is offset
-            # times sign, so c is offset times sqrt(1 - sign^2).
+            # Friction is u / sqrt(u^2 + c^2) of slip u and width c. At rest u is offset times sign:
+            # with c = offset sqrt(1 - sign^2) friction is the sign.
             width = offset * ca.sqrt(ca.fmax(1 - sign**2, LEAST_WIDTH))
             is_known = (1 - is_smoothed[k]) * sign**2 > 0
             widths[k] = ca.if_else(is_known, width, creep[k])
@@ -105,9 +104,9 @@ def _find_points(steps: Array) -> Array:
 
 
 def find_friction_columns(x: Collocation) -> list[int]:
-    """Return the index of the velocity of each `JointFriction` element that the grid smooths.
+    """Return the index of the velocity of each `JointFriction` element.
 
-    Zero for the others: they have no mode.
+    Zero for those that the grid does not smooth, which have no mode.
     """
     d = x.dynamics
     joints = [d.joint_names[k] for k in d.friction_joints]

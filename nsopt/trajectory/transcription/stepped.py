@@ -41,11 +41,8 @@ from nsopt.trajectory.transcription.base import (
 from nsopt.trajectory.transcription.lifting import Lifting
 from nsopt.trajectory.transcription.node_template import N_HOMOTOPY, NodeModel, NodeTemplate
 
-SHORTEST = 1e-3
-"""Lower bound of free step sizes, as a share of the mean step."""
-
-LARGEST_ECCENTRICITY = 1.5
-"""Bound of u = d / c; without it the first iterations move pins far out of their bores."""
+SHORTEST = 1e-3  # lower bound of free step sizes, over the mean step
+LARGEST_ECCENTRICITY = 1.5  # else first iterations of solvers move pins far out of their bores
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +83,7 @@ class Stepped(Transcription):
         d, (low, high) = self.dynamics, self.horizon.bounds
         T = (low + high) / 2 if np.isfinite(high) else low
         values = {x.name: float(v) for x, v in zip(d.parameters, self.p, strict=True)}
-        # Not the guess: so multipliers have the same scales from any guess.
+        # Not that of the guess, so that multipliers have the same scales from any guess.
         start = Start(*d.stated_start(values, refuse=False))
         h = T / self.horizon.steps
         scales = Scales.of(d, start, self.p, h, T)
@@ -127,15 +124,16 @@ class Stepped(Transcription):
     # The program
 
     def nlp(self) -> StructuredNlp:
-        blocks = [self._inner(), self._start(), *self._during(), self._last(), self._coupling()]
+        blocks = [self._state_inner(), self._state_start(), *self._state_spans()]
+        blocks += [self._state_last(), self._state_coupling()]
         n_parameters = len(self.dynamics.parameters) + N_HOMOTOPY
         return StructuredNlp(blocks, self.size, n_parameters, complementary=self.is_complementary)
 
-    def _columns(self) -> Index:
+    def _locate(self) -> Index:
         """Return the indices of `NodeTemplate.w` of all nodes but the last, (n, size of w)."""
         n, stride, state = self.horizon.steps, self.inner.size, sum(self.model.state_sizes)
         first = np.arange(n)[:, None] * stride
-        previous = np.maximum(first - stride, 0) + self._passed_on  # at the first node unused
+        previous = np.maximum(first - stride, 0) + self._passed_on  # unused at the first node
         return np.hstack([first + np.arange(stride + state), previous])
 
     @property
@@ -145,7 +143,7 @@ class Stepped(Transcription):
         end = 1 + d.nq  # internal states are the last of the coordinates
         return np.append(0, np.arange(end - len(d.internal_names), end))
 
-    def _data(self) -> Array:
+    def _make_data(self) -> Array:
         """Return `NodeTemplate.data` of all nodes but the last, (n, 3)."""
         k = np.arange(self.horizon.steps)
         return np.column_stack([k, (k > 0).astype(float), self.horizon.mark_equal_steps()])
@@ -154,55 +152,55 @@ class Stepped(Transcription):
     def _last_data(self) -> Array:
         return np.array([[self.horizon.steps, 1.0, 0.0]])
 
-    def _last_columns(self) -> Index:
+    def _locate_last(self) -> Index:
         begin = self.horizon.steps * self.inner.size
         previous = begin - self.inner.size + self._passed_on
         return np.append(np.arange(begin, self.size), previous)[None]
 
-    def _inner(self) -> ConstraintBlock:
+    def _state_inner(self) -> ConstraintBlock:
         x = self.inner
-        bounds = [*x.constraints(self.model, self.relaxation), *self._step_size_bounds()]
+        bounds = [*x.constraints(self.model, self.relaxation), *self._limit_step_sizes()]
         bounds += [b for c in self.conditions for b in call_bounds(c, "along", x.sample)]
         symbols = (x.w, x.data, x.p)
-        block = constraint_block("interval", symbols, bounds, self._cost_terms(x), self._columns())
-        return replace(block, data=self._data())
+        block = constraint_block("interval", symbols, bounds, self._sum_costs(x), self._locate())
+        return replace(block, data=self._make_data())
 
-    def _last(self) -> ConstraintBlock:
+    def _state_last(self) -> ConstraintBlock:
         x = self.last
         bounds = x.constraints(self.model, self.relaxation)
         bounds += [b for c in self.conditions for b in call_bounds(c, "along", x.sample)]
         bounds += [b for c in self.conditions for b in call_bounds(c, "end", x.sample)]
-        steps = self.horizon.steps
-        bounds += [b for s in self._spans(x) if s.find_nodes(steps)[1] == steps for b in s.bounds]
-        terms = self._cost_terms(x) + call_costs(self.costs, "final", x.sample)
-        block = constraint_block("end", (x.w, x.data, x.p), bounds, terms, self._last_columns())
+        spans, n = self._list_spans(x), self.horizon.steps
+        bounds += [b for span in spans if span.find_nodes(n)[1] == n for b in span.bounds]
+        terms = self._sum_costs(x) + call_costs(self.costs, "final", x.sample)
+        block = constraint_block("end", (x.w, x.data, x.p), bounds, terms, self._locate_last())
         return replace(block, data=self._last_data)
 
-    def _start(self) -> ConstraintBlock:
+    def _state_start(self) -> ConstraintBlock:
         stated = [b for c in self.conditions for b in call_bounds(c, "start", self.inner.sample)]
-        coupled = ca.vertcat(ca.SX(0, 1), *(b.value for b in self._couplings()))
+        coupled = ca.vertcat(ca.SX(0, 1), *(b.value for b in self._list_couplings()))
         implied = self.inner.limit_start(self.model, stated, coupled)
         bounds = [*stated, *self._unload_bristles(stated, coupled), *implied]
         return self._state_at("start", bounds, np.arange(1, dtype=np.intp))
 
-    def _couplings(self) -> list[Bound]:
+    def _list_couplings(self) -> list[Bound]:
         first, last = self.inner.sample, self.last.sample
         return [b for c in self.conditions for b in call_bounds(c, "couple", first, last)]
 
     def _unload_bristles(self, stated: Sequence[Bound], coupled: ca.SX) -> list[Bound]:
-        """Return zero initial values of the internal states that no condition involves.
+        """Return the bounds by which internal states are zero at the start unless conditions say.
 
-        If they were free, the optimizer could start with loaded bristles that drive the motion.
+        Else an optimum would start with loaded bristles that drive the motion.
         """
         d, z = self.dynamics, internal(self.dynamics, self.inner.node.q)
         values = ca.vertcat(*(b.value for b in stated), coupled)
         names = enumerate(d.q_names[d.nq - z.numel() :])
         return [zero(f"start of {x}", z[k]) for k, x in names if not ca.depends_on(values, z[k])]
 
-    def _during(self) -> list[ConstraintBlock]:
+    def _state_spans(self) -> list[ConstraintBlock]:
         """Return the blocks of the conditions that hold at some of the nodes."""
         blocks = []
-        for k, span in enumerate(self._spans(self.inner)):
+        for k, span in enumerate(self._list_spans(self.inner)):
             first, last = span.find_nodes(self.horizon.steps)
             nodes = np.arange(first, min(last, self.horizon.steps - 1) + 1, dtype=np.intp)
             blocks.append(self._state_at(f"during_{k}", span.bounds, nodes))
@@ -211,31 +209,32 @@ class Stepped(Transcription):
     def _state_at(self, name: str, bounds: Sequence[Bound], nodes: Index) -> ConstraintBlock:
         """Return the block of bounds at some of the nodes, the last not among them."""
         x, no_costs = self.inner, ca.SX.zeros(len(self.costs))
-        block = constraint_block(name, (x.w, x.data, x.p), bounds, no_costs, self._columns()[nodes])
-        return replace(block, data=self._data()[nodes])
+        block = constraint_block(name, (x.w, x.data, x.p), bounds, no_costs, self._locate()[nodes])
+        return replace(block, data=self._make_data()[nodes])
 
-    def _spans(self, x: NodeTemplate) -> list[Span]:
+    def _list_spans(self, x: NodeTemplate) -> list[Span]:
         return [span for c in self.conditions for span in call_spans(c, x.sample)]
 
-    def _coupling(self) -> ConstraintBlock:
+    def _state_coupling(self) -> ConstraintBlock:
         first, last = self.inner, self.last
         of_last = ca.vertcat(last.data, last.p)  # a block has the symbols of one template
         values = ca.vertcat(ca.DM(self._last_data.T), first.p)
         bounds = [
-            b._replace(value=ca.substitute(b.value, of_last, values)) for b in self._couplings()
+            b._replace(value=ca.substitute(b.value, of_last, values))
+            for b in self._list_couplings()
         ]
-        columns = np.hstack([self._columns()[:1], self._last_columns()])
+        columns = np.hstack([self._locate()[:1], self._locate_last()])
         symbols = (ca.vertcat(first.w, last.w), first.data, first.p)
         no_costs = ca.SX.zeros(len(self.costs))
         block = constraint_block("coupling", symbols, bounds, no_costs, columns)
-        return replace(block, data=self._data()[:1])
+        return replace(block, data=self._make_data()[:1])
 
-    def _cost_terms(self, x: NodeTemplate) -> ca.SX:
-        m, duration = x.sample, x.interval.share  # for which the node stands
+    def _sum_costs(self, x: NodeTemplate) -> ca.SX:
+        m, duration = x.sample, x.interval.share  # [s] the part of the motion that the node is for
         return duration * call_costs(self.costs, "rate", m) + call_costs(self.costs, "impact", m)
 
-    def _step_size_bounds(self) -> list[Bound]:
-        """Return the bounds of step sizes, if these are unknown."""
+    def _limit_step_sizes(self) -> list[Bound]:
+        """Return the bounds of step sizes, none if the horizon gives these."""
         x, h = self.inner, self.horizon.h
         if self.horizon.fixed:
             return []
@@ -258,7 +257,7 @@ class Stepped(Transcription):
         return np.arange(self.size - n, self.size, dtype=np.intp)
 
     def limits(self) -> tuple[Array, Array]:
-        both = zip(self._limits_of(self.inner), self._limits_of(self.last), strict=True)
+        both = zip(self._limit_node(self.inner), self._limit_node(self.last), strict=True)
         low, high = (np.concatenate([np.tile(x, self.horizon.steps), y]) for x, y in both)
         least, most = self.horizon.bounds
         times = np.array([first for first, _ in self._list_nodes()])
@@ -268,7 +267,7 @@ class Stepped(Transcription):
             low[times] = high[times] = np.linspace(0, least, len(times))
         return low, high
 
-    def _limits_of(self, node: NodeTemplate) -> tuple[Array, Array]:
+    def _limit_node(self, node: NodeTemplate) -> tuple[Array, Array]:
         """Return bounds of the unknowns of a node, (size,) each."""
         low, high = np.full(node.size, -np.inf), np.full(node.size, np.inf)
         *_, first, last, k = self.model.state_offsets  # of eccentricities, of what the scheme adds
@@ -300,24 +299,24 @@ class Stepped(Transcription):
         return t, q, np.array([row[len(row) - nu :] for row in rows])
 
     def eccentricities(self, x: Array) -> Array:
-        """Return the eccentricities in bores at the nodes, (n + 1, 3 bores); x are all unknowns."""
+        """Return the eccentricities in bores at the nodes, (n + 1, 3 bores), of all unknowns x."""
         _, _, begin, end, _ = self.model.state_offsets
         return np.array([x[first + begin : first + end] for first, _ in self._list_nodes()])
 
     def motion(self, solution: Solution, p: Array) -> TranscribedMotion:
         parameters = self.parameters(p)
-        w, w_last = solution.x[self._columns()], solution.x[self._last_columns()]
-        inner = self.inner.record(self.inputs, w, self._data(), parameters)
+        w, w_last = solution.x[self._locate()], solution.x[self._locate_last()]
+        inner = self.inner.record(self.inputs, w, self._make_data(), parameters)
         last = self.last.record(self.inputs, w_last, self._last_data, parameters)
         recorded = (np.vstack(values) for values in zip(inner, last, strict=True))
         t, q, v, a, drive, u, force, span, lam, impact, mu, slip, *energies = recorded
         loss, impact_loss, work, impact_work, projection_work = energies
         h = np.diff(t, axis=0)
-        # On record are impulses of steps; those of a node act over its span.
+        # Impulses of a node act over its span, those on record over the step after it.
         lam, mu, slip = (value[:-1] * h / span[:-1] for value in (lam, mu, slip))
         typical = float(self.model.scales.impulse)
         lam, impact = (significant_impulses(value, typical) for value in (lam, impact))
-        # What is lost at the last node counts in the last step.
+        # What is lost at the last node counts for the last step.
         loss = np.vstack([loss[:-2], loss[-2:].sum(axis=0)]) + impact_loss[1:]
         work = self._divide_work(work[:, 0], h[:, 0]) + impact_work[1:, 0]
         work[0] += impact_work[0, 0]
@@ -338,13 +337,13 @@ class Stepped(Transcription):
 
         begin, end = at_nodes[:-1], at_nodes[:-1] if self.scheme.holds_inputs else at_nodes[1:]
         step_controls: Array = np.stack([begin, (begin + end) / 2, end], axis=1)
-        correction = self._force_correction(t[:-1], q[:-1], solution.x, lam / h)
+        correction = self._correct_forces(t[:-1], q[:-1], solution.x, lam / h)
         return TranscribedMotion(
             *(t[:, 0], nodes, drive, force, accepted, step_controls, controls, None),
             force_correction=correction,
         )
 
-    def _force_correction(self, t: Array, q: Array, x: Array, force: Array) -> Array:
+    def _correct_forces(self, t: Array, q: Array, x: Array, force: Array) -> Array:
         """Return contact forces minus those along normals at starts of steps, (n, ng, 3) [N].
 
         ``t`` (n, 1) and ``q`` are those at the starts, ``x`` all unknowns, ``force`` (n, ng) the
