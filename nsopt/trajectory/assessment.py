@@ -1,4 +1,4 @@
-"""What a solve has come to: costs, kind of point or why it is no solution, a second simulation."""
+"""What a solve found: its costs, the kind of point, why it is no solution, a simulation of it."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def record_costs(
 ) -> dict[str, Any]:
     """Return the attributes that tell the costs of a solution and of its guess, ``start``.
 
-    With smoothed and with exact friction. A guess without forces has no costs. ``costs`` are those
-    stated by the user, without small ones beside them.
+    With smoothed and with exact friction; of a guess only if it has forces. ``costs`` are those
+    that the user stated, without small ones beside them.
     """
     parameters = transcription.parameters(p)
     parts = name_costs(costs, nlp.terms(solution.x, parameters))
@@ -89,7 +89,7 @@ def record_costs(
 
 
 def name_costs(costs: Sequence[Cost], terms: ca.DM) -> dict[str, float]:
-    """Return the value of each cost by its name: its class, if need be its strings and a number.
+    """Return the value of each cost by its class, if need be with its strings and a number.
 
     ``terms`` may be more than the costs: small costs come last.
     """
@@ -115,8 +115,7 @@ def explain_fault(
 ) -> str:
     """Return why a motion is no solution; empty if it is one.
 
-    ``least`` is how little rows can be violated nearby; of a phase it is known from all phases
-    together.
+    ``least`` is the least violation nearby, if it is known, as of a phase from all of them.
     """
     if solution.ok:
         return ""

@@ -29,9 +29,9 @@ class Horizon:
         such as where a contact closes. Without breaks, if ``h`` is given, each step has its own
         size.
     defect : float, optional [m, rad]
-        Largest distance by which a step, reintegrated under the same forces, may miss its end;
-        if one misses by more, the steps are too few. By default a thousandth of the size of the
-        motion: the farthest that a body moves [m], and the largest angle, at most 1 rad.
+        Largest distance by which a step, integrated again under the same forces, may miss its
+        end; where one misses by more, the steps are too few. By default a thousandth of the size of
+        the motion: the farthest that a body moves [m], and the largest angle, at most 1 rad.
 
     Raises
     ------
@@ -68,7 +68,6 @@ class Horizon:
                 f"to {self.steps * h.h_max:g} s, but the motion takes {low:g} to {high:g} s: "
                 "give other steps or bounds"
             )
-
         for share in self.breaks:
             if not 1 <= self.node(share) <= self.steps - 1:
                 raise ValueError(
@@ -97,7 +96,7 @@ class Horizon:
 
     @property
     def fixed(self) -> bool:
-        """Whether the times of all nodes are given, none being an unknown."""
+        """Whether the times of all nodes are given, so that none is an unknown."""
         low, high = self.bounds
         return low == high and self.h is None and not self.breaks
 

@@ -93,11 +93,11 @@ def multi_start(
     guesses = [first, *perturbed]
     for guess in guesses:  # refused before the first solve
         guess.trajectory(np.linspace(0, 1, 3), stated.horizon.bounds, stated.inputs)
-    start = _Start(stated, parameters, steps, title)
+    problem = _Problem(stated, parameters, steps, title)
     if workers == 1:
-        by_number = _solve_in_turn(start, guesses)
+        by_number = _solve_in_turn(problem, guesses)
     else:
-        by_number = _solve_in_parallel(start, guesses, workers, workers_timeout)
+        by_number = _solve_in_parallel(problem, guesses, workers, workers_timeout)
     results = [x for _, x in sorted(by_number.items()) if x is not None]
     if not results:
         raise RuntimeError(f"each of the {starts} starts ended its process")
@@ -117,8 +117,8 @@ def multi_start(
 
 
 @dataclass(frozen=True, eq=False)
-class _Start:
-    """The problem without its guess; each process states its program once."""
+class _Problem:
+    """An optimization without its guess, which each process states once."""
 
     stated: Optimization
     parameters: Mapping[str, float] | None
@@ -133,13 +133,13 @@ class _Start:
         return self.prepared.solve(guess=guess, title=self.title)
 
 
-def _solve_in_turn(start: _Start, guesses: Sequence[Guess]) -> dict[int, Result | None]:
+def _solve_in_turn(problem: _Problem, guesses: Sequence[Guess]) -> dict[int, Result | None]:
     """Return the results by number of the start, after Ctrl-C those so far."""
     results: dict[int, Result | None] = {}
     with suspend_interrupts():
         try:
             for k, guess in enumerate(guesses):
-                results[k] = start.solve(guess)
+                results[k] = problem.solve(guess)
         except KeyboardInterrupt:
             if not results:
                 raise
@@ -147,7 +147,7 @@ def _solve_in_turn(start: _Start, guesses: Sequence[Guess]) -> dict[int, Result 
 
 
 def _solve_in_parallel(
-    start: _Start, guesses: Sequence[Guess], workers: int | None, timeout: float | None
+    problem: _Problem, guesses: Sequence[Guess], workers: int | None, timeout: float | None
 ) -> dict[int, Result | None]:
     """Return the results by number of the start, None where the process died.
 
@@ -158,7 +158,9 @@ def _solve_in_parallel(
     results: dict[int, Result | None] = {}
     todo = dict(enumerate(guesses))
     try:
-        with closing(wait_interruptibly(run_all(start.solve, todo, workers, timeout))) as arriving:
+        with closing(
+            wait_interruptibly(run_all(problem.solve, todo, workers, timeout))
+        ) as arriving:
             for k, result in arriving:
                 results[k] = result
                 if result is None:
@@ -172,6 +174,6 @@ def _solve_in_parallel(
 
 
 def _rank(result: Result, limit: float) -> tuple[float, float]:
-    """Return the violation, zero within the limit, then the cost: the best result is least."""
+    """Return a key that is less of a better result: violation above the limit, then cost."""
     violation = float(result.data.attrs["violation"])
     return (0.0 if violation <= limit else violation), read_exact_cost(result)

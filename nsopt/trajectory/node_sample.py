@@ -9,11 +9,8 @@ import casadi as ca
 
 from nsopt.mechanics import INSTANT, Dynamics, Frame, Motion, State
 
-SHARP = 1e-12
-"""Speed up to which dry friction is smoothed where it counts as exact [rad/s, m/s]."""
-
-SMOOTH = 1e12
-"""Speed up to which dry friction is smoothed where there is to be none [rad/s, m/s]."""
+SHARP = 1e-12  # [rad/s, m/s] creep with which dry friction is as good as exact
+SMOOTH = 1e12  # [rad/s, m/s] creep with which there is as good as no dry friction
 
 
 def _make_empty() -> ca.SX:
@@ -24,17 +21,16 @@ def _make_empty() -> ca.SX:
 class SteppedNode:
     """Quantities at a node of a time-stepped motion that do not follow from accelerations."""
 
-    h: ca.SX  # [s] over which impulses of the node act, by some schemes half of both steps
+    h: ca.SX  # [s] time over which impulses of the node act, in some schemes half of both steps
     change: ca.SX  # (nv,) of the velocity over ``h``, without impacts
     drive: ca.SX  # (nv,) [N, N m] forces of actuators
     gap: ca.SX = field(default_factory=_make_empty)  # (ng,) [m]
-    # Over ``h``: normal impulses of contacts, impulses of joints, tangential ones, (ng, nm, ns).
-    impulse: ca.SX = field(default_factory=_make_empty)
-    joint_impulse: ca.SX = field(default_factory=_make_empty)
-    slip_impulse: ca.SX = field(default_factory=_make_empty)
-    impact_impulse: ca.SX = field(default_factory=_make_empty)  # (ng,) besides ``impulse``
-    loss: ca.SX = field(default_factory=_make_empty)  # (ng,) [J] by each contact
-    next_h: ca.SX = field(default_factory=lambda: ca.SX(0))  # [s] the step after; at last zero
+    impulse: ca.SX = field(default_factory=_make_empty)  # (ng,) normal ones of contacts over ``h``
+    joint_impulse: ca.SX = field(default_factory=_make_empty)  # (nm,) of joints over ``h``
+    slip_impulse: ca.SX = field(default_factory=_make_empty)  # (ns,) tangential ones over ``h``
+    impact_impulse: ca.SX = field(default_factory=_make_empty)  # (ng,) not in ``impulse``
+    loss: ca.SX = field(default_factory=_make_empty)  # (ng,) [J] energy that contacts dissipate
+    next_h: ca.SX = field(default_factory=lambda: ca.SX(0))  # [s] step after the node; zero at last
     mean_h: ca.SX = field(default_factory=lambda: ca.SX(1))  # [s] NaN where the duration is free
 
 
@@ -114,7 +110,7 @@ class NodeSample:
         d = self.dynamics
         if not d.friction_joints:
             return self.required_forces
-        at = (self.t, self.q, self.slip, self.p, INSTANT, ca.SX(0, 1))  # without internal states
+        at = (self.t, self.q, self.slip, self.p, INSTANT, ca.SX(0, 1))  # no internal states
         loads = self.wrenches[:, list(d.friction_joints)]
         return self.required_forces - d.smoothed_friction(*at, loads, self.creep)
 
@@ -139,7 +135,7 @@ class NodeSample:
                 of_joints = d.least_norm(*at, of_joints, *of_contacts)
             return d.reactions(*at, of_joints, *of_contacts) / x.h
         no_impulses = [ca.SX(0, 1)] * 3
-        # By accelerations, as if over a step of 1 s.
+        # Accelerations are changes of velocities over a step of 1 s.
         return d.reactions(self.t, self.q, self.v, self.p, 1, self.a, *no_impulses)
 
     @cached_property

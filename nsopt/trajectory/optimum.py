@@ -21,15 +21,14 @@ from nsopt.trajectory.verification.contacts import (
     find_friction_errors,
 )
 
-REFUSED = "refused after the solve"
-"""Status of a motion that the solver calls a solution, and that is none."""
+REFUSED = "refused after the solve"  # status of what the solver calls a solution, and is none
 
 Variable = tuple[tuple[str, ...], Array, dict[str, Any]]
 """Dimensions, values and attributes of a variable of a dataset."""
 
 
 def import_xarray() -> None:
-    """Import xarray, while signals may interrupt: it takes a second or more."""
+    """Import xarray, which takes a second or more, while signals may still interrupt."""
     import xarray as xr
 
     xr.Dataset({"x": ("t", np.zeros(1))})  # the first one imports dask
@@ -45,8 +44,8 @@ def record(
 ) -> Result:
     """Return the optimal motion, its forces and the record of the solve by a backend.
 
-    ``attrs`` are further attributes, which replace those made here: title, solver, costs, and
-    ``stop_reason``, why it is no solution.
+    ``attrs`` are further attributes: title, solver, costs, ``stop_reason`` (why it is no solution);
+    they replace those made here.
     """
     d, nodes = transcription.dynamics, motion.nodes
     history = History(d, Start(nodes.q[0], nodes.v[0], float(motion.t[0])), p)
@@ -149,7 +148,7 @@ def _record_steps(motion: TranscribedMotion, nv: int) -> dict[str, Variable]:
 
 
 def _with_inputs(transcription: Transcription, inputs: Array, p: Array) -> Array:
-    """Return the parameters at the nodes (n, np), the inputs among them (n, number of inputs)."""
+    """Return the parameters at the nodes, (n, np), with ``inputs`` (n, number of them) in place."""
     names = [parameter.name for parameter in transcription.dynamics.parameters]
     values = np.tile(p, (len(inputs), 1))
     values[:, [names.index(name) for name in transcription.inputs]] = inputs

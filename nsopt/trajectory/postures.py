@@ -17,12 +17,11 @@ from nsopt.trajectory.conditions import Bound, Condition, Orient
 from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.returned import call_bounds
 
-MET = 1e-7
-"""Violation up to which a condition counts as met, in its unit."""
+MET = 1e-7  # violation up to which a condition counts as met, in its unit
 
 AT_LIMIT = 1e-3
-"""How far from a limit a value counts as being at it, as a share of the width of the range, or of
-the limit if that is on one side alone: where conditions exclude each other searches end roughly."""
+"""Distance from a limit at which a value counts as at it, over the width of the range, or over the
+limit if there is no other: where conditions exclude each other searches end roughly."""
 
 
 def find_posture(
@@ -74,20 +73,20 @@ def find_posture(
         bounds += [b for b in stated if ca.depends_on(b.value, q)]
     search = _PostureSearch(q, bounds, center)
     ends = [search.run(x) for x in _choose_starts(dynamics, center, starts, seed)]
-    met = [end.q for end in ends if end.off.max(initial=0.0) <= MET]
+    met = [end.q for end in ends if end.violations.max(initial=0.0) <= MET]
     if not met:
         orients = any(isinstance(x, Orient) for x in conditions)
-        best = min(ends, key=lambda end: float(end.off.max()))
+        best = min(ends, key=lambda end: float(end.violations.max()))
         raise ValueError(search.explain(best, starts, orients))
     return min(met, key=lambda x: float(np.linalg.norm(x - center)))
 
 
 class _End(NamedTuple):
-    """Where a search ends: coordinates (nq,), values and violations of the rows (m,) there."""
+    """Where a search ends."""
 
-    q: Array
-    values: Array
-    off: Array
+    q: Array  # (nq,) coordinates
+    values: Array  # (m,) of the rows of bounds
+    violations: Array  # (m,) of these
 
 
 class _PostureSearch:
@@ -98,7 +97,7 @@ class _PostureSearch:
         self.upper = np.concatenate([np.zeros(0), *(b.upper for b in bounds)])
         self.labels = [b.label for b in bounds for _ in range(b.value.numel())]
         g = ca.vertcat(ca.SX(0, 1), *(b.value for b in bounds))
-        # Equations of a pose may imply each other, which IPOPT refuses: they become narrow ranges.
+        # Equations of a pose may be dependent, which IPOPT refuses: they become narrow ranges.
         self._slack = MET / 2 * (self.lower == self.upper)
         program: dict[str, Any] = {"x": q, "f": ca.sumsqr(q - near), "g": ca.densify(g)}
         options = {**QUIET, "ipopt.max_iter": 200, "ipopt.constr_viol_tol": MET / 10}
@@ -112,11 +111,11 @@ class _PostureSearch:
         return _End(q, g, np.where(np.isfinite(g), off, np.inf))
 
     def explain(self, best: _End, starts: int, orients: bool) -> str:
-        """Return the message that no posture was found; ``orients``: there is an `Orient`."""
+        """Return the message that no posture was found; ``orients`` if there is an `Orient`."""
         worst: dict[str, float] = {}
-        for k in np.argsort(-best.off):
-            if best.off[k] > MET:
-                worst.setdefault(self.labels[k], float(best.off[k]))
+        for k in np.argsort(-best.violations):
+            if best.violations[k] > MET:
+                worst.setdefault(self.labels[k], float(best.violations[k]))
         off = " and ".join(f"{label} is off by {size:.3g}" for label, size in worst.items())
         limits = self._describe_limits(best)
         at = f" while {' and '.join(limits)}" if limits else ""
@@ -135,7 +134,7 @@ class _PostureSearch:
         width, texts = self.upper - self.lower, []
         for limits, side in ((self.lower, "lower"), (self.upper, "upper")):
             size = np.where(np.isfinite(width), width, np.maximum(np.abs(limits), MET))
-            at_limit = np.isfinite(limits) & (width > 0) & (end.off <= MET)
+            at_limit = np.isfinite(limits) & (width > 0) & (end.violations <= MET)
             at_limit &= np.abs(end.values - limits) <= AT_LIMIT * size
             texts += [
                 f"{self.labels[k]} is at its {side} limit, {limits[k]:.6g}"

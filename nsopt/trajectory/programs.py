@@ -30,8 +30,7 @@ from nsopt.trajectory.transcription.kinds import is_relaxed_in_space
 from nsopt.trajectory.transcription.polynomials import why_not_by_default
 from nsopt.trajectory.transcription.stepped import Stepped
 
-MANY_STEPS = 100
-"""Number of steps from which solvers are adapted to many steps."""
+MANY_STEPS = 100  # number of steps from which `Backend.of_many_steps` is used
 
 
 def suit_solver(solver: Solver, steps: int, *, often: bool) -> Solver:
@@ -58,8 +57,8 @@ def add_small_costs(
 ) -> tuple[M, StructuredNlp, Smoothness | None]:
     """Return a motion with small costs of bends and ties, its program, and its tie-breaker if any.
 
-    ``x`` has the costs that the user stated, of which one must depend on the motion; ``state``
-    states the program.
+    ``x`` has the costs that the user stated, of which one must depend on the motion. Programs are
+    stated by ``state``.
     """
     nlp = state(x)
     depends = dependence(nlp, len(x.costs))
@@ -75,8 +74,8 @@ def add_small_costs(
 def choose_start(transcription: Transcription, nlp: StructuredNlp, guess: Guess) -> Point:
     """Return the starting point of a solve.
 
-    If the guess is a solution with the same unknowns, these are taken, and its multipliers if the
-    rows are the same too.
+    If the guess is a solution with the same unknowns, that is it, with its multipliers if the rows
+    are the same, too.
     """
     x = transcription.start_from(guess)
     cold = Point.cold(x, len(nlp.lower))
@@ -95,7 +94,7 @@ def choose_start(transcription: Transcription, nlp: StructuredNlp, guess: Guess)
         x = unknown + x - transcription.start_from(replace(guess, shift=None))
     warm = len(lam_g) == len(nlp.lower)
     warm &= data.attrs["scheme"] == transcription.description[1]
-    # Multipliers of a B-stationary point are those of one branch of the contacts: they mislead.
+    # Multipliers of a B-stationary point are of one branch of its contacts, and mislead others.
     warm &= data.attrs.get("stationarity_kind") != StationarityKind.B.name
     warm &= bool(np.isfinite(lam_g).all())
     return Point(x, lam_x, lam_g) if warm else Point.cold(x, len(nlp.lower))
@@ -112,7 +111,7 @@ def choose_settings(transcription: Transcription, solver: Solver) -> Settings:
     default = solver.schedules is None and not solver.backend.prefers_equations
     if _opens_far(transcription.dynamics) and default:
         settings = replace(settings, schedules=(FROM_AFAR, *settings.schedules))
-    # Homotopy parameters that a stage leaves out keep their final values.
+    # Homotopy numbers that a stage leaves out have their final values.
     schedules = tuple(
         tuple((*stage, *last[len(stage) :]) for stage in stages) for stages in settings.schedules
     )
@@ -120,7 +119,7 @@ def choose_settings(transcription: Transcription, solver: Solver) -> Settings:
 
 
 def _opens_far(d: Dynamics) -> bool:
-    """Return whether contacts open by more than a clearance: none of them is in a bore."""
+    """Return whether contacts may open by more than a clearance, as none of them is in a bore."""
     return bool(d.contact_names) and not d.bores
 
 

@@ -22,29 +22,24 @@ from nsopt.trajectory.smoothing.dry_friction import read_exact_cost
 from nsopt.trajectory.smoothing.schedules import horizon_settings
 from nsopt.trajectory.transcription.polynomials import why_not_by_default
 
-CREDIBLE_ORDERS = (0.7, 6.5)
-"""Orders of convergence that schemes may show; others are seen by chance."""
-
-LEAST_STEPS = 4
-"""Least number of steps of the coarsest grid."""
-
-MOTION = ("q", "v", "drive", "input")
-"""Variables whose errors are estimated."""
+CREDIBLE_ORDERS = (0.7, 6.5)  # of convergence that schemes may show; others are seen by chance
+LEAST_STEPS = 4  # of the coarsest grid
+MOTION = ("q", "v", "drive", "input")  # variables whose errors are estimated
 
 SOLVED = 1e-7
-"""Share of an objective up to which it is solved: solvers meet limits to 1e-8 of themselves, and
-costs change by multipliers times that."""
+"""Error of an objective, over itself, that solvers leave: they meet limits to 1e-8 of themselves,
+and costs change by multipliers times that."""
 
 
 class GridSolve(NamedTuple):
     """The solve on one grid of the series."""
 
     steps: int
-    objective: float  # with exact friction: how far it is smoothed differs between grids
-    defect: float  # [m, rad]
+    objective: float  # with exact friction, for grids smooth it differently
+    defect: float  # [m, rad] see `Horizon.defect`
     iterations: int
     seconds: float
-    accuracy: float = 0.0  # of the objective, by the tolerances of solvers
+    accuracy: float = 0.0  # error of the objective by the tolerances of solvers
 
 
 class ErrorEstimate(ABC):
@@ -175,7 +170,7 @@ def refine(
     with suspend_interrupts():  # an interrupt is heard by each solve
         while True:
             guesses = [optimization.guess, stated.guess] if grids else [stated.guess]
-            solved = _solve(optimization, guesses, limit, parameters, title)
+            solved = _solve_from(optimization, guesses, limit, parameters, title)
             if solved is None or (solved.interrupted and result is not None):
                 stopped = f"interrupted with {optimization.horizon.steps} steps"
                 break
@@ -207,7 +202,7 @@ def refine(
     return Result(result.data.assign_attrs(attrs))
 
 
-def _solve(
+def _solve_from(
     optimization: Optimization,
     guesses: Sequence[Guess],
     limit: float,
@@ -282,9 +277,9 @@ def measure_grid_error(
         )
     coarse, fine = (_solve_on(optimization, result, n, parameters) for n in (steps // 2, 2 * steps))
     on_coarse, here, on_fine = map(read_exact_cost, (coarse, result, fine))
-    error, order = _estimate(abs(here - on_coarse), abs(on_fine - here), SOLVED * abs(here))
+    error, order = _estimate_error(abs(here - on_coarse), abs(on_fine - here), SOLVED * abs(here))
     data = result.data.assign_attrs(objective_error=error, objective_order=order)
-    shares = _divide_by_duration(result), _divide_by_duration(fine)
+    shares = _list_shares(result), _list_shares(fine)
     for name in (x for x in MOTION if x in data and x in fine and data[x].size):
         x, columns = data[name], fine[name].values.reshape(2 * steps + 1, -1).T
         of_fine = np.stack([np.interp(*shares, column) for column in columns], axis=1)
@@ -307,16 +302,16 @@ def _solve_on(
     if again.interrupted:
         raise KeyboardInterrupt
     limit = horizon_settings(optimization.solver).tolerances
-    # Steps with large defects are no fault here: they show the error of the grid.
+    # Large defects are no fault here: they show the error of the grid.
     if not again.data.attrs["violation"] <= min(limit.equality, limit.inequality):
         raise ValueError(f"on {steps} steps there is no optimum: {again.stop_reason}")
     return again
 
 
-def _estimate(to_coarse: float, to_fine: float, least: float) -> tuple[float, float]:
+def _estimate_error(to_coarse: float, to_fine: float, least: float) -> tuple[float, float]:
     """Return the error of an objective and the order seen, from its changes to other grids.
 
-    ``least`` is what solvers leave of it; see `measure_grid_error`.
+    ``least`` is the error that solvers leave; see `measure_grid_error`.
     """
     if to_fine <= least:
         return max(to_fine, least), np.nan
@@ -326,7 +321,7 @@ def _estimate(to_coarse: float, to_fine: float, least: float) -> tuple[float, fl
     return 2 * to_fine if order > CREDIBLE_ORDERS[1] else to_coarse + to_fine, np.nan
 
 
-def _divide_by_duration(result: Result) -> NDArray[np.float64]:
+def _list_shares(result: Result) -> NDArray[np.float64]:
     """Return times over the duration, (node,)."""
     t = result["time"].values
     return np.asarray((t - t[0]) / (t[-1] - t[0]))

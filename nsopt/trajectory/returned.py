@@ -1,4 +1,4 @@
-"""Calls of the methods of costs and conditions, which refuse by name what is returned wrongly."""
+"""Calls of methods of costs and conditions, which refuse by name what they return wrongly."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def call_costs(costs: Sequence[Cost], method: str, *args: Any) -> ca.SX:
 
 
 def check_expression(named: str, value: Any) -> ca.SX:
-    """Return a value that code of a user states as an expression; refuse what is none, or has NaN.
+    """Return what code of a user returns as an expression; refuse what is none, or has NaN.
 
     ``named`` is the cost or condition and its method.
     """

@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nsopt.checks import finite
 
-TOLERANCE = 1e-6
-"""Largest entry of A^T A - 1 of a rotation matrix A."""
+TOLERANCE = 1e-6  # largest entry of A^T A - 1 of a rotation matrix A
 
 
 def check_axes(label: str, axes: ArrayLike) -> NDArray[np.float64]:

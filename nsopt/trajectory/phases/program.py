@@ -87,7 +87,7 @@ class LinkedPhases:
 
     @property
     def _impulse_count(self) -> int:
-        return self.impulses[-1].stop - self.unknowns[-1].stop
+        return int(self.impulses[-1].stop - self.unknowns[-1].stop)
 
     @cached_property
     def nlp(self) -> StructuredNlp:
