@@ -57,10 +57,6 @@ class _Expressions:
             mpcc.objective,
         )
 
-    def fix_sigma(self, sigma: float) -> _Expressions:
-        """Return the expressions with a number for sigma in the equations."""
-        return replace(self, c=ca.substitute(self.c, self.sigma, sigma))
-
     @property
     def rows(self) -> ca.SX:
         return ca.vertcat(self.c, self.d, self.G, self.H)
@@ -74,7 +70,7 @@ class Functions:
         sigma = ca.SX.sym("sigma")
         mpcc = smooth_discs(mpcc, sigma)
         e = _Expressions.of(mpcc, sigma)
-        exact = e.fix_sigma(EXACT)
+        exact = replace(e, c=ca.substitute(e.c, sigma, EXACT))
         if e.x.shape[0] == 0:
             raise ValueError(f"program {mpcc.name!r} has no unknowns: state a variable")
         self.layout = Layout.of(mpcc)

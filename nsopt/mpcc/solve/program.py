@@ -90,11 +90,6 @@ class End(NamedTuple):
         return any(trial.outcome.interrupted for trial in self.trials)
 
     @property
-    def is_settled(self) -> bool:
-        """Whether nothing else is to be tried, as it is solved or interrupted."""
-        return self.status.ok or self.interrupted
-
-    @property
     def objective(self) -> float:
         """The objective of a solution, NaN where there is none."""
         return self.trials[-1].objective if self.status.ok else np.nan
@@ -202,9 +197,9 @@ class Program:
             status = make_status(self.name, self.layout, trials[-1], found, optimized=optimized)
             status = replace(status, verdict=trials[-1].outcome.verdict)
             ends.append(End(start, trials, found, status))
-            if ends[-1].is_settled or (
-                optimized and self._falls_without_end(trials[-1], start, case)
-            ):
+            if status.ok or ends[-1].interrupted:
+                break
+            if optimized and self._falls_without_end(trials[-1], start, case):
                 break
         best = min(ends, key=End.rank)
         others = [x for end in ends if end is not best for x in end.trials]
