@@ -182,6 +182,11 @@ class Outcome:
             return Verdict.FAILED
         return Verdict.ACCEPTABLE if self.acceptable else Verdict.SOLVED
 
+    def after(self, earlier: Outcome) -> Outcome:
+        """Return this end with the iterations and the time of an earlier call added."""
+        iterations, time = earlier.iterations + self.iterations, earlier.time + self.time
+        return replace(self, iterations=iterations, time=time)
+
 
 Call = Callable[[Point, Vector, Vector, Vector], Outcome]
 

@@ -252,9 +252,7 @@ class _Twice:
         first = self._first(start, p, lower, upper)
         if first.success or first.interrupted or first.status not in GAVE_UP:
             return first
-        again = self._make_other()(start, p, lower, upper)
-        iterations, time = first.iterations + again.iterations, first.time + again.time
-        return replace(again, iterations=iterations, time=time)
+        return self._make_other()(start, p, lower, upper).after(first)
 
 
 class _ColdOrWarm:

@@ -300,11 +300,10 @@ class _Cascade:
         self._rows = Evaluator(ca.Function("rows", [nlp.x, nlp.p], [ca.densify(nlp.g)]))
 
     def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
-        one = self._first(start, p, lower, upper)
-        if self._is_feasible(one.point.x, p, lower, upper):
-            return one
-        two = self._second(start, p, lower, upper)
-        return replace(two, iterations=one.iterations + two.iterations, time=one.time + two.time)
+        first = self._first(start, p, lower, upper)
+        if self._is_feasible(first.point.x, p, lower, upper):
+            return first
+        return self._second(start, p, lower, upper).after(first)
 
     def _is_feasible(self, x: Vector, p: Vector, lower: Vector, upper: Vector) -> bool:
         g = self._rows(x, p)[0]

@@ -255,14 +255,12 @@ class StructuredProgram:
         start = branches.lift(near, case)
         G, H = branches.G, branches.H
         outcome = branches.solve(start, drop_excess(start.x[G] <= start.x[H], G, H), case)
-        point, first = branches.restore(outcome.point), failed.outcome
+        point = branches.restore(outcome.point)
         residuals, f = self._judge.report(point, case.p, case)
-        iterations, time = first.iterations + outcome.iterations, first.time + outcome.time
         if not outcome.success or not residuals.largest <= 1:
-            stopped = outcome.interrupted
-            first = replace(first, iterations=iterations, time=time, interrupted=stopped)
-            return replace(failed, outcome=first)
-        both = replace(outcome, point=point, iterations=iterations, time=time)
+            both = failed.outcome.after(outcome)
+            return replace(failed, outcome=replace(both, interrupted=outcome.interrupted))
+        both = replace(outcome.after(failed.outcome), point=point)
         return Trial(failed.stage, True, point, both, residuals, f)
 
     def _improve(

@@ -65,7 +65,7 @@ class Lpec:
         n, m = self.x.size, self.G.size
         halves = (np.maximum(self.x[unknown], 0.0) for unknown in (self.G, self.H))
         x_G, x_H = (np.where(y < ACTIVE, 0.0, y / radius) for y in halves)
-        undecided = np.flatnonzero((x_G <= 1) & (x_H <= 1))
+        undecided = np.flatnonzero((x_G <= 1) & (x_H <= 1))  # pairs that can go either way
         closed = x_G <= x_H
         # All in units of the radius, so that the tolerances of the solver are small beside d.
         low = np.maximum(_measure_slack(self.lower - self.x, radius), -1.0)
@@ -89,37 +89,22 @@ class Lpec:
         limits: Any = {"node_limit": nodes, "mip_rel_gap": 0.0}
         if seconds < np.inf:
             limits["time_limit"] = seconds
-        return self._solve_milp(parts, low, high, undecided, closed, radius, limits)
-
-    def _solve_milp(
-        self,
-        parts: list[Part],
-        low: Vector,
-        high: Vector,
-        undecided: Index,
-        closed: Mask,
-        radius: float,
-        limits: Any,
-    ) -> Direction:
-        n, k = self.x.size, undecided.size
         rows = [scipy.optimize.LinearConstraint(A, a, b) for A, a, b in parts if A.shape[0]]
         steepness = self.steepness or 1.0  # the tolerance of the solver is absolute
         bounds = scipy.optimize.Bounds(np.append(low, np.zeros(k)), np.append(high, np.ones(k)))
         with printing_to_stderr():
-            found = scipy.optimize.milp(
+            end = scipy.optimize.milp(
                 np.append(self.slope / steepness, np.zeros(k)),
                 integrality=np.append(np.zeros(n), np.ones(k)),
                 bounds=bounds,
                 constraints=rows,
                 options=limits,
             )
-        if found.x is None:
+        if end.x is None:
             return Direction(np.zeros(n), closed, 0.0, False)
-        closed = closed.copy()
-        closed[undecided] = found.x[n:] < 0.5
-        return Direction(
-            radius * found.x[:n], closed, -steepness * float(found.fun), found.status == 0
-        )
+        closed[undecided] = end.x[n:] < 0.5
+        descent = -steepness * float(end.fun)
+        return Direction(radius * end.x[:n], closed, descent, end.status == 0)
 
 
 def _measure_slack(values: Vector, radius: float) -> Vector:

@@ -182,7 +182,7 @@ class Program:
         return make_solution(self.layout, trials, best.status, time, best.found, objectives)
 
     def _solve(self, start: Point, case: Case) -> End:
-        """Return the best end of all ways from a start; a solution ends the search."""
+        """Return the best end of all relaxations from a start; a solution ends the search."""
         ends: list[End] = []
         for way in self._relaxations:
             trials, found = way.follow(start, case), None
