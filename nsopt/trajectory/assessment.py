@@ -141,8 +141,7 @@ def explain_fault(
     if solution.residuals.largest > 1 and solution.worst().kind is Kind.BOUNDS:
         return f"{solution.status.reason}; {solution.status.remedy}"
     sizes = scaling(nlp, solution.x, parameters, x.names(), list(parts))
-    limit = min(limits.equality, limits.inequality)
-    return explain(nlp, solution.residuals.rows, ending, limit, sizes)
+    return explain(nlp, solution.residuals.rows, ending, limits.rows, sizes)
 
 
 def describe_stationarity(

@@ -105,8 +105,7 @@ def multi_start(
     if solved:
         best = min(solved, key=read_exact_cost)
     else:
-        tolerances = horizon_settings(stated.solver).tolerances
-        limit = min(tolerances.equality, tolerances.inequality)
+        limit = horizon_settings(stated.solver).tolerances.rows
         best = min(results, key=lambda x: _rank(x, limit))
     found = {k: read_exact_cost(x) for k, x in by_number.items() if x is not None and x.completed}
     objectives = [found.get(k) for k in range(starts)]

@@ -162,8 +162,7 @@ def refine(
     steps = stated.horizon.steps
     if steps > most:
         raise ValueError(f"refine starts with {steps} steps, more than {most}: allow more")
-    tolerances = horizon_settings(stated.solver).tolerances
-    limit = min(tolerances.equality, tolerances.inequality)
+    limit = horizon_settings(stated.solver).tolerances.rows
     grids: list[GridSolve] = []
     rows: list[dict[str, float | None]] = []
     result, error, stopped = None, np.inf, ""
@@ -301,9 +300,9 @@ def _solve_on(
     again = replace(optimization, horizon=horizon, guess=Earlier(result)).solve(parameters)
     if again.interrupted:
         raise KeyboardInterrupt
-    limit = horizon_settings(optimization.solver).tolerances
+    limit = horizon_settings(optimization.solver).tolerances.rows
     # Large defects are no fault here: they show the error of the grid.
-    if not again.data.attrs["violation"] <= min(limit.equality, limit.inequality):
+    if not again.data.attrs["violation"] <= limit:
         raise ValueError(f"on {steps} steps there is no optimum: {again.stop_reason}")
     return again
 

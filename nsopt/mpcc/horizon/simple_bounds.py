@@ -33,8 +33,8 @@ class SimpleBounds:
         by_function = {block.function.__hash__(): block for block in nlp.blocks}
         own_unknowns = {key: find_unknown_of_rows(x) for key, x in by_function.items()}
         functions: dict[tuple[int, bytes], ca.Function] = {}  # blocks of one function share these
-        blocks, rows, unknowns, first = [], [], [], 0
-        for block in nlp.blocks:
+        blocks, rows, unknowns = [], [], []
+        for block, numbers in zip(nlp.blocks, nlp.number_rows(), strict=True):
             key = block.function.__hash__()
             own = np.where((block.lower < block.upper).all(axis=0), own_unknowns[key], -1)
             simple = np.flatnonzero(own >= 0)
@@ -45,24 +45,18 @@ class SimpleBounds:
                 blocks.append(_drop_from_block(block, functions[which], simple))
             else:
                 blocks.append(block)
-            at = first + np.arange(block.count)[:, None] * block.rows
-            rows.append((at + simple).ravel())
+            rows.append(numbers[:, simple].ravel())
             unknowns.append(block.columns[:, own[simple]].ravel())
-            first += block.count * block.rows
         n, k = nlp.x.numel(), nlp.p.numel()
         rest = StructuredNlp(blocks, n, k, complementary=nlp.complementary)
         return cls(nlp, rest, np.concatenate(rows), np.concatenate(unknowns))
 
     def restate(self, whole: StructuredNlp) -> SimpleBounds:
         """Return the same split of a program with other limits."""
-        lower, upper = (getattr(whole, side)[self.kept_rows] for side in ("lower", "upper"))
-        blocks, first = [], 0
-        for block in self.rest.blocks:
-            shape = (block.count, block.rows)
-            own = slice(first, first + block.count * block.rows)
-            limits = {"lower": lower[own].reshape(shape), "upper": upper[own].reshape(shape)}
-            blocks.append(replace(block, **limits))
-            first = own.stop
+        lower, upper = (x[self.kept_rows] for x in (whole.lower, whole.upper))
+        limits = map(self.rest.split_rows, (lower, upper))
+        by_block = zip(self.rest.blocks, *limits, strict=True)
+        blocks = [replace(block, lower=low, upper=high) for block, low, high in by_block]
         return replace(self, whole=whole, rest=self.rest.restate(blocks))
 
     @cached_property
@@ -180,9 +174,5 @@ def make_room(nlp: StructuredNlp, g: Array) -> StructuredNlp:
     """
     at_limit = np.minimum(g - nlp.lower, nlp.upper - g) <= NARROW  # false for NaN
     room = ROOM * (at_limit & (nlp.upper - nlp.lower > NARROW))
-    blocks, first = [], 0
-    for block in nlp.blocks:
-        of = room[first : first + block.lower.size].reshape(block.lower.shape)
-        blocks.append(replace(block, lower=block.lower - of, upper=block.upper + of))
-        first += block.lower.size
-    return nlp.restate(blocks)
+    by_block = zip(nlp.blocks, nlp.split_rows(room), strict=True)
+    return nlp.restate([replace(x, lower=x.lower - r, upper=x.upper + r) for x, r in by_block])

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -24,6 +24,7 @@ from nsopt.mpcc.horizon.block_functions import BlockFunctions
 from nsopt.mpcc.statement.blocks import stack
 
 Index = NDArray[np.intp]
+T = TypeVar("T", bound=np.generic)
 
 
 class Entries:
@@ -218,7 +219,7 @@ class StructuredNlp:
         self.blocks = tuple(block for block in blocks if block.count)
         self.complementary = complementary
         self.x, self.p = ca.MX.sym("x", n), ca.MX.sym("p", parameters)
-        self.lam = ca.MX.sym("lam_g", sum(block.count * block.rows for block in self.blocks))
+        self.lam = ca.MX.sym("lam_g", sum(block.lower.size for block in self.blocks))
         self.sigma = ca.MX.sym("lam_f")
         rows, terms = [], []
         for block in self.blocks:
@@ -265,14 +266,20 @@ class StructuredNlp:
         return self._find_rows(None)
 
     def _find_rows(self, part: PairPart | None) -> Index:
-        first, rows = 0, [np.zeros(0, dtype=np.intp)]
-        for block in self.blocks:
+        rows = [np.zeros(0, dtype=np.intp)]
+        for block, numbers in zip(self.blocks, self.number_rows(), strict=True):
             parts = block.parts or (None,) * block.rows
-            own = np.array([i for i, x in enumerate(parts) if x is part], dtype=np.intp)
-            instances = first + block.rows * np.arange(block.count, dtype=np.intp)
-            rows.append((instances[:, None] + own).ravel())
-            first += block.count * block.rows
+            rows.append(numbers[:, [x is part for x in parts]].ravel())
         return np.concatenate(rows)
+
+    def split_rows(self, values: NDArray[T]) -> list[NDArray[T]]:
+        """Return values of all rows (m,) by blocks, (n, rows) each as the limits of a block."""
+        parts = np.split(values, np.cumsum([block.lower.size for block in self.blocks])[:-1])
+        return [x.reshape(b.lower.shape) for x, b in zip(parts, self.blocks, strict=True)]
+
+    def number_rows(self) -> list[Index]:
+        """Return the indices of rows among all by blocks, (n, rows) each."""
+        return self.split_rows(np.arange(self.lower.size, dtype=np.intp))
 
     def violations(self, g: Array) -> Array:
         """Return by how much rows miss their bounds, (rows,); infinite where not a number."""
@@ -288,9 +295,9 @@ class StructuredNlp:
     def locate(self, row: int) -> tuple[ConstraintBlock, int, int]:
         """Return the block of a row, which row of the block it is, and of which instance."""
         for block in self.blocks:
-            if row < block.count * block.rows:
+            if row < block.lower.size:
                 return block, row % block.rows, row // block.rows
-            row -= block.count * block.rows
+            row -= block.lower.size
         raise IndexError(f"no row {row}")
 
     def nlp(self, name: str, derivatives: Derivatives) -> Nlp:

@@ -47,6 +47,11 @@ class Tolerances:
             if not value > 0:
                 raise ValueError(f"tolerance {name} must be positive, got {value!r}")
 
+    @property
+    def rows(self) -> float:
+        """Limit of rows that may be equations or inequalities."""
+        return min(self.equality, self.inequality)
+
 
 class Kind(Enum):
     """The kinds of residuals; the value is what to do about a large one."""

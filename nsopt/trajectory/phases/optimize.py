@@ -114,10 +114,9 @@ def _record(solved: SolvedPhases, k: int, title: str, least: LeastViolation | No
     motion, losses = x.motion(part, p), compute_impact_losses(solved, k)
     excess = None if solved.excess is None else solved.excess.of_part(k)
     guess = Point.cold(solved.start[linked.unknowns[k]], len(own.nlp.lower))
-    limit = min(settings.tolerances.equality, settings.tolerances.inequality)
     least_here = None if least is None else least.of_part(linked.rows[k], k)
     violated = ""
-    if _measure_violation(linked, k, solution) > limit:
+    if _measure_violation(linked, k, solution) > settings.tolerances.rows:
         violated = explain_fault(x, own.nlp, part, motion, p, settings.tolerances, least_here)
     result = record(
         x,
