@@ -9,7 +9,7 @@ import numpy as np
 
 from nsopt.arrays import Array
 from nsopt.mechanics import Outline, Start
-from nsopt.mpcc import Solution, Verdict
+from nsopt.mpcc import Backend, Solution, Verdict
 from nsopt.parameter import number
 from nsopt.result import Result
 from nsopt.sampled import PARTS, quadratic
@@ -39,7 +39,7 @@ def record(
     solution: Solution,
     motion: TranscribedMotion,
     p: Array,
-    backend: str,
+    backend: Backend,
     attrs: Mapping[str, Any],
 ) -> Result:
     """Return the optimal motion, its forces and the record of the solve by a backend.
@@ -60,7 +60,7 @@ def record(
             "scheme": description,
             "scheme_name": name,
             "acceptance": "{}",
-            "solver_name": f"{backend}, {solution.iterations} iterations",
+            "solver_name": f"{type(backend).__name__.lower()}, {solution.iterations} iterations",
             "step_control": "",
             "h_min": float(steps.min()),
             "h_max": float(steps.max()),

@@ -191,9 +191,8 @@ class PreparedOptimization:
                 motion = found.exact.motion
                 result = found.exact.record(motion, p, attrs)
             else:
-                backend = type(task.solver.backend).__name__.lower()
-                not_exact = {"not_exact": found.not_exact} if found.not_exact else {}
-                result = record(x, solution, motion, p, backend, attrs | not_exact)
+                attrs |= {"not_exact": found.not_exact} if found.not_exact else {}
+                result = record(x, solution, motion, p, task.solver.backend, attrs)
             if not verify or solution.interrupted:
                 return result
             try:

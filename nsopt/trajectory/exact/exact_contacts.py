@@ -70,6 +70,7 @@ class OptimumInSequence(ExactMotion):
         smooth = [x.name for x in first.contacts if not x.has_friction]
         costs = sum_costs(self.solved)
         own = {
+            **{key: attrs[key] for key in SHARED_ATTRS},
             "scheme": description,
             "scheme_name": name,
             "objective": sum(costs.values()),
@@ -85,9 +86,7 @@ class OptimumInSequence(ExactMotion):
             **find_closing_at_end(self.steps.dynamics, motion, p),
             "stop_reason": self.fault,
         }
-        backend = type(self.solved.solver.backend).__name__.lower()
-        shared = {name: attrs[name] for name in SHARED_ATTRS}
-        return record(self.steps, solution, motion, p, backend, shared | own)
+        return record(self.steps, solution, motion, p, self.solved.solver.backend, own)
 
     def _describe_trials(self) -> str:
         """Return in words what is known of other sequences."""
@@ -152,7 +151,8 @@ class ExactContacts(Strategy[StatedProgram]):
     def solve(self, search: Search, found: FoundMotion) -> FoundMotion:
         x, solution, p = found.program.transcription, found.end, found.program.p
         attrs = {"stop_reason": "", "title": ""}
-        in_steps = record(x, solution, x.motion(solution, p), p, "", attrs)
+        backend = found.program.solver.backend
+        in_steps = record(x, solution, x.motion(solution, p), p, backend, attrs)
         try:
             motion = PhasedMotion(found.program, self.least_steps, self.shortest, search.spent)
             conditions = found.program.statement.conditions

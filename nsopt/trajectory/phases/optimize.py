@@ -123,7 +123,7 @@ def _record(solved: SolvedPhases, k: int, title: str, least: LeastViolation | No
         part,
         motion,
         p,
-        type(solved.solver.backend).__name__.lower(),
+        solved.solver.backend,
         {
             "title": f"{title}, {own.label}",
             "solver": repr(solved.solver),

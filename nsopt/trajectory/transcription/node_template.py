@@ -101,7 +101,7 @@ class NodeTemplate:
         guesses = [v.guess / ca.SX(v.scale) for v in self.mpcc.variables]
         return ca.Function("guess", [state, self.p], [ca.vertcat(ca.SX(0, 1), *guesses)])
 
-    def record(self, inputs: Sequence[str], w: Array, data: Array, p: Array) -> list[Array]:
+    def evaluate(self, inputs: Sequence[str], w: Array, data: Array, p: Array) -> list[Array]:
         """Return what `Stepped.motion` reads at nodes, (n, .) each, from w (n, .), data (n, 3)."""
         m, x = self.sample, self.interval
         u = [m.input(name) for name in inputs]

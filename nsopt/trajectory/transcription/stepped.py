@@ -306,8 +306,8 @@ class Stepped(Transcription):
     def motion(self, solution: Solution, p: Array) -> TranscribedMotion:
         parameters = self.parameters(p)
         w, w_last = solution.x[self._locate()], solution.x[self._locate_last()]
-        inner = self.inner.record(self.inputs, w, self._make_data(), parameters)
-        last = self.last.record(self.inputs, w_last, self._last_data, parameters)
+        inner = self.inner.evaluate(self.inputs, w, self._make_data(), parameters)
+        last = self.last.evaluate(self.inputs, w_last, self._last_data, parameters)
         recorded = (np.vstack(values) for values in zip(inner, last, strict=True))
         t, q, v, a, drive, u, force, span, lam, impact, mu, slip, *energies = recorded
         loss, impact_loss, work, impact_work, projection_work = energies
