@@ -20,7 +20,7 @@ from nsopt import (
 )
 from nsopt.mechanics import Force, Load
 from nsopt.mpcc import Bound, Osqp, Sqp, printing_to_stderr
-from nsopt.mpcc.backends.backend import _iterations
+from nsopt.mpcc.backends.backend import _count_iterations
 from nsopt.trajectory import (
     Condition,
     Cost,
@@ -142,4 +142,4 @@ def test_a_quadratic_program_that_is_not_convex_prints_nothing_on_standard_outpu
     ],
 )
 def test_a_solver_that_has_not_begun_has_no_iterations(stats, count):
-    assert _iterations(stats) == count
+    assert _count_iterations(stats) == count

@@ -119,7 +119,7 @@ class ConstraintBlock:
     columns : (n, nw)
         Indices of the unknowns that w is, for each instance.
     data : (n, nd)
-        Numbers of each instance, its node first.
+        Numbers of each instance: first its node, or its time over the duration.
     lower, upper : (n, m)
         Bounds of the rows.
     labels : (m,) texts
