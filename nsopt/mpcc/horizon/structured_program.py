@@ -164,13 +164,9 @@ class StructuredProgram:
     @property
     def rough(self) -> StructuredProgram:
         """The program with a loose tolerance of optimality, for the start of another solve."""
-        return self._with_backend(self._backend.rough)
-
-    def _with_backend(self, backend: Backend) -> StructuredProgram:
-        """Return the program solved by another backend."""
         other = copy.copy(self)
         vars(other).pop("_whole", None)
-        other._backend = backend
+        other._backend = self._backend.rough
         other._take(self._split)
         return other
 

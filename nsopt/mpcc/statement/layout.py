@@ -115,19 +115,19 @@ class Layout:
         G, H = [b.scales[0] for b in mpcc.pairs], [b.scales[1] for b in mpcc.pairs]
         least = [np.arange(variables[n].start, variables[n].stop) for n in mpcc.least]
         return cls(
-            variables,
-            _number_slices([(p.name, p.symbol.shape[0]) for p in mpcc.parameters]),
-            _join([v.scale for v in mpcc.variables]),
-            np.concatenate([*least, np.zeros(0, dtype=np.intp)]),
-            _join(c).size,
-            _join(d).size,
-            _join(G).size,
-            _join([*c, *d, *G, *H]),
-            mpcc.pairs,
-            _number_slices([(r.name, r.scale.size) for r in mpcc.equalities]),
-            _number_slices([(r.name, r.scale.size) for r in mpcc.inequalities]),
-            _number_slices([(b.name, len(b.labels)) for b in mpcc.pairs]),
-            {r.name: r.sides for r in mpcc.inequalities if r.sides is not None},
+            variables=variables,
+            parameters=_number_slices([(p.name, p.symbol.shape[0]) for p in mpcc.parameters]),
+            scale=_join([v.scale for v in mpcc.variables]),
+            least=np.concatenate([*least, np.zeros(0, dtype=np.intp)]),
+            equations=_join(c).size,
+            inequalities=_join(d).size,
+            pairs=_join(G).size,
+            row_scale=_join([*c, *d, *G, *H]),
+            blocks_of_pairs=mpcc.pairs,
+            equality_rows=_number_slices([(r.name, r.scale.size) for r in mpcc.equalities]),
+            inequality_rows=_number_slices([(r.name, r.scale.size) for r in mpcc.inequalities]),
+            pair_rows=_number_slices([(b.name, len(b.labels)) for b in mpcc.pairs]),
+            sides={r.name: r.sides for r in mpcc.inequalities if r.sides is not None},
         )
 
     def same_unknowns(self, other: Layout) -> bool:

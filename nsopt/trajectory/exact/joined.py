@@ -156,19 +156,18 @@ def join_phases(solved: SolvedPhases, d: Dynamics, inputs: Sequence[str]) -> Tra
         k = min(int(np.searchsorted(borders, now, side="right")) - 1, len(parts) - 1)
         return np.asarray(alone[k].controls(now - float(borders[k])))[columns[k]]
 
-    worst = max(alone, key=lambda x: x.defect)
     return TranscribedMotion(
-        np.append(0.0, accepted.t),
-        Trajectory(q, v, a, u, float(borders[-1])),
-        drive,
-        normal,
-        accepted,
-        np.concatenate(controls),
-        control,
-        worst.defects,
-        _join_steps([x.middle_accelerations for x in alone]),
-        _join_steps([x.step_drives for x in alone]),
-        _join_steps([x.step_friction for x in alone]),
+        t=np.append(0.0, accepted.t),
+        nodes=Trajectory(q, v, a, u, float(borders[-1])),
+        drive=drive,
+        normal_force=normal,
+        accepted=accepted,
+        step_controls=np.concatenate(controls),
+        controls=control,
+        defects=max(alone, key=lambda x: x.defect).defects,
+        middle_accelerations=_join_steps([x.middle_accelerations for x in alone]),
+        step_drives=_join_steps([x.step_drives for x in alone]),
+        step_friction=_join_steps([x.step_friction for x in alone]),
         last_accelerations=np.concatenate([x.nodes.a[1:] for x in alone]),
     )
 

@@ -358,6 +358,7 @@ class Collocation(Transcription):
         at_points, h = np.hstack([drive, fine.inputs]), nodes.duration / steps
         k = np.repeat(np.arange(steps), len(PARTS))
         parts = self.interpolate(fine, k, np.tile(PARTS, steps))
+        step_drives, step_friction = self._reintegration.over_steps(parts, p)
 
         def controls(now: float) -> Array:
             """Interpolate by the parabola through both ends and the midpoint of a step."""
@@ -365,14 +366,15 @@ class Collocation(Transcription):
             return quadratic(at_points[2 * k : 2 * k + 3], now / h - k)
 
         return TranscribedMotion(
-            t,
-            nodes,
-            drive[::2],
-            np.zeros((len(t), 0)),
-            accepted,
-            np.stack([at_points[:-2:2], at_points[1::2], at_points[2::2]], axis=1),
-            controls,
-            self._reintegration.defects(fine, p),
-            fine.a[1::2],
-            *self._reintegration.over_steps(parts, p),
+            t=t,
+            nodes=nodes,
+            drive=drive[::2],
+            normal_force=np.zeros((len(t), 0)),
+            accepted=accepted,
+            step_controls=np.stack([at_points[:-2:2], at_points[1::2], at_points[2::2]], axis=1),
+            controls=controls,
+            defects=self._reintegration.defects(fine, p),
+            middle_accelerations=fine.a[1::2],
+            step_drives=step_drives,
+            step_friction=step_friction,
         )
