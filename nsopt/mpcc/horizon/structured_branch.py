@@ -217,13 +217,13 @@ class StructuredBranches(BranchProgram):
         return Lpec(
             x,
             *linear.bounds,
-            linear.slope,
-            np.concatenate([(g - high)[above], (low - g)[below]]),
-            J[equal],
-            scipy.sparse.vstack([J[above], -J[below]], format="csr"),
-            self.G,
-            self.H,
-            np.ones((self.G.size, 2)),
+            slope=linear.slope,
+            rows=np.concatenate([(g - high)[above], (low - g)[below]]),
+            equations=J[equal],
+            inequalities=scipy.sparse.vstack([J[above], -J[below]], format="csr"),
+            G=self.G,
+            H=self.H,
+            factors=np.ones((self.G.size, 2)),
         )
 
     def prove_stationary(

@@ -183,14 +183,14 @@ class Branches(BranchProgram):
         matrix = scipy.sparse.csr_array(J.sparse())
         c, lower = self._equations, self._limit_branch(np.zeros(self.G.size, dtype=bool), case)[0]
         return Lpec(
-            x,
-            lower,
-            case.upper,
-            np.asarray(slope).ravel(),
-            np.asarray(rows).ravel()[c:],
-            matrix[:c],
-            matrix[c:],
-            *self._halves,
+            x=x,
+            lower=lower,
+            upper=case.upper,
+            slope=np.asarray(slope).ravel(),
+            rows=np.asarray(rows).ravel()[c:],
+            equations=matrix[:c],
+            inequalities=matrix[c:],
+            **self._halves._asdict(),
         )
 
     def classify(self, end: Point, lpec: Lpec, descent: float, tolerance: float) -> Stationarity:

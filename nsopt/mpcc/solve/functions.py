@@ -124,12 +124,12 @@ def _relax(name: str, e: _Expressions, relaxation: Relaxation, fixed: int) -> Nl
     c, d = e.c.shape[0], e.d.shape[0]
     return Nlp(
         name,
-        e.x,
-        ca.vertcat(e.p, e.sigma),
-        e.f + relaxation.penalty(e.G, e.H, e.sigma),
-        ca.densify(ca.vertcat(e.c, e.d, rows)),
-        np.concatenate([np.zeros(c), np.full(d, -np.inf), lower]),
-        np.concatenate([np.zeros(c + d), upper]),
+        x=e.x,
+        p=ca.vertcat(e.p, e.sigma),
+        f=e.f + relaxation.penalty(e.G, e.H, e.sigma),
+        g=ca.densify(ca.vertcat(e.c, e.d, rows)),
+        lower=np.concatenate([np.zeros(c), np.full(d, -np.inf), lower]),
+        upper=np.concatenate([np.zeros(c + d), upper]),
         fixed=fixed,
     )
 

@@ -275,14 +275,14 @@ class PhasedMotion:
             MotionPhase(
                 x.dynamics,
                 Horizon(duration, max(self.least_steps, n), defect=x.horizon.defect),
-                divide_costs(self.costs, k, len(sequence)),
-                divide_conditions(self.contactless, statement.conditions, sequence, k),
-                PartOfMotion(known, *times[k : k + 2].tolist()),
-                x.inputs,
-                parameters,
-                phase.describe(),
-                phase.modes,
-                phase.strikes,
+                costs=divide_costs(self.costs, k, len(sequence)),
+                conditions=divide_conditions(self.contactless, statement.conditions, sequence, k),
+                guess=PartOfMotion(known, *times[k : k + 2].tolist()),
+                inputs=x.inputs,
+                parameters=parameters,
+                name=phase.describe(),
+                modes=phase.modes,
+                strikes=phase.strikes,
             )
             for k, (phase, n) in enumerate(zip(sequence, counts, strict=True))
         ]
