@@ -70,7 +70,7 @@ class PhaseMotion:
 
     @property
     def start_impact(self) -> tuple[Array, Array, Array]:
-        """Its first normal (gaps,) and tangential (tangents,) impulses, losses (gaps,) [N s, J]."""
+        """At its start normal, tangential impulse (gaps,), (tangents,) [N s], loss (gaps,) [J]."""
         impulses = self.solved.solution.x[self.solved.linked.impulses[self.k]]
         own, by_contact = self.program, dict[str, list[Array]]()
         losses = compute_impact_losses(self.solved, self.k)
