@@ -34,7 +34,8 @@ class SimpleBounds:
         own_unknowns = {key: find_unknown_of_rows(x) for key, x in by_function.items()}
         functions: dict[tuple[int, bytes], ca.Function] = {}  # blocks of one function share these
         blocks, rows, unknowns = [], [], []
-        for block, numbers in zip(nlp.blocks, nlp.number_rows(), strict=True):
+        all_rows = nlp.split_rows(np.arange(nlp.lower.size, dtype=np.intp))
+        for block, numbers in zip(nlp.blocks, all_rows, strict=True):
             key = block.function.__hash__()
             own = np.where((block.lower < block.upper).all(axis=0), own_unknowns[key], -1)
             simple = np.flatnonzero(own >= 0)

@@ -36,9 +36,9 @@ class Entries:
         self._columns: list[Index] = []
 
     def add(self, values: ca.MX, columns: Index, first: int | None, pattern: ca.Sparsity) -> None:
-        """Add a matrix of this pattern for each instance, whose unknowns are ``columns`` (n, nw).
+        """Add a matrix for each instance, of rows from ``first`` on, or a gradient if that is None.
 
-        Its rows are counted from ``first`` on. If that is None, it is a gradient (nw, 1) instead.
+        ``columns`` (n, nw) are the unknowns of the instances.
         """
         n = len(columns)
         i, j = (np.array(x, dtype=np.intp) for x in pattern.get_triplet())
@@ -267,19 +267,16 @@ class StructuredNlp:
 
     def _find_rows(self, part: PairPart | None) -> Index:
         rows = [np.zeros(0, dtype=np.intp)]
-        for block, numbers in zip(self.blocks, self.number_rows(), strict=True):
+        numbers = self.split_rows(np.arange(self.lower.size, dtype=np.intp))
+        for block, own in zip(self.blocks, numbers, strict=True):
             parts = block.parts or (None,) * block.rows
-            rows.append(numbers[:, [x is part for x in parts]].ravel())
+            rows.append(own[:, [x is part for x in parts]].ravel())
         return np.concatenate(rows)
 
     def split_rows(self, values: NDArray[T]) -> list[NDArray[T]]:
         """Return values of all rows (m,) by blocks, (n, rows) each as the limits of a block."""
         parts = np.split(values, np.cumsum([block.lower.size for block in self.blocks])[:-1])
         return [x.reshape(b.lower.shape) for x, b in zip(parts, self.blocks, strict=True)]
-
-    def number_rows(self) -> list[Index]:
-        """Return the indices of rows among all by blocks, (n, rows) each."""
-        return self.split_rows(np.arange(self.lower.size, dtype=np.intp))
 
     def violations(self, g: Array) -> Array:
         """Return by how much rows miss their bounds, (rows,); infinite where not a number."""

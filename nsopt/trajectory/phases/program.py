@@ -77,21 +77,17 @@ class LinkedPhases:
     def limits(self) -> tuple[Array, Array]:
         """Return bounds of the unknowns, (n,) each."""
         low, high = zip(*(x.transcription.limits() for x in self.phases), strict=True)
-        inf = np.full(self._impulse_count, np.inf)
+        inf = np.full(self.impulses[-1].stop - self.unknowns[-1].stop, np.inf)  # of impulses
         return np.concatenate([*low, -inf]), np.concatenate([*high, inf])
 
     def start(self) -> Array:
         """Return the unknowns (n,) of the guesses."""
-        zeros = np.zeros(self._impulse_count)
+        zeros = np.zeros(self.impulses[-1].stop - self.unknowns[-1].stop)  # of impulses
         return np.concatenate([*(x.transcription.start_from(x.guess) for x in self.phases), zeros])
-
-    @property
-    def _impulse_count(self) -> int:
-        return int(self.impulses[-1].stop - self.unknowns[-1].stop)
 
     @cached_property
     def nlp(self) -> StructuredNlp:
-        """The program; rows between phases come last, of these the whole duration."""
+        """The program; rows between phases come last, that of the whole duration after all."""
         blocks = [block for k in range(len(self.phases)) for block in self._embed_blocks(k)]
         blocks += [self._link(k) for k in range(1, len(self.phases))]
         blocks += self._state_durations()

@@ -189,10 +189,7 @@ class Collocation(Transcription):
         return replace(block, data=np.full((steps, 1), 1 / steps))
 
     def _state_nodes(self) -> ConstraintBlock:
-        """Return the block of all nodes.
-
-        Data are the time over the duration, Simpson's weight, what `_read_friction` returns.
-        """
+        """Return the block of all nodes; data: share of duration, Simpson's weight, friction."""
         n, k = self.horizon.steps, np.arange(self.horizon.steps + 1)
         w, _, p = self._make_symbols(self.node_size + 1)
         data = ca.SX.sym("data", 2 + self._read_friction(k).shape[1])
@@ -331,10 +328,7 @@ class Collocation(Transcription):
     def interpolate(
         self, fine: Trajectory, k: Index, s: Array
     ) -> tuple[Array, Array, Array, Array, Array]:
-        """Return times, q, v, a and inputs, (n, .) each, at shares s (n,) of steps k (n,).
-
-        ``fine`` is the motion at nodes and midpoints.
-        """
+        """Return times, q, v, a and inputs, (n, .) each, at shares s (n,) of steps k (n,)."""
         h = fine.duration / self.horizon.steps
         a, u = (np.stack([x[:-2:2], x[1::2], x[2::2]])[:, k] for x in (fine.a, fine.inputs))
         sizes, turns = np.full(len(k), h), find_turns(self.dynamics)
