@@ -79,7 +79,7 @@ class Mpcc(ChainedProgram):
         """
         self._check_new_symbol("variable", name, size)
         of = f"of variable {name!r}"
-        scales = self._scale(f"scale {of}", scale, size)
+        scales = self._make_scale(f"scale {of}", scale, size)
         low, up, start = (
             self._check_parametric(f"{what} {of}", value, size)
             for what, value in (("lower", lower), ("upper", upper), ("guess", guess))
@@ -141,7 +141,7 @@ class Mpcc(ChainedProgram):
         """
         of = f"of inequality {name!r}"
         values = self._check_symbols(f"inequality {name!r}", expr)
-        m, size = values.numel(), self._scale(f"scale {of}", scale, values.numel())
+        m, size = values.numel(), self._make_scale(f"scale {of}", scale, values.numel())
         low, up = (make_column(f"limits {of}", limit, m) for limit in (lower, upper))
         rows, sides = limit_rows(f"limits {of}", values, low, up)
         stated = self._make_rows("inequality", name, rows, size[sides.of.tolist()])
@@ -182,7 +182,7 @@ class Mpcc(ChainedProgram):
         m = first.shape[0]
         if second.shape[0] != m:
             raise ValueError(f"G and H {of} must pair up, got {m} and {second.shape[0]} rows")
-        scales, names = self._two_scales(of, scale, m), make_labels(name, of, labels, m)
+        scales, names = self._make_scales(of, scale, m), make_labels(name, of, labels, m)
         slopes = self._check_slopes(f"complementarity {name!r}", slopes, first)
         on = self._check_parametric(f"active {of}", active, m)
         if not (on.is_constant() and np.all(ca.DM(on).full() == 1)):
@@ -221,7 +221,7 @@ class Mpcc(ChainedProgram):
         self._check_symbols(f"bounds {of}", ca.vertcat(low, up))
         if F.shape[0] != z.shape[0]:
             raise ValueError(f"z and F {of} must pair up, got {z.shape[0]} and {F.shape[0]} rows")
-        scales = self._two_scales(of, scale, z.shape[0])
+        scales = self._make_scales(of, scale, z.shape[0])
         names = make_labels(name, of, labels, z.shape[0])
         self.boxes += (Boxes(name, z, F, low, up, scales, names),)
 
@@ -264,7 +264,7 @@ class Mpcc(ChainedProgram):
         if not z.shape[0] == F.shape[0] == 2 * m:
             got = f"{z.shape[0]} and {F.shape[0]}"
             raise ValueError(f"z and F {of} must have two entries for each of {m} radii, got {got}")
-        scales = self._two_scales(of, scale, m)
+        scales = self._make_scales(of, scale, m)
         size = ca.SX(scales[0]) / ca.SX(scales[1]) if rho is None else rho
         ratio = self._check_parametric(f"rho {of}", size, m)
         self.discs += (Discs(name, z, F, edge, scales, ratio, make_labels(name, of, labels, m)),)
@@ -305,7 +305,7 @@ class Mpcc(ChainedProgram):
         rows = self._check_symbols(f"rows {of}", expr)
         m = rows.shape[0]
         on = self._check_parametric(f"active {of}", active, m)
-        scales, names = self._scale(f"scale {of}", scale, m), make_labels(name, of, labels, m)
+        scales, names = self._make_scale(f"scale {of}", scale, m), make_labels(name, of, labels, m)
         self.first_events += (FirstEvent(name, rows, scales, on, unknown, names),)
 
     @property

@@ -58,15 +58,15 @@ class ProgramBlocks:
         """The symbols of the parameters, (k,)."""
         return stack(block.symbol for block in self.parameters)
 
-    def _scale(self, what: str, value: Any, size: int) -> Scale:
+    def _make_scale(self, what: str, value: Any, size: int) -> Scale:
         if isinstance(value, ca.SX):
             return self._check_parametric(what, value, size)
         return check_scale(what, value, size)
 
-    def _two_scales(self, of: str, scale: tuple[Any, Any], size: int) -> tuple[Scale, Scale]:
+    def _make_scales(self, of: str, scale: tuple[Any, Any], size: int) -> tuple[Scale, Scale]:
         if not isinstance(scale, Sequence) or len(scale) != 2:
             raise ValueError(f"scale {of} must be two, of G and H or of z and F, got {scale!r}")
-        first, second = (self._scale(f"scale {of}", value, size) for value in scale)
+        first, second = (self._make_scale(f"scale {of}", value, size) for value in scale)
         return first, second
 
     def _check_new_symbol(self, kind: str, name: str, size: int) -> None:
@@ -77,19 +77,14 @@ class ProgramBlocks:
 
     def _check_new_constraint(self, kind: str, name: str) -> None:
         rows = [r.name for r in (*self.equalities, *self.inequalities)]
-        blocks: tuple[Pairs | Boxes | Discs | FirstEvent, ...] = (
-            *self.pairs,
-            *self.boxes,
-            *self.discs,
-            *self.first_events,
-        )
-        rows += [b.name for b in blocks]
+        rows += [b.name for b in self.pairs] + [b.name for b in self.boxes]
+        rows += [b.name for b in self.discs] + [b.name for b in self.first_events]
         check_name(kind, name, rows)
 
     def _make_rows(self, kind: str, name: str, expr: Any, scale: Any) -> Rows:
         self._check_new_constraint(kind, name)
         rows = self._check_symbols(f"{kind} {name!r}", expr)
-        return Rows(name, rows, self._scale(f"scale of {kind} {name!r}", scale, rows.shape[0]))
+        return Rows(name, rows, self._make_scale(f"scale of {kind} {name!r}", scale, rows.shape[0]))
 
     def _check_slopes(self, what: str, slopes: Slopes | None, rows: ca.SX) -> Slopes | None:
         """Return derivatives of rows by variables; ValueError where their shapes do not fit."""
