@@ -156,10 +156,9 @@ def _solve_in_parallel(
 
     results: dict[int, Result | None] = {}
     todo = dict(enumerate(guesses))
+    runs = wait_interruptibly(run_all(problem.solve, todo, workers, timeout))
     try:
-        with closing(
-            wait_interruptibly(run_all(problem.solve, todo, workers, timeout))
-        ) as arriving:
+        with closing(runs) as arriving:
             for k, result in arriving:
                 results[k] = result
                 if result is None:
