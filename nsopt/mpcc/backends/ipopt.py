@@ -164,7 +164,7 @@ ADAPTIVE: Mapping[str, Any] = MappingProxyType({"ipopt.mu_strategy": "adaptive"}
 GAVE_UP = ("Restoration_Failed", "Error_In_Step_Computation", "Internal_Error")
 """What IPOPT says where it finds no step, or could not solve a linear system."""
 
-CHOOSES_SOLVER = ("ipopt.linear_solver", "ipopt.hsllib")
+CHOOSES_SOLVER = ("ipopt.linear_solver", "ipopt.hsllib", "ipopt.pardisolib")
 """Options by which a user chooses another linear solver."""
 
 FLAT, STEEP = 0.5, 10.0

@@ -24,8 +24,6 @@ from nsopt.mpcc.backends.compiler import Compiler, find_compiler, has_compiler, 
 
 SOURCES = Path(__file__).with_name("ldlt")
 
-THRESHOLD = 1e-6  # least pivot beside the entries of its column; what IPOPT asks of MUMPS
-
 # Without contraction the compiler has no choice in rounding: an update of it between a run and its
 # resumption changes no bit, on ARM too. What stays undefined must fail at once: the loader binds
 # lazily and would end the process later.
@@ -62,21 +60,16 @@ def options() -> Mapping[str, Any]:
     found = library()
     if found is None:
         return {}
-    return {
-        "ipopt.linear_solver": "ma97",
-        "ipopt.hsllib": str(found),
-        "ipopt.ma97_scaling": "none",
-        "ipopt.ma97_u": THRESHOLD,
-    }
+    return {"ipopt.linear_solver": "pardiso", "ipopt.pardisolib": str(found)}
 
 
 @cache
 def library() -> Path | None:
-    """Return the compiled library with the functions of HSL_MA97.
+    """Return the compiled library with the functions of PARDISO.
 
     None without a compiler, and where compiling fails; a ``RuntimeWarning`` then says why.
 
-    IPOPT loads its linear solvers under these names. With this one an iteration over many steps
+    IPOPT loads a linear solver under these names. With this one an iteration over many steps
     takes about three fifths of what it takes with MUMPS, which is in CasADi: unknowns are
     eliminated in pairs with the equations that give them, so that few pivots have to be delayed,
     and memory is kept from one factorization to the next.
