@@ -18,7 +18,7 @@ PRESSED = 1e-9
 """Of the momentum at hand, the impulse from which a contact counts as pressing."""
 
 SHORTEST = 1e-11
-"""The least h [s] that gets anywhere."""
+"""The least h [s]."""
 
 TOUCHING = 1e-2
 """Of the gap tolerance, how far a contact may be open and still press with any force."""
@@ -29,15 +29,13 @@ ROUND_OFF = 1e-12
 RESIDUAL_ROUND_OFF = 1e-14
 """Of the terms of an equation of motion, the part that its residual cannot fall below."""
 
-
-"""In the text of the check that contacts take energy."""
-
 EVENTS = {
     1: "contact event: closing",
     2: "contact event: opening",
     3: "contact event: grazing",
     4: "contact event: end of slip",
 }
+"""The reason of h of a step that ends at a change of contact, by `Step.event`."""
 
 
 class StepEnd(NamedTuple):
@@ -81,6 +79,7 @@ class StepEnd(NamedTuple):
         before = (start.t, start.q, start.v, start.p)
         after = (start.t + h, step.q, step.v, start.p)
         energies = [f(*at) for f in (d.kinetic, d.potential) for at in (after, before)]
+        kinetic, kinetic_before, potential, potential_before = energies
         end = cls(
             h,
             step.q,
@@ -101,11 +100,11 @@ class StepEnd(NamedTuple):
             step.contact_work,
             step.wall_change,
             step.contact_energy,
-            (energies[0] + energies[1]) / 2,
-            energies[0]
-            - energies[1]
-            + energies[2]
-            - energies[3]
+            (kinetic + kinetic_before) / 2,
+            kinetic
+            - kinetic_before
+            + potential
+            - potential_before
             - step.work
             - ca.fmax(step.joint_friction_work, 0),
             step.energy_error,
@@ -148,7 +147,7 @@ class Criterion(NamedTuple):
     value: ca.SX
     limit: ca.SX
     unphysical: bool = False
-    always: ca.SX | None = None  # a part of the limit that is soon computed; all of it by default
+    quick_limit: ca.SX | None = None  # less than the limit and quick to compute; else the limit
     by_contacts: bool = False
 
 
@@ -219,29 +218,31 @@ class Acceptance:
         force : SX scalar [N]
             Typical force of the run.
         """
-        # Not times zero, which CasADi simplifies away. Errors are judged, or not needed.
+        # Not times zero, which CasADi simplifies away. Estimates of errors are not needed here:
+        # they are computed where quick limits are not met.
         others = end._replace(energy_error=ca.SX(0), local_error=ca.SX(0))
         finite = 1e-300 * ca.fabs(ca.sum1(ca.vertcat(*others)))
         return [
             Criterion("a number that is not finite", ("",), finite, ca.SX(1)),
             Criterion("a step of no length", ("",), -end.h, ca.SX(-SHORTEST), True),
-            *self._residual(end, d, ca.fmin(force, 1.0)),
+            *self._check_residuals(end, d, ca.fmin(force, 1.0)),
             Criterion(
                 "contact {name!r} turned by more than 90 deg",
                 d.contact_names,
                 -end.turn,
-                ca.SX.zeros(end.turn.numel()) - 1e-300,
+                ca.SX.zeros(end.turn.numel()) - 1e-300,  # below zero: a right angle is too much
                 True,
             ),
-            *self._energy(end, force),
+            *self._check_energy(end, force),
         ]
 
-    def _residual(self, end: StepEnd, d: Dynamics, light: ca.SX) -> list[Criterion]:
-        force, least = end.impulse / end.h, self.motion * light
-        motion = ca.fmax(self.motion * light, RESIDUAL_ROUND_OFF * end.motion_size)
+    def _check_residuals(self, end: StepEnd, d: Dynamics, share: ca.SX) -> list[Criterion]:
+        """Return the checks of equations; limits of forces are this share of the stated ones."""
+        force, least = end.impulse / end.h, self.motion * share
+        motion = ca.fmax(least, RESIDUAL_ROUND_OFF * end.motion_size)
         # The force of an impact is its impulse over h, however small h is: the gap then decides.
-        product = ca.fmax(self.complementarity * light, TOUCHING * self.gap * ca.fabs(force))
-        adhesion = ca.fmax(self.motion * light, RESIDUAL_ROUND_OFF * ca.mmax(end.motion_size))
+        product = ca.fmax(self.complementarity * share, TOUCHING * self.gap * ca.fabs(force))
+        adhesion = ca.fmax(least, RESIDUAL_ROUND_OFF * ca.mmax(end.motion_size))
         rows = (
             ("equation of motion", end.motion, d.v_names, motion, "N", least),
             ("ideal joint", end.closure, d.closure_names, ca.SX(self.closure), "m", None),
@@ -255,12 +256,12 @@ class Acceptance:
                 names,
                 ca.fabs(value),
                 limit,
-                always=always,
+                quick_limit=quick_limit,
             )
-            for row, value, names, limit, unit, always in rows
+            for row, value, names, limit, unit, quick_limit in rows
         ]
 
-    def _energy(self, end: StepEnd, force: ca.SX) -> list[Criterion]:
+    def _check_energy(self, end: StepEnd, force: ca.SX) -> list[Criterion]:
         # A force within the tolerance of a gap does this much work either way.
         slack = ROUND_OFF * end.energy_size + self.gap * force + end.wall_change
         work = Criterion(
@@ -273,15 +274,15 @@ class Acceptance:
             by_contacts=True,
         )
         gained = end.energy_gain - ca.fmax(-ca.sum1(end.loss), 0)
-        always = self.negligible * end.kinetic_energy + slack
+        negligible = self.negligible * end.kinetic_energy + slack
         allowed = ca.fmin(self.energy * end.energy_error, self.growth * end.kinetic_energy)
         gain = Criterion(
             "energy off by {value:.2g} J gained, at most {limit:.2g} J",
             ("",),
             gained,
-            allowed + always,
+            allowed + negligible,
             True,
-            always,
+            negligible,
         )
         return [work, gain]
 
@@ -292,27 +293,27 @@ class StackedChecks:
     Attributes
     ----------
     value, limit : SX (k,)
-    always : SX (k,)
-        What is soon computed of the limits: what meets it meets these.
+    quick_limit : SX (k,)
+        At most the limit, and quick to compute: what meets it meets the limit.
     """
 
     def __init__(self, checks: Sequence[Criterion]) -> None:
         self._rows: list[tuple[Criterion, str]] = []
-        values, limits, always = list[ca.SX](), list[ca.SX](), list[ca.SX]()
+        values, limits, quick_limits = list[ca.SX](), list[ca.SX](), list[ca.SX]()
         for check in checks:
             n = check.value.numel()
             values.append(check.value)
             for rows, limit in (
                 (limits, check.limit),
-                (always, check.limit if check.always is None else check.always),
+                (quick_limits, check.limit if check.quick_limit is None else check.quick_limit),
             ):
                 rows.append(limit if limit.numel() == n else ca.repmat(limit, n, 1))
             names = list(check.names)
             self._rows += [(check, names[k]) for k in range(n)]
-        columns = (ca.densify(ca.vertcat(*rows)) for rows in (values, limits, always))
-        self.value, self.limit, self.always = columns
+        columns = (ca.densify(ca.vertcat(*rows)) for rows in (values, limits, quick_limits))
+        self.value, self.limit, self.quick_limit = columns
 
-    def fault(self, value: Array, limit: Array) -> Fault | None:
+    def find_fault(self, value: Array, limit: Array) -> Fault | None:
         """Return the fault for which a step with these numbers is refused, or None.
 
         Of the first kind of check that fails, the row that is furthest off.
@@ -329,7 +330,7 @@ class StackedChecks:
 
     @property
     def of_equations(self) -> NDArray[np.bool_]:
-        """Which rows are of equations, (k,): these fail because they are not solved."""
+        """Which rows are equations, (k,): solved further, they are met."""
         return np.array([not check.unphysical for check, _ in self._rows], dtype=bool)
 
     def describe(self, row: int, value: float, limit: float) -> Fault:

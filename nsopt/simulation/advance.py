@@ -42,7 +42,7 @@ def advance_to_end(
     writer: CheckpointWriter | None,
     progress: bool,
     repeats: str = "",
-    most: float = np.inf,
+    time_limit: float = np.inf,
 ) -> Stop:
     """Add steps to the record of a run until its end, or until something stops it.
 
@@ -54,8 +54,8 @@ def advance_to_end(
     progress : bool
     repeats : str
         As for `ProgressBar`.
-    most : float [s]
-        Wall time that it may take.
+    time_limit : float [s]
+        Of the wall clock.
     """
     run = driver.run
     with (
@@ -70,23 +70,23 @@ def advance_to_end(
                 bar.show(accepted)
                 if driver.done:
                     break
-                if perf_counter() - begin > most:
-                    return Stop(f"more than {most:.2g} s were needed, {_at(driver)}")
+                if perf_counter() - begin > time_limit:
+                    return Stop(f"more than {time_limit:.2g} s were needed, {_name_time(driver)}")
                 if interrupted():
                     return Stop(_write_last(driver, history, writer), interrupted=True)
                 if writer is not None:
                     writer.write_if_due(history, driver)
         except KeyboardInterrupt:
             remember()
-            return Stop(f"interrupted {_at(driver)}", interrupted=True)
+            return Stop(f"interrupted {_name_time(driver)}", interrupted=True)
         except CheckpointError as error:
-            return Stop(f"stopped {_at(driver)}: {error}")
+            return Stop(f"stopped {_name_time(driver)}: {error}")
         except StepError as error:
-            return Stop(_with_posture(str(error), history.dynamics, driver))
+            return Stop(_add_posture(str(error), history.dynamics, driver))
     return Stop()
 
 
-def _with_posture(reason: str, dynamics: Dynamics, driver: Driver) -> str:
+def _add_posture(reason: str, dynamics: Dynamics, driver: Driver) -> str:
     """Return why no step was found, and in its first line whether the posture is singular."""
     head, newline, attempts = reason.partition("\n")
     if singular := singular_posture(dynamics, driver.start.t, driver.start.q, driver.run.p):
@@ -96,7 +96,7 @@ def _with_posture(reason: str, dynamics: Dynamics, driver: Driver) -> str:
 
 def _write_last(driver: Driver, history: History, writer: CheckpointWriter | None) -> str:
     """Write the last checkpoint of a run that is interrupted; return the reason of its stop."""
-    reason = f"interrupted {_at(driver)}"
+    reason = f"interrupted {_name_time(driver)}"
     if writer is not None:
         try:
             writer.write(history, driver)
@@ -105,5 +105,5 @@ def _write_last(driver: Driver, history: History, writer: CheckpointWriter | Non
     return reason
 
 
-def _at(driver: Driver) -> str:
+def _name_time(driver: Driver) -> str:
     return f"at t = {driver.start.t:.9g} s"

@@ -143,11 +143,11 @@ class Batch:
         self._layout, self._threads = self._kernel.layout, threads
         self._p = np.tile(run.p, (n, 1))
         self._names = [parameter.name for parameter in dynamics.parameters]
-        self._ranges: dict[str, bool] = {}  # of which parameters not all values are legal
-        self._legal: set[bytes] = set()  # values of these that were tried
+        self._has_range: dict[str, bool] = {}  # by parameter, whether some values are not legal
+        self._legal: set[bytes] = set()  # values of those with a range that were found legal
+        self._default_start = self._begin(run.start)
         self._z = np.zeros((n, self._layout.nz))
-        self._scales = np.zeros((n, 4 + len(dynamics.contact_names)))
-        self._stated = self._begin(run.start)
+        self._scales = np.zeros((n, len(self._default_start[1])))  # `Scales.numbers`
         self.reset(slice(None))
 
     def __len__(self) -> int:
@@ -191,7 +191,7 @@ class Batch:
             raise ValueError(
                 f"reset of {len(at)} states takes one Start, or one for each, got {len(starts)}"
             )
-        states = [self._stated if x is None else self._begin(x) for x in starts]
+        states = [self._default_start if x is None else self._begin(x) for x in starts]
         for k, i in enumerate(at):
             self._z[i], self._scales[i] = states[k if len(states) > 1 else 0]
 
@@ -216,7 +216,7 @@ class Batch:
             If a name is unknown, a number is not finite, an element refuses it, or there are not as
             many as states; no value has changed then.
         """
-        self._give(parameters or {})
+        self._set_parameters(parameters or {})
         h, n = self._run.steps.h_max, len(self)
         end = self.t + h * self._substeps
         bounds = np.column_stack([np.full((n, 2), h), end, np.ones(n)])
@@ -230,10 +230,10 @@ class Batch:
             return BatchStep(~stuck, np.zeros(n, dtype=bool))
         completed = np.ones(n, dtype=bool)
         for k in np.flatnonzero(stuck):
-            completed[k] = self._by_others(int(k), float(end[k]))
+            completed[k] = self._finish_by_others(int(k), float(end[k]))
         return BatchStep(completed, stuck)
 
-    def _give(self, parameters: Mapping[str, ArrayLike]) -> None:
+    def _set_parameters(self, parameters: Mapping[str, ArrayLike]) -> None:
         """Take other values of parameters, all of them or none."""
         p = self._p.copy()
         for name, values in parameters.items():
@@ -256,12 +256,13 @@ class Batch:
         Those of which any number is legal, such as the torques of a controller, cost nothing.
         """
         for name in changed:
-            if name not in self._ranges:
-                self._ranges[name] = not self._takes_any(name)
-        columns = [self._names.index(name) for name, has in self._ranges.items() if has]
+            if name not in self._has_range:
+                self._has_range[name] = not self._takes_any(name)
+        columns = [self._names.index(name) for name, has in self._has_range.items() if has]
         if not columns:
             return
-        for k in np.unique(p[:, columns], axis=0, return_index=True)[1]:
+        _, rows = np.unique(p[:, columns], axis=0, return_index=True)
+        for k in rows:
             key = p[k, columns].tobytes()
             if key not in self._legal:
                 self._dynamics.values(dict(zip(self._names, p[k].tolist(), strict=True)))
@@ -276,7 +277,7 @@ class Batch:
             return False
         return True
 
-    def _by_others(self, k: int, end: float) -> bool:
+    def _finish_by_others(self, k: int, end: float) -> bool:
         """Go on with a state in the ways of `simulate`; return whether it reaches the end."""
         now = self._layout.state(self._z[k])
         begin = Start(np.array(now.q), np.array(now.v), float(now.t[0]))

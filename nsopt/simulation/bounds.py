@@ -71,20 +71,19 @@ class StepBounds:
 def until_end(remaining: Any, h: Any, h_min: Any) -> Any:
     """Return h, or in the last `LAST` steps the even share of what remains, if h_min or more.
 
-    The last step is what remains, however short.
-
-    Numbers, arrays (n,) or SX, in s.
+    The last step is what remains, however short. Numbers, arrays (n,) or SX, in s: so conditions
+    are 0 or 1, + is or, * is and.
     """
     whole = remaining / h // 1
-    count = whole + (remaining / h - whole > LONGER * whole)
+    count = whole + (remaining / h - whole > LONGER * whole)  # of steps to the end
     count = count + (count < 1)
     share = remaining / count
-    even = ((count <= 1) + (count <= LAST) * (share >= h_min)) > 0
-    return even * share + (1 - even) * h
+    is_shared = ((count <= 1) + (count <= LAST) * (share >= h_min)) > 0
+    return is_shared * share + (1 - is_shared) * h
 
 
 def are_below(h: Any, remaining: Any, steps: StepBounds) -> NDArray[np.bool_]:
-    """Return which steps (n,) are below h_min, without the last one of a run; as for `reasons`."""
+    """Return which steps (n,) are below h_min, but for the last of a run; see `name_reasons`."""
     below = np.asarray(h) < steps.h_min * (1 - AT_BOUND)
     return np.asarray(below & ~_reach_end(h, remaining))
 
@@ -93,8 +92,8 @@ def _reach_end(h: Any, remaining: Any) -> NDArray[np.bool_]:
     return np.asarray(np.asarray(h) > np.asarray(remaining) * (1 - AT_BOUND))
 
 
-def reasons(h: Any, remaining: Any, steps: StepBounds, otherwise: str) -> NDArray[np.object_]:
-    """Return the reasons of the sizes h (n,) [s] of steps: end of the run, a bound, or else.
+def name_reasons(h: Any, remaining: Any, steps: StepBounds, otherwise: str) -> NDArray[np.object_]:
+    """Return why steps have their sizes h (n,) [s]: end of the run, a bound, or ``otherwise``.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from nsopt.mechanics import Dynamics, Start
 from nsopt.mpcc import Newton
 from nsopt.schemes import Scales, Scheme
 from nsopt.simulation.acceptance import EVENTS, Acceptance
-from nsopt.simulation.bounds import are_below, reasons
+from nsopt.simulation.bounds import are_below, name_reasons
 from nsopt.simulation.chain_state import ChainParameters, ChainStatus
 from nsopt.simulation.control import LATE, StepControl
 from nsopt.simulation.program import StepProgram
@@ -22,8 +22,10 @@ from nsopt.simulation.run import Run
 from nsopt.simulation.step_error import Refused
 from nsopt.simulation.step_kernel import StepKernel
 
+NONE_REFUSED = Refused()
+
 SAVED = 0.9
-"""Of the time of interpreted steps, what machine code saves: it is 10 to 28 times as fast."""
+"""Part of the time of interpreted steps that machine code saves: it is 10 to 28 times as fast."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +55,14 @@ class Compiled:
 
 
 @lru_cache(maxsize=16)
-def _kernel(
+def _make_kernel(
     dynamics: Dynamics,
     scheme: Scheme,
     acceptance: Acceptance,
     control: StepControl,
     newton: Newton,
 ) -> tuple[StepKernel, float]:
-    """Return the attempts of a model, good for all of its runs, and the seconds it took."""
+    """Return the kernel of a model, good for all of its runs, and the seconds it took to make."""
     begin = perf_counter()
     kernel = StepKernel(StepProgram(dynamics, scheme, acceptance), control, newton)
     return kernel, perf_counter() - begin
@@ -88,97 +90,105 @@ class Chain:
         run: Run,
         scales: Scales,
     ) -> None:
-        how = (acceptance, control, options.newton)
-        self._attempt, self.seconds = _kernel(dynamics, scheme, *how)
-        self._interpreted = self._attempt.interpreted
+        self._kernel, self.seconds = _make_kernel(
+            dynamics, scheme, acceptance, control, options.newton
+        )
+        self._interpreted_before = self._kernel.interpreted  # [s] in other runs of the model
         self._chunk = options.chunk
-        self._at_end = scheme.forces_at_end
+        self._forces_at_end = scheme.forces_at_end
         self._run, self._reason, self._force = run, control.description, scales.force
         self._scales = scales
-        self._parameters = self._set_bounds(run.steps.h_min, run.steps.h_max, run.t_end)
+        self._parameters = self._pack(run.steps.h_min, run.steps.h_max, run.t_end)
 
     @property
-    def excess(self) -> float:
-        """Seconds of the processor that machine code from the beginning would have saved."""
-        return SAVED * (self._attempt.interpreted - self._interpreted)
+    def warmup_time(self) -> float:
+        """Time of the processor [s] that machine code from the beginning would have saved."""
+        return SAVED * (self._kernel.interpreted - self._interpreted_before)
 
     def begin(self, start: Start, h: float | None = None) -> Array:
         """Return the state (nz,) of a chain at the start of its run, by default with h_max."""
-        return self._attempt.layout.begin(start, h or self._run.steps.h_max)
+        return self._kernel.layout.begin(start, h or self._run.steps.h_max)
 
     def resume(self, z: Array, start: Start, h: float) -> Array:
         """Return the state of a chain that goes on from ``start``, where others took it, with h."""
-        return self._attempt.layout.begin(start, h, self._attempt.layout.state(z).x)
+        return self._kernel.layout.begin(start, h, self._kernel.layout.state(z).x)
 
-    def size(self, z: Array) -> float:
+    def choose_h(self, z: Array) -> float:
         """Return the h of the next attempt [s]."""
-        t, h = (self._attempt.layout.state(z)[k] for k in (0, 3))
-        steps = self._run.steps
-        run = [steps.h_min, steps.h_max, self._run.t_end, self._run.steps.part]
-        return float(self._attempt.size(t, h, run))
+        state, steps = self._kernel.layout.state(z), self._run.steps
+        bounds = [steps.h_min, steps.h_max, self._run.t_end, steps.part]
+        return float(self._kernel.size(state.t, state.h, bounds))
 
-    def _set_bounds(self, *bounds: float) -> Array:
-        """Return the parameters of a run with h_min, h_max, end [s]."""
-        limits = (*bounds, self._run.steps.part)
-        return ChainParameters(self._run.p, limits, self._scales.numbers).vector
+    def _pack(self, h_min: float, h_max: float, t_end: float) -> Array:
+        """Return the parameters of the code, with these bounds [s]."""
+        bounds = (h_min, h_max, t_end, self._run.steps.part)
+        return ChainParameters(self._run.p, bounds, self._scales.numbers).vector
 
-    def step_of(self, h: float, z: Array, start: Start) -> ChainRun:
+    def try_step(self, h: float, z: Array, start: Start) -> ChainRun:
         """Return a single step of ``h`` [s], or less at the end of the run, if it is accepted."""
         # The step is what is left to this end; bounds above that, so that no round-off matters.
         end, bound = min(start.t + h, self._run.t_end), 2 * h
-        run = self._run_attempts(self.resume(z, start, bound), self._set_bounds(bound, bound, end))
+        run = self._run_attempts(self.resume(z, start, bound), self._pack(bound, bound, end))
         # Where an event ended the step, more of them were taken.
         return replace(run, accepted=run.accepted.at(slice(1)))
 
     def is_stuck(self, z: Array) -> bool:
         """Tell whether no step was accepted at any h down to h_min."""
-        return bool(self._attempt.layout.state(z).status == ChainStatus.STUCK)
+        return bool(self._kernel.layout.state(z).status == ChainStatus.STUCK)
 
     def has_ended(self, z: Array) -> bool:
         """Tell whether the chain does not go on: it is stuck, or the end is reached."""
-        return bool(self._attempt.layout.state(z).status != ChainStatus.RUNNING)
+        return bool(self._kernel.layout.state(z).status != ChainStatus.RUNNING)
 
     def run(
-        self, z: Array, waiting: Refused | None = None, attempts: int | None = None
+        self, z: Array, refused_before: Refused = NONE_REFUSED, attempts: int | None = None
     ) -> ChainRun:
         """Return what the next attempts came to.
 
         Parameters
         ----------
         z : (nz,)
-        waiting : Refused, optional
+        refused_before : Refused
             Attempts since the last accepted step in the call before.
         attempts : int, optional
             At most; by default `Compiled.chunk`.
         """
-        return self._run_attempts(z, self._parameters, waiting, attempts or self._chunk)
+        return self._run_attempts(z, self._parameters, refused_before, attempts)
 
     def _run_attempts(
-        self, z: Array, parameters: Array, waiting: Refused | None = None, attempts: int = 0
+        self,
+        z: Array,
+        parameters: Array,
+        refused_before: Refused = NONE_REFUSED,
+        attempts: int | None = None,
     ) -> ChainRun:
         begin = perf_counter()
-        state, records = self._attempt(z, parameters, attempts or self._chunk)
+        state, records = self._kernel(z, parameters, attempts or self._chunk)
         seconds = perf_counter() - begin
-        return self._record(state, records, seconds, waiting or Refused())
+        return self._record(state, records, seconds, refused_before)
 
-    def _record(self, state: Array, rows: Array, seconds: float, waiting: Refused) -> ChainRun:
-        end = self._attempt.fields(rows)
-        good = end["good"][:, 0] > 0
+    def _record(
+        self, state: Array, rows: Array, seconds: float, refused_before: Refused
+    ) -> ChainRun:
+        """Return the steps among the attempts on record, ``rows`` (attempts, record)."""
+        attempts = self._kernel.fields(rows)
+        good = attempts["good"][:, 0] > 0
         n = int(good.sum())
-        refused = [waiting, *[Refused()] * n]
-        which = np.cumsum(good)
+        refused = [refused_before, *[Refused()] * n]  # before each accepted step, after the last
+        step_of = np.cumsum(good)
         for k in np.flatnonzero(~good):
-            fault = self._attempt.refusal(rows[k])
-            refused[which[k]] = refused[which[k]].then(Refused((fault.text,), fault.by_contacts))
+            fault, i = self._kernel.refusal(rows[k]), step_of[k]
+            refused[i] = refused[i].then(Refused((fault.text,), fault.by_contacts))
         tried = objects(x.texts for x in refused[:n])
-        of = {name: values[good] for name, values in end.items()}
+        of = {name: values[good] for name, values in attempts.items()}
         h, t = of["h"][:, 0], of["t"][:, 0]
         remaining, event = self._run.t_end - (t - h), of["event"][:, 0]
-        why = reasons(h, remaining, self._run.steps, self._reason)
+        why = name_reasons(h, remaining, self._run.steps, self._reason)
         for key, text in EVENTS.items():
             why[event == key] = text
         retried = np.array([bool(texts) for texts in tried], dtype=bool)
         late, overdue = of["late"][:, 0], of["overdue"][:, 0]
+        # Tried again so that they end at a change of contact: one that closes, or where slip ends.
         shortened = retried & (overdue > 0) & (overdue <= LATE * h)
         why[shortened & (late > 0)], why[shortened & (late == 0)] = EVENTS[1], EVENTS[4]
         why[retried] = [f"{text}; smaller h" for text in why[retried]]
@@ -202,13 +212,13 @@ class Chain:
             retries=np.array([float(len(texts)) for texts in tried]),
             reason=why,
             tried=tried,
-            at_end=np.full(n, self._at_end),
+            at_end=np.full(n, self._forces_at_end),
             depth=of["depth"][:, 0] * (late == 0),
             unplaced=of["unplaced"][:, 0],
             overdue=overdue,
             how=np.where(below, How.BELOW_H_MIN, How.AS_ASKED),
         )
-        solved = bool(np.all(end["solved"][-1:] > 0))
+        solved = bool(np.all(attempts["solved"][-1:] > 0))
         return ChainRun(state, accepted, refused[n], solved)
 
 

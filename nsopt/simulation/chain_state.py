@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics, Start
@@ -25,39 +25,29 @@ class ChainStatus(IntEnum):
 
 
 class ChainState(NamedTuple):
-    """The state a chain continues from: columns of symbols, or arrays with these as last axis."""
+    """The state a chain continues from, of one chain or of many: (..., n) of each part."""
 
-    t: Any  # (1,) [s]
-    q: Any  # (nq,)
-    v: Any  # (nv,)
-    h: Any  # (1,) [s] to try next
-    back: Any  # (1,) [s] to go back to after a change of contact, 0 for none
-    credit: Any  # (1,) attempts that may be spent on ending steps where contacts change
-    x: Any  # (nx,) scaled unknowns of the last step, from where Newton starts
-    status: Any  # (1,) a `ChainStatus`
-
-    @property
-    def vector(self) -> Array:
-        """The state z (nz,), from numbers."""
-        return _vector(self)
-
-    @property
-    def column(self) -> Any:
-        """The state z (nz,), from symbols."""
-        return ca.vertcat(*self)
+    t: Array  # (1,) [s]
+    q: Array  # (nq,)
+    v: Array  # (nv,)
+    h: Array  # (1,) [s] to try next
+    back: Array  # (1,) [s] to go back to after a change of contact, 0 for none
+    credit: Array  # (1,) attempts that may be spent on ending steps where contacts change
+    x: Array  # (nx,) scaled unknowns of the last step, from where Newton starts
+    status: Array  # (1,) a `ChainStatus`
 
 
 class ChainParameters(NamedTuple):
     """The numbers that do not change during a run of a chain."""
 
-    p: Any  # (np,) of the mechanism
-    bounds: Any  # (4,) h_min, h_max, end of the run [s]; `StepBounds.part`
-    scales: Any  # (4 + ng,) `Scales.numbers`
+    p: ArrayLike  # (np,) of the mechanism
+    bounds: ArrayLike  # (4,) h_min, h_max, end of the run [s]; `StepBounds.part`
+    scales: ArrayLike  # (4 + ng,) `Scales.numbers`
 
     @property
     def vector(self) -> Array:
-        """All of them one after another, from numbers."""
-        return _vector(self)
+        """All of them one after another."""
+        return _join(self)
 
 
 @dataclass(frozen=True)
@@ -72,6 +62,7 @@ class ChainLayout:
     mechanism : int
         Number of parameters of the mechanism.
     contacts : int
+        Number of contacts.
     """
 
     nq: int
@@ -95,13 +86,13 @@ class ChainLayout:
         """Number of parameters."""
         return sum(self._parameters)
 
-    def state(self, z: Any) -> ChainState:
-        """Return the parts of a column of symbols, or of an array (..., nz)."""
-        return ChainState(*_parts(z, self._state))
+    def state(self, z: Array) -> ChainState:
+        """Return views of the parts of states z (..., nz)."""
+        return ChainState(*_split(z, self._state))
 
-    def split_parameters(self, parameters: Any) -> ChainParameters:
-        """Return the parts of the parameters, likewise."""
-        return ChainParameters(*_parts(parameters, self._parameters))
+    def split_parameters(self, parameters: Array) -> ChainParameters:
+        """Return views of the parts of parameters, likewise."""
+        return ChainParameters(*_split(parameters, self._parameters))
 
     def begin(self, start: Start, h: float, x: Array | None = None) -> Array:
         """Return the state (nz,) of a chain that runs on from ``start``.
@@ -112,16 +103,15 @@ class ChainLayout:
         h : float [s]
             To try first.
         x : (nx,), optional
-            Unknowns of the step before; zero without, and where they are not finite.
+            Unknowns of the step before; zero without, and if they are not finite.
         """
-        known = x is not None and bool(np.all(np.isfinite(x)))
-        unknowns = x if x is not None and known else np.zeros(self.unknowns)
-        running = [ChainStatus.RUNNING]
-        return ChainState([start.t], start.q, start.v, [h], [0.0], [MOST], unknowns, running).vector
+        unknowns = np.zeros(self.unknowns) if x is None or not np.all(np.isfinite(x)) else x
+        running = float(ChainStatus.RUNNING)
+        return _join(([start.t], start.q, start.v, [h], [0.0], [MOST], unknowns, [running]))
 
     def restart(self, z: Array) -> Array:
-        """Return the state as one that runs on."""
-        return self.state(z)._replace(status=[ChainStatus.RUNNING]).vector
+        """Return the state with the status of a chain that goes on."""
+        return np.append(z[:-1], float(ChainStatus.RUNNING))
 
     @property
     def _state(self) -> tuple[int, ...]:
@@ -132,12 +122,9 @@ class ChainLayout:
         return self.mechanism, 4, 4 + self.contacts
 
 
-def _vector(parts: Iterable[Any]) -> Array:
+def _join(parts: Iterable[ArrayLike]) -> Array:
     return np.concatenate([np.asarray(part, dtype=float) for part in parts])
 
 
-def _parts(vector: Any, sizes: Sequence[int]) -> list[Any]:
-    edges = np.cumsum([0, *sizes]).tolist()
-    if isinstance(vector, np.ndarray):
-        return [vector[..., a:b] for a, b in pairwise(edges)]
-    return [vector[a:b] for a, b in pairwise(edges)]
+def _split(vector: Array, sizes: Sequence[int]) -> list[Array]:
+    return [vector[..., a:b] for a, b in pairwise(np.cumsum([0, *sizes]).tolist())]

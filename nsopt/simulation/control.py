@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 HALF = 0.5
-"""Part of h that is tried after a step that did not count."""
+"""Part of h that is tried after a step that was not solved."""
 
 LEAST_CHANGE = 0.999
 """Factor on h of a step that is tried again, at most."""
@@ -23,31 +23,31 @@ FOLLOWED = 0.5
 """The same of a step that contacts just follow: w h = 1."""
 
 PLACED = 3e-4
-"""Of the kinetic energy, the error up to which an impact is at the end of its step."""
+"""Part of the kinetic energy, the error up to which an impact counts as at the end of its step."""
 
 SHORT = 0.03
-"""Of the time after an impact, what is left of it when the step is tried again."""
+"""Part of the time after an impact that is left of it when the step is tried again."""
 
 OVERDUE = 1e-5
 """Part of a step that may be left after a contact changed."""
 
 LATE = 1e-2
-"""Part of a step that it goes on past a change of contact, from which on it counts as such."""
+"""Part of a step after a change of contact, from which on the step counts as going past it."""
 
 EARNED, MOST = 0.5, 40.0
 """Attempts that may be spent on ending steps where contacts change: earned by each step, and saved
 up for changes that follow each other closely. What rattles faster stays in longer steps."""
 
 FREE = 1e3
-"""Factor on h where nothing is known of the next step."""
+"""Factor on h where nothing limits the next step."""
 
 
 class StepFigures(NamedTuple):
     """The figures of a solved step by which h is controlled, SX scalars."""
 
     h: ca.SX  # [s]
-    local_error: ca.SX  # [m]
-    depth: ca.SX  # beyond the walls, see `WallFigures`
+    local_error: ca.SX  # [m] displacement in the metric of the mass
+    depth: ca.SX  # beyond the walls over the clearance, see `WallFigures`
     swing: ca.SX  # (w h)^2 of compliant contacts over what resolves them, see `judge_pressed`
     late: ca.SX  # [s] time after the first impact
     overdue: ca.SX  # [s] time after the first change of contact at which it should end
@@ -143,30 +143,31 @@ class FollowContacts:
 
     def keeps(self, step: StepFigures) -> ca.SX:
         """Return whether contacts can follow a step, and where they change is its end."""
-        follows = self._beyond(step) <= 1
+        follows = self._compare(step) <= 1
         return ca.logic_and(follows, ca.logic_not(self.goes_beyond_change(step)))
 
     def factor(self, step: StepFigures) -> ca.SX:
         """Return the largest factor on h with which contacts can follow the next step."""
-        beyond = self._beyond(step)
+        beyond = self._compare(step)
         follow = 0.9 / ca.sqrt(ca.fmax(beyond, 1e-6))
         part = ca.if_else(self._is_overdue(step), step.overdue, step.late) / step.h
         # A little later, so that the change is in the step; less so the closer it is already.
         within = ca.fmax(SHORT * part**2, self.overdue / 3 * step.usual / step.h)
         change = 1 - part + ca.fmin(within, SHORT * part)
-        met = ca.logic_and(ca.fmax(step.late, step.overdue) > 0, beyond <= 1)
-        return ca.if_else(self.goes_beyond_change(step), change, ca.if_else(met, FREE, follow))
+        # After a change other forces act: how far this step led beyond walls says nothing of them.
+        is_new = ca.logic_and(ca.fmax(step.late, step.overdue) > 0, beyond <= 1)
+        return ca.if_else(self.goes_beyond_change(step), change, ca.if_else(is_new, FREE, follow))
 
     def goes_beyond_change(self, step: StepFigures) -> ca.SX:
         """Return whether a step is to be tried again so that it ends where a contact changes."""
-        off = step.unplaced > self.placed * step.kinetic_energy
+        is_off = step.unplaced > self.placed * step.kinetic_energy
         # Only where it is known when the impact was can a step end there.
-        turns = ca.logic_and(off, step.late > 0)
-        goes_on = ca.logic_or(turns, self._is_overdue(step))
+        is_early = ca.logic_and(is_off, step.late > 0)
+        goes_on = ca.logic_or(is_early, self._is_overdue(step))
         return ca.logic_and(goes_on, ca.logic_not(step.smallest))
 
-    def _beyond(self, step: StepFigures) -> ca.SX:
-        """Return the square of h over what contacts can follow."""
+    def _compare(self, step: StepFigures) -> ca.SX:
+        """Return the square of h over that which contacts can follow."""
         return ca.fmax(step.depth / self.depth, step.swing / self.swing)
 
     def _is_overdue(self, step: StepFigures) -> ca.SX:
@@ -200,8 +201,8 @@ class LargestStep(StepControl):
         del order
         if self.contacts is None:
             return ca.SX(self.growth)
-        most = self.contacts.factor(step)
-        return ca.if_else(most < FREE, ca.fmin(self.growth, most), FREE)
+        largest = self.contacts.factor(step)
+        return ca.if_else(largest < FREE, ca.fmin(self.growth, largest), FREE)
 
 
 @dataclass(frozen=True)

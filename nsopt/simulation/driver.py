@@ -25,8 +25,8 @@ from nsopt.simulation.step_error import Refused, StepError
 from nsopt.simulation.stepper import Stepper, StepperState
 
 SHORTER = RetryPolicy.shrink[:2]
-"""Of h_min, the steps that compiled code tries before the solvers take over. Shorter ones would
-make a run long where the solvers find a step of h_min."""
+"""Parts of h_min at which compiled code tries a step before the solvers take over. Shorter ones
+would make a run long where the solvers find a step of h_min."""
 
 
 class StepCounts(NamedTuple):
@@ -35,7 +35,7 @@ class StepCounts(NamedTuple):
     Attributes
     ----------
     below_h_min : int
-        Those that were smaller, but for the last one.
+        Those that were shorter, without the last one of the run.
     by_other_schemes : int
         Those that the scheme itself did not solve.
     by_other_laws : int
@@ -120,12 +120,12 @@ class Driver:
         self._scales = Scales.of(dynamics, run.start, run.p, run.steps.h_max, duration)
         self._refused = Refused()
         self._steppers: list[Stepper] = []
-        self._restored: tuple[StepperState, ...] = ()  # of steppers that are not made yet
+        self._restored: tuple[StepperState, ...] = ()  # from a checkpoint, in the order of need
         self._chain: Chain | None = None
         self._backoff = Backoff()
         if isinstance(method.first_solver(dynamics), Compiled):
             self._chain = self._make_chain(method.scheme)
-            self._z = self._chain.begin(run.start)
+            self._z = self._chain.begin(run.start)  # (nz,) `ChainState`
 
     def _make_chain(self, scheme: Scheme) -> Chain:
         solver = self.method.first_solver(self._dynamics)
@@ -144,9 +144,9 @@ class Driver:
         return self._chain.seconds if self._chain else 0.0
 
     @property
-    def excess(self) -> float:
+    def warmup_time(self) -> float:
         """As of the `Chain` [s]."""
-        return self._chain.excess if self._chain else 0.0
+        return self._chain.warmup_time if self._chain else 0.0
 
     @property
     def state(self) -> DriverState:
@@ -183,7 +183,7 @@ class Driver:
         if self._chain is None:
             accepted = self._stepper.step(self.start, self.run.t_end)
         elif self._chain.is_stuck(self._z):
-            accepted = self._step_for(self._chain)
+            accepted = self._step_below_h_min(self._chain)
         else:
             steps = self._chain.run(self._z, self._refused)
             self._z, self._refused, accepted = steps.state, steps.refused, steps.accepted
@@ -193,56 +193,50 @@ class Driver:
             self.counts = self.counts.with_steps(accepted)
         return accepted
 
-    def _step_for(self, chain: Chain) -> AcceptedSteps:
-        """Return the step at which the chain is stuck, by its code below h_min or by others.
+    def _step_below_h_min(self, chain: Chain) -> AcceptedSteps:
+        """Return the step at which the chain is stuck, by its code below h_min, else by others.
 
         The chain goes on after it.
         """
-        h_min, tried, z = self.run.steps.h_min, self._refused, self._z
-        left = self.run.t_end - self.start.t
+        h_min, tried = self.run.steps.h_min, self._refused
+        remaining = self.run.t_end - self.start.t
         sizes = [part * h_min for part in SHORTER] if self._h_varies else []
-        for h in (size for size in sizes if size < left):
-            shorter = chain.step_of(h, z, self.start)
+        for h in (size for size in sizes if size < remaining):
+            shorter = chain.try_step(h, self._z, self.start)
             if len(shorter.accepted):
-                steps, trial, z = shorter.accepted.with_earlier(tried.texts), h_min, shorter.state
-                break
+                step = shorter.accepted.with_earlier(tried.texts)
+                self._z, self._refused = chain.resume(shorter.state, step.end, h_min), Refused()
+                return step
             tried = tried.then(shorter.refused)
-        else:
-            return self._step_by_others(chain, tried)
-        self._z, self._refused = chain.resume(z, steps.end, trial), Refused()
-        return steps
+        return self._step_by_others(chain, tried)
 
     def _step_by_others(self, chain: Chain, tried: Refused) -> AcceptedSteps:
         """Return steps by Newton with other schemes or another law of impact, or by a stepper.
 
         Where h is fixed, what keeps it and the scheme comes before other schemes.
         """
-        h, others = self.run.steps.h_min, self._fallbacks.others
+        trial, others = self.run.steps.h_min, self._fallbacks.others
         law = self._fallbacks.law if tried.by_contacts else ()
         first, last = ((*others, *law), ()) if self._h_varies else (law, others)
         if self._backoff.lasts:
-            first = tuple(sorted(first, key=lambda fallback: fallback not in law))
-        taken = self._steps_by(first, tried)
+            first = tuple(sorted(first, key=lambda fallback: fallback not in law))  # law first
+        taken = self._try_fallbacks(first, tried)
         if not len(taken.accepted):
             tried = taken.refused
-            self._stepper.trial = h
+            self._stepper.trial = trial
             try:
                 step = self._stepper.step(self.start, self.run.t_end)
-                taken, h = FallbackSteps(step.with_earlier(tried.texts)), self._stepper.trial
+                taken, trial = FallbackSteps(step.with_earlier(tried.texts)), self._stepper.trial
             except StepError as error:
-                taken = self._steps_by(last, tried.then(error.tried))
+                taken = self._try_fallbacks(last, tried.then(error.tried))
                 if not len(taken.accepted) and not law and taken.refused.by_contacts:
-                    taken = self._steps_by(self._fallbacks.law, taken.refused)
+                    taken = self._try_fallbacks(self._fallbacks.law, taken.refused)
                 if not len(taken.accepted):
                     raise error.among(taken.refused) from None
-        return self._resume(chain, taken, h)
-
-    def _resume(self, chain: Chain, taken: FallbackSteps, h: float) -> AcceptedSteps:
-        """Return steps after which the chain goes on with h."""
-        self._z, self._refused = chain.resume(self._z, taken.accepted.end, h), taken.refused
+        self._z, self._refused = chain.resume(self._z, taken.accepted.end, trial), taken.refused
         return taken.accepted
 
-    def _steps_by(self, fallbacks: tuple[Fallback, ...], tried: Refused) -> FallbackSteps:
+    def _try_fallbacks(self, fallbacks: tuple[Fallback, ...], tried: Refused) -> FallbackSteps:
         backoff = self._backoff.after_jam
         taken = self._fallbacks.steps(fallbacks, self.start, backoff.steps)
         if not len(taken.accepted):
@@ -252,12 +246,7 @@ class Driver:
 
     @cached_property
     def _fallbacks(self) -> FallbackChains:
-        return FallbackChains(
-            self._dynamics,
-            self.method.scheme,
-            self.run.steps,
-            self._make_chain,
-        )
+        return FallbackChains(self._dynamics, self.method.scheme, self.run.steps, self._make_chain)
 
     @cached_property
     def _stepper(self) -> FallbackStepper:
@@ -266,14 +255,14 @@ class Driver:
             first = ()  # an event is many pairs, which the solvers seldom solve
         elif self._chain is not None and self._h_varies:
             first = (RetryLevel.FIRST,)  # compiled code has tried shorter steps
-        return FallbackStepper(method.scheme, self._stepper_of, self.run.steps.h_min, first)
+        return FallbackStepper(method.scheme, self._make_stepper, self.run.steps.h_min, first)
 
     @property
     def _h_varies(self) -> bool:
         """Whether h is free: a fixed one is left only when all attempts at it have failed."""
         return self.run.steps.h_min < self.run.steps.h_max
 
-    def _stepper_of(self, scheme: Scheme) -> Stepper:
+    def _make_stepper(self, scheme: Scheme) -> Stepper:
         method, run, d = self.method, self.run, self._dynamics
         program = StepProgram(d, scheme, method.acceptance, self._scales)
         solver = method.first_solver(d)

@@ -25,7 +25,7 @@ class FallbackStepper:
     h_min : float [s]
     first : tuple of RetryLevel
         Attempts with the scheme itself that come before its fallbacks; the others come after them.
-        By default all do, as a shorter step of the scheme keeps its order.
+        By default all, as a shorter step of the scheme keeps its order.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class FallbackStepper:
         own: StepError | None = None
         errors: list[StepError] = []
         tried = Refused()
-        for taken, stepper, levels in self._attempts(errors):
+        for taken, stepper, levels in self._plan_attempts(errors):
             if errors or taken is not scheme:
                 stepper.trial = self._h_min
             try:
@@ -83,12 +83,12 @@ class FallbackStepper:
         label, separator, text = attempt.partition(": ")
         return f"{label} {name_scheme(self._steppers[0][0], taken)}".strip() + separator + text
 
-    def _attempts(
+    def _plan_attempts(
         self, errors: list[StepError]
     ) -> Iterator[tuple[Scheme, Stepper, Collection[RetryLevel]]]:
         """Yield steppers in turn, and which attempts they are to make.
 
-        What they fail by comes to ``errors`` meanwhile: it decides whether a fallback is tried.
+        The caller adds what they fail by to ``errors``, which decides whether a fallback is tried.
         """
         own, k = self._steppers[0], 1
         if self._first:

@@ -18,17 +18,18 @@ from nsopt.simulation.record.accepted_steps import AcceptedSteps
 from nsopt.simulation.step_error import Refused, compare_schemes, name_scheme
 
 MAX_STEPS = 16
-"""Steps of a fallback, after which at the latest the scheme itself is tried again, and Ctrl-C is
-heard."""
+"""Steps of a fallback at most, before the scheme itself is tried again, and Ctrl-C is heard."""
 
 ATTEMPTS = 3
 """Attempts for each of these steps, in the mean."""
 
 LONGER = (10.0, 100.0)
-"""Times h_min, where steps begin too: an impulse that stops a jam has any h."""
+"""Times h_min, the h that the last fallback tries first where h_min itself fails: the impulse that
+ends a jam may take any h."""
 
 LASTING = 4
-"""Steps of a fallback, after which a jam lasts: thrice in turn the scheme itself did not go on."""
+"""Steps of a fallback (1, 2, 4 in turn) from which on a jam lasts: three times in a row the scheme
+itself did not go on."""
 
 
 class Backoff(NamedTuple):
@@ -80,8 +81,7 @@ class FallbackSteps(NamedTuple):
 class FallbackChains:
     """Steps by Newton where the compiled chain of a scheme is stuck, with its fallbacks.
 
-    They may have a step where the scheme has none, as in a jam. Contacts there must be: nothing
-    else is solved so.
+    They may have a step where the scheme has none, as in a jam. Without contacts there are none.
 
     Parameters
     ----------
@@ -121,12 +121,12 @@ class FallbackChains:
 
     def steps(self, fallbacks: Iterable[Fallback], start: Start, count: int) -> FallbackSteps:
         """Return up to ``count`` steps, by the first of some fallbacks that takes any."""
-        taken, tried = FallbackSteps(AcceptedSteps.none(self._dynamics)), set()
+        taken, tried = FallbackSteps(AcceptedSteps.empty(self._dynamics)), set()
         for fallback in fallbacks:
             chain = self._chain(fallback.scheme)
             z = chain.begin(start, min(fallback.first * self._h_min, self._h_max))
-            attempt = fallback.scheme, chain.size(z)
-            if attempt in tried:  # a longer one that the time left, or h_max, has cut to the same
+            attempt = fallback.scheme, chain.choose_h(z)
+            if attempt in tried:  # the remaining time, or h_max, cuts a longer one to the same h
                 continue
             tried.add(attempt)
             more = self._take(chain, z, count)
@@ -142,7 +142,7 @@ class FallbackChains:
 
     def _take(self, chain: Chain, z: Array, count: int) -> FallbackSteps:
         """Return up to ``count`` steps of a chain, within `ATTEMPTS` for each."""
-        taken = FallbackSteps(AcceptedSteps.none(self._dynamics))
+        taken = FallbackSteps(AcceptedSteps.empty(self._dynamics))
         for _ in range(ATTEMPTS * count):
             run = chain.run(z, taken.refused, attempts=1)
             z = run.state

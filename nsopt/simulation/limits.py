@@ -15,19 +15,19 @@ from nsopt.simulation.method import Method
 from nsopt.simulation.run import Run
 
 FALL = 100.0
-"""Clearances that a bushing falls through in one step of h_min, from which it is told."""
+"""Clearances that a body falls through in one step of h_min, from which on to warn."""
 
 CLEARANCE = 100.0
-"""Of the tolerance of gaps, the clearance below which it is told."""
+"""Times the tolerance of gaps, the clearance below which to warn."""
 
 SWING = 10.0
-"""Angular frequency times h_min from which it is told: 1.6 periods in a step."""
+"""Angular frequency times h_min from which on to warn: 1.6 periods in a step."""
 
 LARGE = 200
-"""Unknowns of a step that quadratic programs take long for."""
+"""Unknowns of a step from which on quadratic programs take seconds."""
 
 MASSLESS = 1e-12
-"""Of the largest inertia, the part that counts as none."""
+"""Part of the largest inertia that counts as none."""
 
 NUDGE = 1e-7
 """Displacement [m, rad] by which stiffness is measured."""
@@ -40,15 +40,15 @@ def warn_of_limits(dynamics: Dynamics, run: Run, method: Method, stacklevel: int
     and retried while it runs.
     """
     for text in (
-        *_clearances(dynamics, run, method),
-        *_falls(dynamics, run),
-        *_springs(dynamics, run),
-        *_unknowns(dynamics, method),
+        *_find_narrow_clearances(dynamics, run, method),
+        *_find_long_falls(dynamics, run),
+        *_find_stiff_springs(dynamics, run),
+        *_find_large_programs(dynamics, method),
     ):
         warnings.warn(text, stacklevel=stacklevel)
 
 
-def _clearances(d: Dynamics, run: Run, method: Method) -> Iterator[str]:
+def _find_narrow_clearances(d: Dynamics, run: Run, method: Method) -> Iterator[str]:
     c = _column(d.clearance(run.p))
     least, gap = np.nanmin(c, initial=np.inf), method.acceptance.gap
     if least < CLEARANCE * gap:
@@ -59,7 +59,7 @@ def _clearances(d: Dynamics, run: Run, method: Method) -> Iterator[str]:
         )
 
 
-def _falls(d: Dynamics, run: Run) -> Iterator[str]:
+def _find_long_falls(d: Dynamics, run: Run) -> Iterator[str]:
     c = _column(d.clearance(run.p))
     mass = float(np.sum(_column(d.masses(run.p))))
     load = _column(d.applied(run.start.t, run.start.q, run.start.v, run.p))
@@ -76,8 +76,8 @@ def _falls(d: Dynamics, run: Run) -> Iterator[str]:
         )
 
 
-def _springs(d: Dynamics, run: Run) -> Iterator[str]:
-    frequency, name = fastest_swing(d, run)
+def _find_stiff_springs(d: Dynamics, run: Run) -> Iterator[str]:
+    frequency, name = find_fastest_swing(d, run)
     if frequency * run.steps.h_min > SWING:
         yield (
             f"{name!r} swings at {frequency:.3g} rad/s, too fast for h_min = {run.steps.h_min:g} "
@@ -86,11 +86,14 @@ def _springs(d: Dynamics, run: Run) -> Iterator[str]:
         )
 
 
-def fastest_swing(d: Dynamics, run: Run) -> tuple[float, str]:
-    """Return the highest angular frequency [rad/s] at the start, 0 if none, and what moves most."""
-    if not d.applied.jac_sparsity(0, 1).nnz():
+def find_fastest_swing(d: Dynamics, run: Run) -> tuple[float, str]:
+    """Return the highest angular frequency [rad/s] at the start, 0 if none, and what moves most.
+
+    The frequency is that of K x = w^2 M x among the motions that ideal joints allow.
+    """
+    if not d.applied.jac_sparsity(0, 1).nnz():  # loads do not depend on q: no springs
         return 0.0, ""
-    start, p, still = run.start, run.p, np.zeros(d.nv)  # dampers are no springs
+    start, p, still = run.start, run.p, np.zeros(d.nv)  # v is zero: dampers are no springs
     N = np.asarray(d.rate_matrix(start.q))
     at = _column(d.applied(start.t, start.q, still, p))
     moved = [_column(d.applied(start.t, start.q + NUDGE * n, still, p)) for n in N.T]
@@ -98,7 +101,10 @@ def fastest_swing(d: Dynamics, run: Run) -> tuple[float, str]:
     free = null_space(np.asarray(d.closure_matrix(start.t, start.q, p)).reshape(-1, d.nv))
     M = free.T @ np.asarray(d.mass(start.q, p)) @ free
     K = free.T @ (K + K.T) @ free / 2
-    if not np.any(K) or not np.all(np.isfinite(K)) or _singular(M):
+    if not np.any(K) or not np.all(np.isfinite(K)):
+        return 0.0, ""
+    inertias = np.linalg.eigvalsh(M)
+    if inertias[0] <= MASSLESS * inertias[-1]:
         return 0.0, ""
     root = np.linalg.inv(np.linalg.cholesky(M))
     squares, motions = np.linalg.eigh(root @ K @ root.T)
@@ -106,12 +112,7 @@ def fastest_swing(d: Dynamics, run: Run) -> tuple[float, str]:
     return float(np.sqrt(max(squares[-1], 0.0))), name
 
 
-def _singular(M: Array) -> bool:
-    moments = np.linalg.eigvalsh(M)
-    return bool(moments[0] <= MASSLESS * moments[-1])
-
-
-def _unknowns(d: Dynamics, method: Method) -> Iterator[str]:
+def _find_large_programs(d: Dynamics, method: Method) -> Iterator[str]:
     solver = method.first_solver(d)
     if not isinstance(solver, Solver) or not isinstance(solver.backend, Sqp):
         return

@@ -13,9 +13,9 @@ from nsopt.simulation.control import LargestStep, StepControl
 
 LARGE = 60
 """Unknowns of a step from which on the active-set solver of quadratic programs takes longer than
-the interior-point one: as long at 35 to 60, twice as long at 80 to 160."""
+the interior-point one. Measured: as long at 35 to 60, twice as long at 80 to 160."""
 
-KINDS = {
+OPTIONS = {  # name -> type, example
     "scheme": (Scheme, "Variational()"),
     "solver": (Solver | Compiled, "Compiled()"),
     "control": (StepControl, "ErrorControl(1e-6)"),
@@ -46,7 +46,7 @@ class Method:
     acceptance: Acceptance
 
     def __post_init__(self) -> None:
-        for name in KINDS:
+        for name in OPTIONS:
             _check_kind(name, getattr(self, name))
 
     @classmethod
@@ -78,8 +78,8 @@ class Method:
         if self.scheme.chooses_h and isinstance(self.solver, Compiled):
             d = dynamics
             unknowns = 1 + d.nq + len(d.closure_names) + len(d.contact_names)
-            sparse = d.redundant or unknowns > LARGE
-            return Solver(backend=Sqp(qp=Piqp()) if sparse else Sqp())
+            by_interior_point = d.redundant or unknowns > LARGE
+            return Solver(backend=Sqp(qp=Piqp()) if by_interior_point else Sqp())
         return self.solver
 
     def solver_name(self, dynamics: Dynamics) -> str:
@@ -94,6 +94,6 @@ class Method:
 
 
 def _check_kind(name: str, value: object) -> None:
-    kind, example = KINDS[name]
+    kind, example = OPTIONS[name]
     if not isinstance(value, kind):
         raise TypeError(f"{name} must be an object such as {example}, got {value!r}")

@@ -7,7 +7,6 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
 from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics, Start, recall_calls
@@ -22,7 +21,7 @@ class StepProgram:
 
     Parameters
     ----------
-    numbers : Scales or None
+    scales : Scales or None
         None makes the scales parameters of the programs, after those of `numbers`; such a program
         serves every run, but only `Newton` solves it.
 
@@ -40,35 +39,39 @@ class StepProgram:
         Parameters of the first part; these, then the typical force where it is none of them.
     blocks : tuple of SX
         What is given: t, q, v, p, h, or its bounds, and scales where these are parameters.
+    checks : StackedChecks
+        By which the step is judged.
     ends : tuple of SX
-        The fields of `StepEnd`, then value and limit of what the step is judged by.
+        The fields of `StepEnd`, then value and limit of the checks.
     """
 
     def __init__(
-        self, d: Dynamics, scheme: Scheme, acceptance: Acceptance, numbers: Scales | None = None
+        self, d: Dynamics, scheme: Scheme, acceptance: Acceptance, scales: Scales | None = None
     ) -> None:
         self.dynamics, self.scheme = d, scheme
         d = recall_calls(d)
         modes = Mpcc("modes")
-        start, h, scales = _state_start(modes, d, scheme, numbers)
+        scales_are_known = scales is not None
+        start, h, scales = _state_start(modes, d, scheme, scales)
         given, self.blocks = modes.p, tuple(block.symbol for block in modes.parameters)
         start = scheme.add_modes(modes, d, start, h, scales)
-        first = modes.after("step")
+        motion = modes.after("step")
         if scheme.chooses_h:
             low, high = (p.symbol for p in modes.parameters if p.name in ("h_min", "h_max"))
-            h = first.variable("h", 1, lower=low, upper=high, scale=scales.time, guess=high)
-        step = scheme.add_step(first, d, start, h, scales)
-        second = first.after("projection")
-        step = scheme.add_projection(second, d, start, scales, step)
-        stated = [x for part in (modes, first, second) for x in (*part.earlier, part)]
+            h = motion.variable("h", 1, lower=low, upper=high, scale=scales.time, guess=high)
+        step = scheme.add_step(motion, d, start, h, scales)
+        projection = motion.after("projection")
+        step = scheme.add_projection(projection, d, start, scales, step)
+        stated = [x for part in (modes, motion, projection) for x in (*part.earlier, part)]
         self.parts = tuple(part for part in stated if part.x.numel())
         self.empty = tuple(part.name for part in stated if not part.x.numel())
         self.sizes = [part.x.numel() for part in self.parts]
-        force = ca.SX.sym("force") if numbers else scales.force
+        force = ca.SX.sym("force") if scales_are_known else scales.force
         ends = StepEnd.of(d, start, step)
-        self._checks = StackedChecks(acceptance.checks(ends, d, force))
-        self.given, self.parameters = given, ca.vertcat(given, force) if numbers else given
-        self.ends = (*ends, self._checks.value, self._checks.limit)
+        self.checks = StackedChecks(acceptance.checks(ends, d, force))
+        self.given = given
+        self.parameters = ca.vertcat(given, force) if scales_are_known else given
+        self.ends = (*ends, self.checks.value, self.checks.limit)
 
     @cached_property
     def end(self) -> ca.Function:
@@ -89,27 +92,16 @@ class StepProgram:
     def judge(
         self, x: Sequence[Array], numbers: dict[str, Array], force: float
     ) -> tuple[StepEnd, Fault | None]:
-        """Return the end of a solved step, and what keeps it from being accepted."""
+        """Return the end of a solved step, and what keeps it from being accepted.
+
+        ``x`` are the unknowns of each part, ``force`` the typical one [N].
+        """
         *end, value, limit = self._evaluate(*x, np.concatenate([*numbers.values(), [force]]))
-        return StepEnd(*end), self._checks.fault(value, limit)
-
-    @property
-    def least_limits(self) -> ca.SX:
-        """Limits that are met in most steps, at most those that a step is judged by."""
-        return self._checks.always
-
-    @property
-    def of_equations(self) -> NDArray[np.bool_]:
-        """Which of the judged rows are equations, which can be solved further."""
-        return self._checks.of_equations
-
-    def fault(self, row: int, value: float, limit: float) -> Fault:
-        """Return in words what row of the judged values failed."""
-        return self._checks.describe(row, value, limit)
+        return StepEnd(*end), self.checks.find_fault(value, limit)
 
 
 def _state_start(
-    m: Mpcc, d: Dynamics, scheme: Scheme, numbers: Scales | None
+    m: Mpcc, d: Dynamics, scheme: Scheme, scales: Scales | None
 ) -> tuple[StepStart, ca.SX, Scales]:
     """Return the start of a step, the largest h, and the scales, stated as parameters."""
     start = StepStart(
@@ -121,4 +113,4 @@ def _state_start(
     if scheme.chooses_h:
         m.parameter("h_min", 1)
     h = m.parameter("h_max" if scheme.chooses_h else "h", 1)
-    return start, h, numbers or Scales.as_parameters(m, len(d.contact_names))
+    return start, h, scales or Scales.as_parameters(m, len(d.contact_names))

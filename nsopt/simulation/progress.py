@@ -17,10 +17,10 @@ class ProgressBar:
     Parameters
     ----------
     begin, now, end : float [s]
-        Start of the run, state from where it goes on, and end.
+        Start of the run, time from which it goes on, and end.
     shown : bool
     repeats : str
-        Of a run that repeats another one, its h.
+        The steps of a run that repeats another one, in words.
     """
 
     def __init__(

@@ -19,7 +19,7 @@ from nsopt.mpcc import (
 from nsopt.simulation.bounds import StepBounds
 
 GRADUAL = tuple(10.0**-k for k in range(11))
-"""Of sigma, by which Scholtes' relaxation solves jams with friction that one shot does not."""
+"""Values of sigma for Scholtes' relaxation: solve jams with friction that one shot does not."""
 
 
 class RetryLevel(IntEnum):
@@ -43,7 +43,7 @@ class Retry:
     warm : bool
         Whether to start from the previous step's solution and multipliers.
     below : (float, float) or None
-        Bounds of h as parts of the run's h_min, for steps smaller than that.
+        Bounds of h as parts of the run's h_min, for steps shorter than that.
     """
 
     label: str

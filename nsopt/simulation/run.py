@@ -14,7 +14,7 @@ from nsopt.mechanics import Dynamics, Start, check_courses, check_start
 from nsopt.simulation.bounds import StepBounds
 
 MOST_STEPS = 1e10
-"""Of one run: they take more than a day, and rounding of t is a millionth of a step."""
+"""Steps of one run at most: they take more than a day, and t is rounded to 1e-6 of a step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +43,11 @@ class Run:
         duration: float,
         steps: StepBounds,
         parameters: Mapping[str, float] | None,
-        brought: str = "",
+        restored_by: str = "",
     ) -> Run:
-        """Return the run that the arguments of `simulate` describe; ``brought`` as `check_start`.
+        """Return the run that the arguments of `simulate` describe.
+
+        ``restored_by`` is for `check_start`: what brings open joints back, in words.
 
         Raises
         ------
@@ -55,7 +57,7 @@ class Run:
         check_run(dynamics, duration, steps)
         p = dynamics.values(parameters)
         start = start or Start.stated(dynamics, parameters)
-        check_start(dynamics, start, p, brought, stacklevel=4)  # the call of `simulate`
+        check_start(dynamics, start, p, restored_by, stacklevel=4)  # the call of `simulate`
         check_courses(dynamics, start, p, float(duration))
         _warn_of_outputs(dynamics, start, p)
         return cls(start, p, start.t + duration, steps)

@@ -24,21 +24,21 @@ from nsopt.simulation.advance import advance_to_end
 from nsopt.simulation.bounds import StepBounds
 from nsopt.simulation.chain import Compiled
 from nsopt.simulation.check import Accuracy, Check, CheckedRun, explain_missing
-from nsopt.simulation.checkpoint import Checkpoint, checkpoint_writer
+from nsopt.simulation.checkpoint import Checkpoint, open_checkpoint
 from nsopt.simulation.control import StepControl
 from nsopt.simulation.driver import Driver
 from nsopt.simulation.limits import warn_of_limits
 from nsopt.simulation.method import Method
 from nsopt.simulation.record.history import History
-from nsopt.simulation.record.output_times import output_times
+from nsopt.simulation.record.output_times import check_output_times
 from nsopt.simulation.run import Run
 from nsopt.stored import check_wanted
 
 IN_HALVES = Check()
-"""By which runs are checked by default."""
+"""Checks runs by default."""
 
 IN_DOUBLES = Check(seconds=0)
-"""By which runs in ever shorter steps are checked: it takes less than the run before."""
+"""Checks runs in ever shorter steps: it takes less than the run before."""
 
 TINY = 1e-12
 """Time [s] that counts as none."""
@@ -180,19 +180,19 @@ def simulate(
     if check is not None and not isinstance(check, Check):
         raise TypeError(f"check must be Check() or None, got {check!r}")
     method = Method.of(scheme, solver, control, acceptance)
-    brought = repr(method.scheme) if method.scheme.gains else ""
-    run = Run.check(dynamics, start, duration, steps, parameters, brought)
+    restored_by = repr(method.scheme) if method.scheme.gains else ""
+    run = Run.check(dynamics, start, duration, steps, parameters, restored_by)
     method.scheme.check(dynamics, run.p)
     method.scheme.check_joint_friction(dynamics)
     warn_of_limits(dynamics, run, method)
     wanted = check_wanted(variables)
-    kept_at = output_times(times, run.start.t, run.t_end)
+    kept_at = check_output_times(times, run.start.t, run.t_end)
     if kept_at is not None and store_every > 1:
         raise ValueError("give either times or store_every")
     if progress:
         _tell_of_redundancy(dynamics, run)
     kept = store_every if kept_at is None else kept_at
-    writer, saved = checkpoint_writer(checkpoint, dynamics, run, method, kept)
+    writer, saved = open_checkpoint(checkpoint, dynamics, run, method, kept)
     begin = perf_counter()
     with interruptible():  # nothing is computed yet
         driver = Driver(dynamics, run, method)
@@ -201,12 +201,12 @@ def simulate(
     if saved is not None:
         driver.restore(saved.driver)
         history.restore(saved.kept, saved.pending, saved.count)
-    took = perf_counter() - begin
-    begin, reached = thread_time(), driver.start.t
+    setup_seconds = perf_counter() - begin
+    begin, resumed_at = thread_time(), driver.start.t
     stop = advance_to_end(driver, history, writer, progress)
-    # Not of the clock: code may be made meanwhile, and other programs run. Nor as interpreted:
-    # repetitions are not.
-    seconds, begin = thread_time() - begin - driver.excess, perf_counter()
+    # Not of the clock: code may be made meanwhile, and other programs run. Without what the first
+    # steps took before there was machine code: repetitions have it from the beginning.
+    seconds, begin = thread_time() - begin - driver.warmup_time, perf_counter()
     result = history.result(
         {
             "title": title,
@@ -232,9 +232,9 @@ def simulate(
     if check is None:
         return Result(explain_missing(result.data, "not asked for"))
     # Of a run that went on from a checkpoint the part before took as long a step.
-    whole = (driver.start.t - run.start.t) / max(driver.start.t - reached, TINY)
+    seconds *= (driver.start.t - run.start.t) / max(driver.start.t - resumed_at, TINY)
     recorded = perf_counter() - begin
-    repeated = CheckedRun(dynamics, run, method, history, whole * seconds, took, recorded)
+    repeated = CheckedRun(dynamics, run, method, history, seconds, setup_seconds, recorded)
     return _measure_errors(check, repeated, result, progress)
 
 

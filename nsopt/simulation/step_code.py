@@ -15,20 +15,23 @@ from nsopt.mpcc import Mpcc, SquareProgram
 from nsopt.simulation.step_rules import warm_guess
 
 
-class Solved(NamedTuple):
-    """A program of the step as kernels solve it."""
+class KernelProgram(NamedTuple):
+    """A program of the step as kernels solve it.
+
+    One that is solved for several instances (`Mpcc.pattern`) has the code of its pattern.
+    """
 
     square: Square
-    guess: Leaf
-    next_guess: Leaf | None  # where the motion goes on as before, if that is known
-    given: Leaf | None  # the parameters of the program that it repeats, if it does
-    known: int  # how many these are
+    guess: Leaf  # (parameters, last solution) -> unknowns
+    next_guess: Leaf | None  # the same where the motion goes on as before, if that is known
+    given: Leaf | None  # its parameters -> those of the pattern, if it has one
+    known: int  # number of these
 
 
 class StepAddresses(NamedTuple):
-    """Addresses of code that belongs together."""
+    """Addresses of the code of a step, all from the same moment: code may be replaced."""
 
-    programs: list[int]  # of each six, see `PackedPrograms`
+    programs: list[int]  # six of each program, see `PackedPrograms`
     end: int
     limits: int
     kept: tuple[int, ...]  # how many numbers the code of each program keeps of parameters
@@ -41,14 +44,13 @@ class StepCode:
 
     Attributes
     ----------
-    solved : tuple of Solved
-        The programs.
+    solved : tuple of KernelProgram
     values : LeavesInTurn or tuple of Leaf
-        Their values with the end and its limits; or where some repeat others, which have the same
-        code with other parameters, of each its own, and these two last.
+        The values of programs, the end and its limits: as one function; where programs have
+        patterns, one leaf each.
     """
 
-    solved: tuple[Solved, ...]
+    solved: tuple[KernelProgram, ...]
     values: LeavesInTurn | tuple[Leaf, ...]
 
     @classmethod
@@ -66,71 +68,69 @@ class StepCode:
         limits : SX (checks,)
             Of the checks of the end, which are looked at where simpler ones are not met.
         """
-        stated = [program.pattern or (program, None) for program in programs]
-        squares = {id(of): SquareProgram.of(of) for of, _ in stated}
+        # Of each program the one that has its code, and the parameters of that if it is another.
+        patterns = [program.pattern or (program, None) for program in programs]
+        squares = {id(pattern): SquareProgram.of(pattern) for pattern, _ in patterns}
+        solved = tuple(
+            _make_kernel_program(program, squares[id(pattern)].square, values)
+            for program, (pattern, values) in zip(programs, patterns, strict=True)
+        )
         numbers = [given, *(program.x for program in programs)]
-        if programs and all(values is None for _, values in stated):
-            values_of_all = [squares[id(of)].y for of, _ in stated]
+        if programs and all(values is None for _, values in patterns):
+            values_of_all = [squares[id(pattern)].y for pattern, _ in patterns]
             # As one function: what is the same expression in several is read once.
             whole = ca.Function("step", numbers, [*values_of_all, ca.densify(end), limits])
-            solved = [_state_solve(x, squares[id(x)].square, None) for x in programs]
-            heads = [x.square.head for x in solved]
-            return cls(tuple(solved), LeavesInTurn(whole, heads))
+            return cls(solved, LeavesInTurn(whole, [x.square.head for x in solved]))
         leaves = {key: square.leaf for key, square in squares.items()}
-        solved = [
-            _state_solve(x, squares[id(of)].square, values)
-            for x, (of, values) in zip(programs, stated, strict=True)
-        ]
         last = [
             _leaf(name, ca.vertcat(*numbers), x) for name, x in (("end", end), ("limits", limits))
         ]
-        return cls(tuple(solved), (*(leaves[id(of)] for of, _ in stated), *last))
+        return cls(solved, (*(leaves[id(pattern)] for pattern, _ in patterns), *last))
 
     @property
     def leaves(self) -> list[Leaf | LeavesInTurn]:
         """All of the code."""
-        found: list[Leaf | LeavesInTurn] = []
-        if isinstance(self.values, tuple):
-            found += dict.fromkeys(self.values)
-        else:
-            found.append(self.values)
+        found: list[Leaf | LeavesInTurn] = (
+            [*dict.fromkeys(self.values)] if isinstance(self.values, tuple) else [self.values]
+        )
         others = chain.from_iterable((x.guess, x.next_guess, x.given) for x in self.solved)
         return [*found, *(x for x in others if x)]
 
     @property
     def addresses(self) -> StepAddresses:
-        """Where the code is that is ready."""
+        """The addresses of the code that is ready."""
         if isinstance(self.values, tuple):
             codes = {leaf: leaf.code for leaf in self.values}  # each once: it may improve
             *of_each, end, limits = (codes[leaf] for leaf in self.values)
-            each = [(code.prepare, code.evaluate, code.complete) for code in of_each]
+            parts = [(code.prepare, code.evaluate, code.complete) for code in of_each]
             last: tuple[int, ...] = (end.evaluate, limits.evaluate)
             kept, level = tuple(code.kept for code in of_each), end.level
         else:
             code = self.values.code
-            each = [*zip(code.prepare, code.evaluate, code.complete, strict=True)]
+            parts = [*zip(code.prepare, code.evaluate, code.complete, strict=True)]
             last = code.last
-            kept, level = (code.kept,) * len(each), code.level
-        end_of_step, limits_of_step = last
+            kept, level = (code.kept,) * len(parts), code.level
         programs = [
             (_address(x.given), _address(x.guess), _address(x.next_guess), *of)
-            for x, of in zip(self.solved, each, strict=True)
+            for x, of in zip(self.solved, parts, strict=True)
         ]
+        end_of_step, limits_of_step = last
         addresses = [*chain.from_iterable(programs)]
         return StepAddresses(addresses, end_of_step, limits_of_step, kept, level)
 
 
-def _state_solve(program: Mpcc, square: Square, values: ca.SX | None) -> Solved:
+def _make_kernel_program(program: Mpcc, square: Square, values: ca.SX | None) -> KernelProgram:
+    """Return a program with its guesses; ``values`` are the parameters of its pattern, if any."""
     p, old, name = program.p, ca.SX.sym("old", program.x.numel()), program.name
     known = ca.vertcat(p, old)
     guess, next_guess = _leaf(f"{name}_guess", known, warm_guess(program)(p, old)), None
-    if values is not None:  # the last step is not the last time that it was solved
+    if values is not None:  # its last solution is of another instance, not of the last step
         given = _leaf(f"{name}_parameters", p, values)
-        return Solved(square, guess, None, given, values.numel())
+        return KernelProgram(square, guess, None, given, values.numel())
     if any(variable.mean for variable in program.variables):
         goes_on = warm_guess(program, goes_on=True)(p, old)
         next_guess = _leaf(f"{name}_next_guess", known, goes_on)
-    return Solved(square, guess, next_guess, None, 0)
+    return KernelProgram(square, guess, next_guess, None, 0)
 
 
 def _address(leaf: Leaf | None) -> int:
@@ -138,7 +138,7 @@ def _address(leaf: Leaf | None) -> int:
 
 
 def column_leaf(function: ca.Function) -> Leaf:
-    """Return a function of several inputs and outputs as code of one column each."""
+    """Return code of (all inputs in one column) -> all outputs in one column."""
     symbols = [ca.SX.sym("x", function.numel_in(i)) for i in range(function.n_in())]
     return _leaf(function.name(), ca.vertcat(*symbols), ca.vertcat(*function.call(symbols)))
 

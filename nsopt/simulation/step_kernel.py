@@ -31,8 +31,8 @@ KernelCode = tuple[ChainCode, PackedPrograms, NewtonNumbers]
 """What kernels are given beside states."""
 
 SHORT = 0.05
-"""Seconds that a call of the kernels takes, about, while code is interpreted: then that which is
-ready takes over."""
+"""Seconds that a call of the kernels takes, about, while code is interpreted: after each call
+machine code may take over."""
 
 
 class StepKernel(StepRules):
@@ -50,7 +50,7 @@ class StepKernel(StepRules):
     Attributes
     ----------
     interpreted : float [s]
-        Of the processor, that calls took so far while code was interpreted.
+        Time of the processor that calls took so far while code was interpreted.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class StepKernel(StepRules):
             self._columns["state"] = self.layout.nz
         self.record = sum(self._columns.values())
         value, limit = program.ends[-2:]
-        judged = (ca.norm_inf(ends.motion), ends.kinetic_energy, value, program.least_limits)
+        judged = (ca.norm_inf(ends.motion), ends.kinetic_energy, value, program.checks.quick_limit)
         found = ca.vertcat(*recorded, *judged)
         self._step = StepCode.of(program.parts, program.given, found, limit)
         self._size, self._judged = (column_leaf(f) for f in (self.size, self.judge))
@@ -198,6 +198,6 @@ class StepKernel(StepRules):
             np.concatenate([np.zeros(0, dtype=np.int64), *programs]),
             np.cumsum([0, *(len(p) for p in programs)]),
             np.zeros(0, dtype=np.int64),
-            self._program.of_equations.astype(np.int64),
+            self._program.checks.of_equations.astype(np.int64),
             max(map(sum, sizes), default=0),
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -27,30 +26,28 @@ from nsopt.simulation.control import (
 from nsopt.simulation.program import StepProgram
 
 AT_H_MIN = 1 + 2 * LONGER
-"""Of h_min, the largest h that counts as that: an even share of what is left may be longer."""
+"""Times h_min, the largest h that counts as h_min: an even share of the rest may be longer."""
 NEGLIGIBLE = 1e-30
 """Scaled unknowns below this start from zero: one that shrinks from step to step would become a
 denormal number, with which arithmetic takes ten times as long."""
 STRICTEST = 1e-3
-"""Least part of Newton's tolerance. That is of impulses over the typical h, steps are judged by
-forces: at a smaller h the same impulse is a larger force."""
+"""Factor by which Newton's tolerance may be tightened. It is of impulses over the typical h, but
+steps are judged by forces: at a smaller h the same impulse is a larger force."""
 
 OUTCOME = (
-    "made",
-    "good",
-    "t",
-    "solved",
-    "failed",
-    "value",
-    "limit",
-    "motion",
+    "made",  # whether there was an attempt
+    "good",  # whether it was accepted
+    "t",  # [s] at its end
+    "solved",  # whether Newton converged
+    *("failed", "value", "limit"),  # the first check that fails, -1 for none; both sides of it
+    "motion",  # [N, N m] largest residual of the equations of motion
     "iterations",
-    "tried_h",
-    "kinetic",
+    "tried_h",  # [s] before an event ended the step
+    "kinetic",  # [J]
 )
-"""Columns of a record, one number each: whether an attempt was made and accepted, the time
-reached, whether Newton converged, the first failed check with its value and limit, and so on."""
+"""Columns of a record, one number each, as `attempt` of the kernels writes them."""
 WALLS = ("depth", "swing", "late", "overdue", "unplaced")
+"""Fields of a `StepEnd` that are its `WallFigures`."""
 RECORDED = (
     "h",
     "q",
@@ -84,7 +81,7 @@ class StepRules:
     layout : ChainLayout
         Of the state z and of the parameters.
     record : int
-        Size of a record.
+        Numbers in a record.
     """
 
     record: int
@@ -95,7 +92,7 @@ class StepRules:
         self._columns: dict[str, int] = {}
 
     def fields(self, rows: Array) -> dict[str, Array]:
-        """Return the columns of records (n, record) by name, each (n, size)."""
+        """Return the columns of records (n, record) by name, each (n, columns)."""
         edges = np.cumsum([0, *self._columns.values()])
         return {
             name: rows[:, a:b] for name, (a, b) in zip(self._columns, pairwise(edges), strict=True)
@@ -103,74 +100,76 @@ class StepRules:
 
     def refusal(self, row: Array) -> Fault:
         """Return why the attempt of a record was refused."""
-        is_ = {name: float(x[0, 0]) for name, x in self.fields(row[None]).items() if x.size}
-        if not is_["solved"]:
+        first = {name: float(x[0, 0]) for name, x in self.fields(row[None]).items() if x.size}
+        if not first["solved"]:
             why = Fault("Newton did not converge")
-        elif is_["failed"] >= 0:
-            why = self._program.fault(int(is_["failed"]), is_["value"], is_["limit"])
+        elif first["failed"] >= 0:
+            check = int(first["failed"])
+            why = self._program.checks.describe(check, first["value"], first["limit"])
         else:
-            why = Fault(describe_refusal(*(is_[name] for name in ("local_error", *WALLS))))
-        return why._replace(text=f"h = {is_['h']:.3g} s: {why.text}")
+            why = Fault(describe_refusal(*(first[name] for name in ("local_error", *WALLS))))
+        return why._replace(text=f"h = {first['h']:.3g} s: {why.text}")
 
     @cached_property
     def size(self) -> ca.Function:
-        """The function (t, h to try, (h_min, h_max, t_end, part)) -> h, see `until_end`."""
-        t, trial, run = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 4)
-        h = until_end(run[2] - t, trial, ca.fmin(run[0], trial))
-        return ca.Function("size", [t, trial, run], [h])
+        """The function (t, h to try, `ChainParameters.bounds`) -> h, see `until_end`."""
+        t, trial, bounds = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 4)
+        h_min, _, t_end, _ = ca.vertsplit(bounds)
+        h = until_end(t_end - t, trial, ca.fmin(h_min, trial))
+        return ca.Function("size", [t, trial, bounds], [h])
 
     @cached_property
     def looks_at_errors(self) -> bool:
         """Whether the control looks at the estimate of the local error; else it is left out."""
         figures = StepFigures(*(ca.SX.sym(name) for name in StepFigures._fields))
         factor = self._control.factor(figures, self._program.scheme.error_order)
-        chosen = ca.vertcat(self._control.keeps(figures), factor)
-        return bool(ca.depends_on(chosen, figures.local_error))
+        decided = ca.vertcat(self._control.keeps(figures), factor)
+        return bool(ca.depends_on(decided, figures.local_error))
 
     @cached_property
     def judge(self) -> ca.Function:
         """The function that says whether a step is good, and what follows.
 
-        It is given the first failed check, -1 for none, with its value and limit. Its results are
-        `OUTCOME` from "good" to "limit", then h to try, the status, h to go back to and the credit
-        after it, where the step is good and where it is not.
+        It is given t, h to try, `ChainParameters.bounds`, the memory of the chain, the residual of
+        each program, the failed check, h, local error and `WALLS`, and the end of `OUTCOME`. Its
+        results are `OUTCOME` from "good" to "limit", then h to try, the status, h to go back to and
+        the credit after it, where the step is good and again where it is not.
         """
-        t, trial, run = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 4)
+        t, trial, bounds = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 4)
         memory = back, credit = ca.SX.sym("back"), ca.SX.sym("credit")
         residuals, extra = ca.SX.sym("r", len(self._program.sizes)), ca.SX.sym("extra", 4)
-        failed, *judged = first = [ca.SX.sym(name) for name in ("failed", "value", "limit")]
-        h, walls = ca.SX.sym("h"), ca.SX.sym("walls", 1 + len(WALLS))
-        tried, kinetic = extra[2], extra[3]
-        smallest = _at_h_min(tried, run)
-        error, depth, swing, late, overdue, unplaced = ca.vertsplit(walls)
+        failed, *sides = check = [ca.SX.sym(name) for name in ("failed", "value", "limit")]
+        h, estimates = ca.SX.sym("h"), ca.SX.sym("walls", 1 + len(WALLS))
+        h_min, h_max, t_end, part = ca.vertsplit(bounds)
+        _, _, tried, kinetic = ca.vertsplit(extra)
+        smallest = tried <= h_min * AT_H_MIN
         order = self._program.scheme.error_order
         usual = ca.fmax(h, back)
-        figures = StepFigures(
-            h, error, depth, swing, late, overdue, unplaced, kinetic, usual, credit, smallest
-        )
-        figures = figures.at_full_size(run[3], order)
+        found = (h, *ca.vertsplit(estimates), kinetic, usual, credit, smallest)
+        figures = StepFigures(*found).at_full_size(part, order)
         solved = ca.sum1(residuals <= self._newton.rough) == residuals.numel()
         sound = ca.logic_and(solved, failed < 0)
         good = ca.logic_and(sound, ca.logic_or(smallest, self._control.keeps(figures)))
-        end = _snap_to_end(t + h, run[2], h)
+        end = t + h
+        end = ca.if_else(t_end - end < ROUND_OFF * h, t_end, end)
         factor = self._control.factor(figures, order)
         shorter = tried * ca.if_else(sound, ca.fmin(factor, LEAST_CHANGE), HALF)
         running = ChainStatus.RUNNING
         # After a step that was made shorter to end at a change of contact, h is as before.
         following = ca.if_else(factor >= 1, ca.fmax(trial * factor, back), trial * factor)
-        changed = ca.logic_and(sound, overdue > OVERDUE * usual)
-        results = [
-            *(good, end, solved, failed, *judged),
-            _within(following, run),
-            ca.if_else(end >= run[2], ChainStatus.DONE, running),
+        changed = ca.logic_and(sound, figures.overdue > OVERDUE * usual)
+        results: list[ca.SX | float] = [
+            *(good, end, solved, failed, *sides),
+            ca.fmin(ca.fmax(following, h_min), h_max),
+            ca.if_else(end >= t_end, ChainStatus.DONE, running),
             0,
             ca.fmin(credit + EARNED * h / usual, MOST),
-            ca.fmax(shorter, run[0]),
+            ca.fmax(shorter, h_min),
             ca.if_else(smallest, ChainStatus.STUCK, running),
             ca.if_else(changed, ca.fmax(back, trial), ca.if_else(sound, 0, back)),
             ca.fmax(credit - changed, 0),
         ]
-        given = [t, trial, run, *memory, residuals, *first, h, walls, extra]
+        given = [t, trial, bounds, *memory, residuals, *check, h, estimates, extra]
         return ca.Function("judge", given, results, {"cse": True})
 
 
@@ -178,10 +177,10 @@ def warm_guess(part: Mpcc, *, goes_on: bool = False) -> ca.Function:
     """Return (parameters, last solution) -> x to start from.
 
     Unknowns whose stated guess depends on parameters start from that, the others from the last
-    solution. Where the motion ``goes_on``, means over a step are as far beyond what they are at its
-    start as this is beyond the mean over the last step.
+    solution. Where the motion ``goes_on``, means over a step are extrapolated: they are as far
+    beyond their value at its start as that is beyond the mean over the last step.
     """
-    p, old = part.p, ca.SX.sym("old", part.x.numel())
+    p, old = part.p, ca.SX.sym("old", part.x.numel())  # (n,) scaled
     last = ca.if_else(ca.fabs(old) > NEGLIGIBLE, old, 0)
     guesses, first = [], 0
     for variable in part.variables:
@@ -195,16 +194,3 @@ def warm_guess(part: Mpcc, *, goes_on: bool = False) -> ca.Function:
             guesses.append(guess if ca.depends_on(variable.guess, p) else before)
         first += n
     return ca.Function("guess", [p, old], [ca.densify(ca.vertcat(ca.SX(0, 1), *guesses))])
-
-
-def _snap_to_end(t: ca.SX, t_end: ca.SX, h: ca.SX) -> ca.SX:
-    """Return t, or ``t_end`` if t misses it only by the round-off of a sum."""
-    return ca.if_else(t_end - t < ROUND_OFF * h, t_end, t)
-
-
-def _at_h_min(h: Any, run: Any) -> Any:
-    return h <= run[0] * AT_H_MIN
-
-
-def _within(h: ca.SX, run: ca.SX) -> ca.SX:
-    return ca.fmin(ca.fmax(h, run[0]), run[1])

@@ -13,7 +13,7 @@ from nsopt.mechanics import Start
 from nsopt.mpcc import STEP, Evaluator, Point, Program, Solution
 from nsopt.schemes import Scales
 from nsopt.simulation.acceptance import EVENTS, Fault, StepEnd
-from nsopt.simulation.bounds import StepBounds, are_below, reasons
+from nsopt.simulation.bounds import ROUND_OFF, StepBounds, are_below, name_reasons
 from nsopt.simulation.control import (
     EARNED,
     HALF,
@@ -82,14 +82,14 @@ class Stepper:
         self._steps, self._control = run.steps, control
         self._retries = tuple(retry.attempts())
         self._solvers: dict[tuple[int, int], Program] = {}  # by identity: retries share a few
-        self._slack = 1e-9 * scales.time
+        self._slack = 1e-9 * scales.time  # [s] by which h may be off
         x = ca.SX.sym("figures", len(StepFigures._fields))
         order = program.scheme.error_order
         step = StepFigures(*ca.vertsplit(x)).at_full_size(run.steps.part, order)
         outputs = [ca.SX(control.keeps(step)), ca.SX(control.factor(step, order))]
-        self._rule = Evaluator(ca.Function("control", [x], outputs))
+        self._evaluate_control = Evaluator(ca.Function("control", [x], outputs))
         self.state = StepperState(run.steps.h_max)
-        self._shorter = HALF  # of h, to be tried next
+        self._shorter = HALF  # part of h, to be tried next
 
     @property
     def trial(self) -> float:
@@ -119,7 +119,7 @@ class Stepper:
         """
         tried: list[str] = []
         iterations, seconds, unphysical, by_contacts = 0, 0.0, False, False
-        for retry, bounds in self._attempts(t_end - start.t):
+        for retry, bounds in self._plan_attempts(t_end - start.t):
             if (retry.warm and not self.state.points) or (unphysical and retry.keeps_bounds):
                 continue
             if retry.level not in levels:
@@ -133,7 +133,9 @@ class Stepper:
             if fault is None:
                 points = tuple(s.point for s in solutions)
                 credit = min(self.state.credit + EARNED * end.h[0] / self.trial, MOST)
-                self.state = StepperState(self._next_trial(end, bounds), points, credit)
+                following = bounds.h_max * float(self._ask_control(end)[1][0])
+                trial = min(max(following, self._steps.h_min), self._steps.h_max)
+                self.state = StepperState(trial, points, credit)
                 return self._accept(start, end, tuple(tried), iterations, seconds, t_end, label)
             tried.append(f"{label}: {fault.text}")
             unphysical, by_contacts = fault.unphysical, by_contacts or fault.by_contacts
@@ -142,21 +144,16 @@ class Stepper:
         remedy = scheme.gain_remedy(d, self._p) if by_contacts else ""
         raise StepError(start.t, Refused(tuple(tried), by_contacts), remedy)
 
-    def _attempts(self, remaining: float) -> Iterator[tuple[Retry, StepBounds]]:
-        """Yield retries and their bounds of h, which are equal where h is given."""
-        if self._program.scheme.chooses_h:
-            yield from self._attempts_in_bounds(remaining)
-        else:
-            yield from self._attempts_at_given_h(remaining)
+    def _plan_attempts(self, remaining: float) -> Iterator[tuple[Retry, StepBounds]]:
+        """Yield retries and their bounds of h, with ``remaining`` [s] to the end of the run.
 
-    def _attempts_in_bounds(self, remaining: float) -> Iterator[tuple[Retry, StepBounds]]:
-        bounds = self._steps.until_end(remaining)
-        for retry in self._retries:
-            yield retry, retry.bounds(bounds, self._steps.h_min)
-
-    def _attempts_at_given_h(self, remaining: float) -> Iterator[tuple[Retry, StepBounds]]:
-        """Yield retries at the h to try, at its halves, at h_min, and below h_min."""
+        Where h is given: at the h to try, at its halves, at h_min, and below h_min.
+        """
         h_min, (_, cold, *_) = self._steps.h_min, self._retries
+        if self._program.scheme.chooses_h:
+            bounds = self._steps.until_end(remaining)
+            yield from ((retry, retry.bounds(bounds, h_min)) for retry in self._retries)
+            return
         h = StepBounds(min(h_min, self.trial), self.trial).until_end(remaining).h_max
         ordinary = [retry for retry in self._retries if retry.keeps_bounds]
         for retry in ordinary:
@@ -176,9 +173,10 @@ class Stepper:
     def _solve(
         self, retry: Retry, start: Start, bounds: StepBounds
     ) -> tuple[list[Solution], StepEnd, Fault | None]:
+        """Return the solutions of the programs of a step, its end, and why it is refused."""
         program, self._shorter = self._program, HALF
-        first = program.numbers(start, self._p, bounds)
-        numbers, solutions = first | dict.fromkeys(program.empty, np.zeros(0)), []
+        given = program.numbers(start, self._p, bounds)
+        numbers, solutions = given | dict.fromkeys(program.empty, np.zeros(0)), []
         for k in range(len(program.parts)):
             known = {block.name: numbers[block.name] for block in program.parts[k].parameters}
             solution = self._solver(retry, k).solve(known, self._guess(retry, k, start, bounds))
@@ -187,7 +185,7 @@ class Stepper:
             x = solution.x[: program.sizes[k]]
             numbers[program.parts[k].name] = np.nan_to_num(x, posinf=0, neginf=0)
         unknowns = [s.x[:n] for s, n in zip(solutions, program.sizes, strict=True)]
-        end, fault = program.judge(unknowns, first, self._force)
+        end, fault = program.judge(unknowns, given, self._force)
         h = float(end.h[0])
         shortest = 0.0 if program.scheme.ends_early else bounds.h_min
         if not shortest - self._slack <= h <= bounds.h_max + self._slack:
@@ -216,7 +214,7 @@ class Stepper:
         smallest = end.h <= self._steps.h_min + self._slack
         figures = (getattr(end, name) for name in StepFigures._fields[:-3])
         memory = max(end.h[0], self.trial), self.state.credit
-        return self._rule(np.concatenate([*figures, memory, smallest]))
+        return self._evaluate_control(np.concatenate([*figures, memory, smallest]))
 
     def _solver(self, retry: Retry, part: int) -> Program:
         key = (id(retry.solver), part)
@@ -231,13 +229,8 @@ class Stepper:
             return self.state.points[part]
         if self._program.parts[part].name != "step":
             return None
-        middle = (bounds.h_min * bounds.h_max) ** 0.5
-        return self._program.scheme.guess(self._program.dynamics, start.q, start.v, middle)
-
-    def _next_trial(self, end: StepEnd, bounds: StepBounds) -> float:
-        """Return the h to try next [s]."""
-        factor = float(self._ask_control(end)[1][0])
-        return min(max(bounds.h_max * factor, self._steps.h_min), self._steps.h_max)
+        mean_h = (bounds.h_min * bounds.h_max) ** 0.5
+        return self._program.scheme.guess(self._program.dynamics, start.q, start.v, mean_h)
 
     def _accept(
         self,
@@ -251,13 +244,12 @@ class Stepper:
     ) -> AcceptedSteps:
         h = float(end.h[0])
         t = start.t + h
-        if t_end - t < 1e-6 * h:
-            # Round-off in the sum of steps must not leave a step of its own.
+        if t_end - t < ROUND_OFF * h:  # which must not leave a step of its own
             t = t_end
         finds_h = self._program.scheme.chooses_h
         otherwise = "found by the scheme" if finds_h else self._control.description
         remaining, event = t_end - start.t, int(end.event[0])
-        reason = EVENTS.get(event, reasons([h], [remaining], self._steps, otherwise)[0])
+        reason = EVENTS.get(event, name_reasons([h], [remaining], self._steps, otherwise)[0])
         below = event == 0 and bool(are_below(h, remaining, self._steps))
         if tried:
             reason = f"{reason}; {label}"

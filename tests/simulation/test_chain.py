@@ -174,8 +174,8 @@ def test_options_are_checked():
 def test_what_is_always_allowed_is_within_the_limits_of_a_step():
     """So steps that meet it need no other limits."""
     program = StepProgram(case_a_dynamics(), Variational(), Acceptance())
-    symbols = ca.vertcat(*ca.symvar(ca.vertcat(program.least_limits, program.ends[-1])))
-    both = ca.Function("both", [symbols], [program.least_limits, program.ends[-1]])
+    symbols = ca.vertcat(*ca.symvar(ca.vertcat(program.checks.quick_limit, program.ends[-1])))
+    both = ca.Function("both", [symbols], [program.checks.quick_limit, program.ends[-1]])
     for x in np.random.default_rng(0).uniform(0.1, 1.0, (20, symbols.numel())):
         always, limits = (array.full().ravel() for array in both(x))
         assert np.all(always <= limits)

@@ -303,7 +303,7 @@ def test_an_old_checkpoint_is_replaced_at_once(copy, monkeypatch):
 
 
 def test_columns_give_steps_back():
-    steps = taken.AcceptedSteps.none(CASE_A.dynamics)
+    steps = taken.AcceptedSteps.empty(CASE_A.dynamics)
     again = taken.AcceptedSteps.of_columns(steps.columns(), steps)
     for name in vars(steps):
         a, b = getattr(steps, name), getattr(again, name)

@@ -28,7 +28,7 @@ from nsopt import (
 )
 from nsopt.mechanics.equations import assembly
 from nsopt.simulation.driver import Driver
-from nsopt.simulation.limits import fastest_swing
+from nsopt.simulation.limits import find_fastest_swing
 from nsopt.simulation.run import Run
 
 FINE = StepBounds(1e-4, 1e-3)
@@ -101,7 +101,7 @@ def test_the_frequency_of_an_oscillator(stiffness, mass):
     dynamics = oscillator(stiffness, mass)
     run = Run.check(dynamics, None, 1.0, FINE, None)
     exact = np.sqrt(stiffness / mass)
-    assert fastest_swing(dynamics, run)[0] == pytest.approx(exact, rel=1e-5)
+    assert find_fastest_swing(dynamics, run)[0] == pytest.approx(exact, rel=1e-5)
 
 
 def test_what_is_held_does_not_swing():

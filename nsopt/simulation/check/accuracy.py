@@ -19,19 +19,19 @@ from nsopt.interrupt import remember
 from nsopt.result import Result
 from nsopt.simulation.bounds import StepBounds
 
-FIRST = 100  # steps of the first run, where no bounds are given, and ...
-SMALLEST = 1e-4  # ... the part of h_max that h_min is: impacts are placed by it
-SAFE = 0.5  # of the accuracy asked for, that which the next run aims at
+FIRST = 100  # steps of the first run, where no bounds are given
+SMALLEST = 1e-4  # h_min over h_max of it: impacts are placed by it
+SAFE = 0.5  # part of the accuracy asked for at which the next run aims
 SHORTEST, LONGEST = 1 / 64, 0.5  # part of h that the next run takes at least and at most
-LOST = 0.25  # the same where no order was seen
-GAIN = 0.8  # of the error before, that from which on shorter steps do not help
-LONGER = 1.5  # of the time until which a motion is predictable, that from which on they do
+UNKNOWN = 0.25  # part of h that it takes where no order was seen
+GAIN = 0.8  # part of the error before, below which shorter steps helped
+LONGER = 1.5  # factor on the time until which a motion is predictable, above which they helped too
 FAILED = 4  # runs in a row that may tell nothing of their error, before one does
 RUNS, MOST = 20, 1_000_000  # runs at most, and steps of each at most
 
 
 class _Trial(NamedTuple):
-    """A run, its error, and until when it is predictable [s]."""
+    """A run, the larger error of its motion and energy, and until when it is predictable [s]."""
 
     result: Result | None
     error: LargestError = LargestError(np.inf, np.inf)
@@ -48,15 +48,9 @@ class _Trial(NamedTuple):
         return cls(result, worst, find_predictable_time(data))
 
     @property
-    def value(self) -> tuple[float, float]:
-        """What is larger the better the run."""
+    def merit(self) -> tuple[float, float]:
+        """The larger the better the run: first how long it is predictable, then its error."""
         return self.until, -self.error.part
-
-    def end_at(self, part: float) -> bool:
-        """Tell whether no run in a part of the h follows: it was interrupted, or that is long."""
-        if self.result is None:
-            return False
-        return self.result.interrupted or self.result.data.attrs["steps"] > part * MOST
 
 
 @dataclass(frozen=True)
@@ -88,20 +82,22 @@ class Accuracy:
         best, stalls = _Trial(None), 0
         for _ in range(RUNS):
             try:
-                trial = _Trial.of(run(steps=steps))
+                result = run(steps=steps)
             except KeyboardInterrupt:
                 if best.result is None:
                     raise
                 remember()  # what there is, is kept; nothing more begins
                 break
+            trial = _Trial.of(result)
             gains = trial.until > LONGER * best.until or trial.error.part < GAIN * best.error.part
             stalls = 0 if gains else stalls + 1
             met = trial.error.part <= self.part
-            if met or best.result is None or trial.value > best.value:
+            if met or best.result is None or trial.merit > best.merit:
                 best = trial
             failed = np.isinf(best.error.part)
             part = self._shrink(trial.error)
-            if met or stalls > (FAILED if failed else 1) or trial.end_at(part):
+            too_many = result.data.attrs["steps"] > part * MOST
+            if met or stalls > (FAILED if failed else 1) or result.interrupted or too_many:
                 break
             steps = steps.scale(part)
         assert best.result is not None
@@ -112,6 +108,6 @@ class Accuracy:
     def _shrink(self, error: LargestError) -> float:
         """Return the part of h for the next run."""
         if not np.isfinite(error.order):
-            return LOST
+            return UNKNOWN
         part = (SAFE * self.part / error.part) ** (1 / error.order)
         return float(np.clip(part, SHORTEST, LONGEST))

@@ -12,7 +12,7 @@ import numpy as np
 from nsopt.algebra import find_quantile
 from nsopt.arrays import Array
 from nsopt.contact_modes import IMPACT, contacts_of_joints
-from nsopt.simulation.check.comparison import Estimate, Variable, make_variable, tell_figure
+from nsopt.simulation.check.comparison import Estimate, Variable, make_error, make_figure
 from nsopt.simulation.check.figures import find_forces
 from nsopt.stored import ERROR
 
@@ -22,13 +22,11 @@ if TYPE_CHECKING:
 
 PARTS = 8  # parts of the time beyond, which tell how much statistics scatter
 ROWS = 10  # times in each part at least, with fewer statistics tell nothing
-SURE = 2.0  # standard errors that a statistic may be off by, and ...
-ALIKE = 3.0  # ... those by which two runs differ at most that are alike
-STEEP = 1e-3  # of the error at the predictable time, that from which its growth is measured
+SURE = 2.0  # standard errors that a statistic may be off by
+ALIKE = 3.0  # standard errors by which two runs that are alike differ at most
+STEEP = 1e-3  # part of the error at the predictable time from which on its growth is measured
 GROWS = 10.0  # factor by which it grows at least where a rate is told
-
-
-ROUNDING = 1e-9  # of the kinetic energy, losses that are rounding
+ROUNDING = 1e-9  # part of the kinetic energy, losses that are rounding
 
 
 class Course(NamedTuple):
@@ -71,9 +69,9 @@ def compare_statistics(
 
     None where that time is too short. A statistic is off by twice its standard error, from parts of
     the time, or by as much as it differs in the other runs if that is more. ``alike`` says of each
-    joint whether the runs differ by less than three standard errors, NaN where there is no such.
+    joint whether the runs differ by less than three standard errors, NaN where that is not known.
     The run's repetitions follow it in ``states``, at the same times with forces that are on record,
-    and in ``courses``, which are none of a mechanism without contacts.
+    and in ``courses``, empty of a mechanism without contacts.
     """
     t = states[0]["time"].values
     edges = np.linspace(until, t[-1], PARTS + 1)
@@ -142,10 +140,10 @@ def _compare(name: str, runs: Sequence[Array]) -> dict[str, Variable]:
         [x <= ALIKE * np.hypot(scatter[0], s) for x, s in zip(apart, scatter[1:], strict=True)],
         axis=0,
     )
-    told = Estimate(error, np.nan)
+    alike = np.where(np.isnan(error), np.nan, alike)
     return {
-        name: tell_figure(name, values[0]),
-        ERROR + name: make_variable(name, told, alike=np.where(np.isnan(error), np.nan, alike)),
+        name: make_figure(name, values[0]),
+        ERROR + name: make_error(name, Estimate(error, np.nan), alike=alike),
     }
 
 

@@ -23,7 +23,7 @@ from nsopt.simulation.check.comparison import (
     compare_forces,
     compare_states,
     estimate_figures,
-    tell_figure,
+    make_figure,
 )
 from nsopt.simulation.check.distances import find_gyration_radii
 from nsopt.simulation.check.figures import (
@@ -50,9 +50,9 @@ if TYPE_CHECKING:
 
 FINER, COARSER = (1 / 2, 1 / 4), (2.0, 4.0)  # parts of h of the repetitions
 FINEST = 1 / 8  # part of h of a third one, where two figures may agree by chance
-SLOWER = 2.0  # what a repetition may take, over what it was expected to
+SLOWER = 2.0  # time that a repetition may take, over the expected one
 RECORDS = 5.0  # time [s] that records of forces and angles of both repetitions may take in any case
-RECORDED = 2  # what a step takes with the record of it, over what it takes by itself, roughly
+RECORDED = 2  # time that a step and its record take, over that of the step, roughly
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,9 @@ class Check:
     Parameters
     ----------
     seconds : float [s]
-        That runs in shorter steps may take, six times what the run took; or as long as its start
-        did. With 0 steps are longer in any case, with inf shorter.
+        Time that both runs in shorter steps may take, in all about six times that of the run; as
+        long as the start of the run took they always may. With 0 steps are longer in any case, with
+        inf shorter.
     """
 
     seconds: float = 5.0
@@ -75,35 +76,39 @@ class Check:
         if not isinstance(self.seconds, Real) or not float(self.seconds) >= 0:
             raise ValueError(f"seconds of Check must be zero or more, got {self.seconds!r}")
 
-    def measure(self, of: CheckedRun, data: xr.Dataset, progress: bool) -> xr.Dataset:
+    def measure(self, checked: CheckedRun, data: xr.Dataset, progress: bool) -> xr.Dataset:
         """Return the dataset of a run with its errors, or with why they are not known."""
         times = data["time"].values[1:]
         if not times.size:
             return explain_missing(data, "no step was made")
-        cost = RECORDED * of.seconds * sum(1 / part for part in FINER)
-        finer = cost <= max(self.seconds, of.start_seconds) if self.seconds else False
-        # Of a duration of few steps longer ones would be the same.
-        few = COARSER[1] * of.run.steps.h_max > of.run.t_end - of.run.start.t
+        cost = RECORDED * checked.seconds * sum(1 / part for part in FINER)
+        finer = cost <= max(self.seconds, checked.start_seconds) if self.seconds else False
+        # Where the duration is a few steps, longer ones would be the same.
+        few = COARSER[1] * checked.run.steps.h_max > checked.run.t_end - checked.run.start.t
         parts = FINER if finer or few else COARSER
         # Where longer steps fail, what takes their place may take much longer than the run did.
-        most = SLOWER * max(self.seconds, of.start_seconds, of.seconds)
-        again: list[Repetition] = []
-        allowed = max(self.seconds, of.start_seconds, RECORDS)
-        recorded = name_recorded(data) if 2 * of.record_seconds <= allowed else frozenset[str]()
+        time_limit = SLOWER * max(self.seconds, checked.start_seconds, checked.seconds)
+        repetitions: list[Repetition] = []
+        allowed = max(self.seconds, checked.start_seconds, RECORDS)
+        recorded = (
+            name_recorded(data) if 2 * checked.record_seconds <= allowed else frozenset[str]()
+        )
         for part in parts:
-            again.append(repeat(of, part, times, recorded, progress, most))
-            stop = again[-1].stop
+            repetitions.append(repeat(checked, part, times, recorded, progress, time_limit))
+            stop = repetitions[-1].stop
             if stop.interrupted:
                 return explain_missing(data, "its repetition was interrupted")
-            if again[-1].states.sizes["time"] < 2:
+            if repetitions[-1].states.sizes["time"] < 2:
                 reason = f"nothing came of the run in {name_steps(part)}: {stop.first_line}"
                 return explain_missing(data, reason)
-        found = _add_errors(of, data, again, parts)
-        once_more = cost + RECORDED * of.seconds / FINEST <= max(self.seconds, of.start_seconds)
+        found = _add_errors(checked, data, repetitions, parts)
+        once_more = cost + RECORDED * checked.seconds / FINEST <= max(
+            self.seconds, checked.start_seconds
+        )
         if parts == FINER and once_more and _may_agree_by_chance(found):
-            last = repeat(of, FINEST, times, recorded, progress, most)
+            last = repeat(checked, FINEST, times, recorded, progress, time_limit)
             if not last.stop.reason:
-                return _add_errors(of, data, [*again, last], (*parts, FINEST))
+                return _add_errors(checked, data, [*repetitions, last], (*parts, FINEST))
         return found
 
 
@@ -113,7 +118,7 @@ def estimate_in_halves(again: Callable[[float], Array]) -> Array:
     Parameters
     ----------
     again : callable
-        Returns them of the run in steps of a part of the size; 1 is the run itself.
+        Returns the figures of the run in steps of a part of the size; 1 is the run itself.
     """
     runs = [again(part) for part in (1.0, *FINER)]
     return np.copysign(estimate_figures(runs, finer=True)[0], runs[0] - runs[-1])
@@ -136,44 +141,47 @@ def _may_agree_by_chance(data: xr.Dataset) -> bool:
 
 
 def _add_errors(
-    of: CheckedRun, data: xr.Dataset, again: Sequence[Repetition], parts: tuple[float, ...]
+    checked: CheckedRun,
+    data: xr.Dataset,
+    repetitions: Sequence[Repetition],
+    parts: tuple[float, ...],
 ) -> xr.Dataset:
     """Return the dataset of a run with its errors, by repetitions with parts of its h."""
     finer, rows = parts[0] < 1, data.sizes["time"]
-    needed = STATES | NEEDED if has_contacts(of.dynamics) else STATES
+    needed = STATES | NEEDED if has_contacts(checked.dynamics) else STATES
     needed |= name_recorded(data)
     own = data
     if not needed <= {*data.variables}:  # what the user did not want is needed all the same
-        own = of.history.result({}, wanted=needed).data
-    radii = find_gyration_radii(of.dynamics, of.run.p)
-    states = [own, *(x.states for x in again)]
+        own = checked.history.result({}, wanted=needed).data
+    radii = find_gyration_radii(checked.dynamics, checked.run.p)
+    states = [own, *(x.states for x in repetitions)]
     step = max(1.0, *parts) * float(np.nanmax(data["h"].values))
     errors = compare_states(states, radii, finer, rows, find_changes(own), step)
     coords, courses = {}, list[Course]()
-    if all(x.figures and not x.stop.reason for x in again):
+    if all(x.figures and not x.stop.reason for x in repetitions):
         coords["contact_joint"] = [*contacts_of_joints(own)]
-        slips = np.bincount(of.dynamics.slip_contacts, minlength=own.sizes["contact"])
+        slips = np.bincount(checked.dynamics.slip_contacts, minlength=own.sizes["contact"])
         size = errors[ERROR + "motion"][2]["size"]
-        slow = size / (of.run.t_end - of.run.start.t)
+        slow = size / (checked.run.t_end - checked.run.start.t)
         unique = are_forces_unique(own, np.minimum(slips, 2), slow)
-        figures = [find_figures(own), *(x.figures for x in again)]
-        courses = [find_course(own), *(x.course for x in again if x.course is not None)]
+        figures = [find_figures(own), *(x.figures for x in repetitions)]
+        courses = [find_course(own), *(x.course for x in repetitions if x.course is not None)]
         errors |= compare_forces([find_forces(x) for x in states], finer, rows)
         resolved = bool(np.isfinite(errors[ERROR + "force"][2]["order"]))
         errors |= compare_figures(figures, finer, unique, resolved)
-        errors |= {name: tell_figure(name, x) for name, x in figures[0].items()}
+        errors |= {name: make_figure(name, x) for name, x in figures[0].items()}
     ended = [
         f"the run in {name_steps(part)} ended early: {x.stop.first_line}"
-        for x, part in zip(again, parts, strict=True)
+        for x, part in zip(repetitions, parts, strict=True)
         if x.stop.reason
     ]
     about: dict[str, Any] = {
         "error_parts": np.array(parts),
         "error_unknown": "; ".join(ended),
     }
-    if isinstance(control := of.method.own_control, ErrorControl):
+    if isinstance(control := checked.method.own_control, ErrorControl):
         about["error_tolerance"] = control.tolerance
-        about["error_tolerance_power"] = of.method.scheme.error_order + 1
+        about["error_tolerance_power"] = checked.method.scheme.error_order + 1
     found = data.assign(errors).assign_coords(coords).assign_attrs(about)
     return found if ended else _look_beyond(found, states, courses)
 

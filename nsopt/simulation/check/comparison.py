@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SEEN = (0.7, 4.5)  # orders between which differences fall as those of a scheme; others are chance
-HIGHEST = 4.0  # order that is used at most to conclude from longer steps on the run's own
-ROUNDING = 1e-12  # of the largest size of what is compared, differences that tell nothing of steps
+HIGHEST = 4.0  # order at most by which longer steps tell the error of the run's own
+ROUNDING = 1e-12  # part of the largest size of what is compared, differences that are rounding
 
 
 class Estimate(NamedTuple):
@@ -87,10 +87,10 @@ def observe_order(smaller: Array, larger: Array, rounding: float) -> float:
 Variable = tuple[tuple[str, ...], Array, dict[str, Any]]
 
 ENTRIES = ("q", "v", "body_position", "kinetic_energy", "potential_energy")
-"""Variables whose entries are compared one by one, and ..."""
+"""Variables whose entries are compared one by one."""
 
-RECORDED = ("body_velocity", "joint_coordinate", "gap")
-REACTIONS = ("joint_reaction", "joint_reaction_torque")  # ... those where they are on record
+RECORDED = ("body_velocity", "joint_coordinate", "gap")  # the same, where they are on record
+REACTIONS = ("joint_reaction", "joint_reaction_torque")  # the same, without steps with impacts
 EXTREMES = ("largest_force", "peak_force")  # of single instants, chance where a force rattles
 
 
@@ -102,7 +102,7 @@ def compare_states(
     changes: NDArray[np.bool_],
     step: float,
 ) -> dict[str, Variable]:
-    """Return the errors of the first of some runs over time, NaN where one of them did not come.
+    """Return the errors of the first of some runs over time, NaN after the end of any of them.
 
     Its repetitions, at the same times, have h/2, h/4, ... if they are ``finer``, else 2 h and 4 h.
     ``radii`` (body,) [m] are those of gyration, ``rows`` the times of the errors, ``changes`` and
@@ -113,13 +113,11 @@ def compare_states(
     size = measure_size(runs[-1 if finer else 0], radii)
     moved = estimate_error(runs, lambda a, b: measure_distance(a, b, radii), finer, size)
     farthest = Estimate(moved.error.max(axis=1, initial=0.0), moved.order)
-    errors = {ERROR + "motion": _state("motion", farthest, rows, size=size)}
-    for name in ENTRIES:
+    errors = {ERROR + "motion": _make_error_over_time("motion", farthest, rows, size=size)}
+    recorded = (x for x in RECORDED if all(x in run and run[x].size for run in runs))
+    for name in (*ENTRIES, *recorded):
         values = [x[name].values for x in runs]
-        errors[ERROR + name] = _state(name, _compare(values, finer), rows)
-    for name in (x for x in RECORDED if all(x in run and run[x].size for run in runs)):
-        values = [x[name].values for x in runs]
-        errors[ERROR + name] = _state(name, _compare(values, finer), rows)
+        errors[ERROR + name] = _make_error_over_time(name, _compare(values, finer), rows)
     ideal = runs[0].attrs["ideal_joints"]
     for name in (x for x in REACTIONS if ideal and all(x in run for run in runs)):
         errors[ERROR + name] = _compare_reactions(name, runs, finer, rows)
@@ -127,7 +125,7 @@ def compare_states(
     t = runs[0]["time"].values
     apart = partial(measure_energy_distance, t, changes=changes[:known], step=step)
     lost = estimate_error(energies, apart, finer, _extent(energies))
-    return errors | {ERROR + "total_energy": _state("total_energy", lost, rows)}
+    return errors | {ERROR + "total_energy": _make_error_over_time("total_energy", lost, rows)}
 
 
 def compare_forces(runs: Sequence[Array], finer: bool, rows: int) -> dict[str, Variable]:
@@ -135,7 +133,7 @@ def compare_forces(runs: Sequence[Array], finer: bool, rows: int) -> dict[str, V
     known = min(map(len, runs))
     runs = [x[:known] for x in runs]
     off = estimate_error(runs, lambda a, b: np.linalg.norm(a - b, axis=-1), finer, _extent(runs))
-    return {ERROR + "force": _state("force", off, rows)}
+    return {ERROR + "force": _make_error_over_time("force", off, rows)}
 
 
 def compare_figures(
@@ -150,9 +148,8 @@ def compare_figures(
     for name in runs[0]:
         trusted = resolved or name not in EXTREMES
         error, orders = estimate_figures([x[name] for x in runs], finer, trusted)
-        errors[ERROR + name] = make_variable(
-            name, Estimate(error, np.nan), orders=orders, unique=int(unique)
-        )
+        found = Estimate(error, np.nan)
+        errors[ERROR + name] = make_error(name, found, orders=orders, unique=int(unique))
     return errors
 
 
@@ -165,7 +162,7 @@ def estimate_figures(
     return np.array([x.error[0] for x in found]), np.array([x.order for x in found])
 
 
-def tell_figure(name: str, values: Array) -> Variable:
+def make_figure(name: str, values: Array) -> Variable:
     """Return the figures (joint,) themselves as a variable."""
     dims, unit, text = ERRORS[name]
     return dims, values, {"units": unit, "long_name": text}
@@ -182,7 +179,7 @@ def _compare_reactions(name: str, runs: Sequence[xr.Dataset], finer: bool, rows:
     found, error = _compare(parts, finer), np.full_like(values[0], np.nan)
     error[:, :ideal] = found.error
     unique = int(not runs[0].attrs["redundant_joint_rows"])
-    return _state(name, Estimate(error, found.order), rows, unique=unique)
+    return _make_error_over_time(name, Estimate(error, found.order), rows, unique=unique)
 
 
 def _compare(values: Sequence[Array], finer: bool, trusted: bool = True) -> Estimate:
@@ -194,13 +191,14 @@ def _extent(values: Sequence[Array]) -> float:
     return float(max(np.fmax.reduce(np.abs(x), axis=None, initial=0.0) for x in values))
 
 
-def _state(name: str, found: Estimate, rows: int, **attrs: float) -> Variable:
+def _make_error_over_time(name: str, found: Estimate, rows: int, **attrs: float) -> Variable:
+    """Return errors (known, ...) as a variable of so many rows, the others NaN."""
     error = np.full((rows, *found.error.shape[1:]), np.nan)
     error[: len(found.error)] = found.error
-    return make_variable(name, Estimate(error, found.order), **attrs)
+    return make_error(name, Estimate(error, found.order), **attrs)
 
 
-def make_variable(name: str, found: Estimate, **attrs: Any) -> Variable:
+def make_error(name: str, found: Estimate, **attrs: Any) -> Variable:
     """Return errors as a variable, with the order that was seen."""
     dims, unit, text = ERRORS[name]
     about = {"units": unit, "long_name": f"error of the {text}", "order": found.order}

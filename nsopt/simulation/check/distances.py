@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-STEPS = 2  # longest steps by which an energy may change earlier or later where contacts do
-SOON = 5e-3  # ... the same as a part of the duration
-LEAST = 1e-9  # of the distance of the farthest body from the origin, a motion that is none
-NONE = 1e-12  # a motion [m] that is none, be all else zero: a hundredth of an atom
+STEPS = 2  # steps by which an energy may change earlier or later where contacts do, ...
+SOON = 5e-3  # ... or this part of the duration, if it is longer
+LEAST = 1e-9  # size of a motion at least, over the distance of the farthest body from the origin
+NONE = 1e-12  # the same [m], where all is at the origin: a hundredth of an atom
 
 
 def find_gyration_radii(dynamics: Dynamics, p: Array) -> Array:
@@ -35,8 +35,8 @@ def find_gyration_radii(dynamics: Dynamics, p: Array) -> Array:
 def measure_distance(a: xr.Dataset, b: xr.Dataset, radii: Array) -> Array:
     """Return how far bodies are from their places in another run, (time, body) [m].
 
-    The larger of that of the centre of mass, along one axis, and of that at the radius of gyration,
-    as they turn.
+    The larger of the distance of centres of mass, along one axis, and of the angle between both
+    orientations times the radius of gyration.
     """
     moved = np.abs(a["body_position"].values - b["body_position"].values).max(axis=-1)
     p, q = a["body_quaternion"].values, b["body_quaternion"].values
@@ -45,7 +45,7 @@ def measure_distance(a: xr.Dataset, b: xr.Dataset, radii: Array) -> Array:
 
 
 def measure_size(data: xr.Dataset, radii: Array) -> float:
-    """Return the size of a motion [m]: how far a body goes along one axis, or turns, at most."""
+    """Return how far a body goes at most [m], along one axis or by turning, as in a distance."""
     x, p = data["body_position"].values, data["body_quaternion"].values
     far = np.maximum(np.ptp(x, axis=0).max(axis=-1), radii * _angle(p, p[:1]).max(axis=0))
     extent = np.abs(x).max(initial=0.0) + radii.max(initial=0.0)
@@ -78,7 +78,7 @@ def measure_energy_distance(
 def _angle(p: Array, q: Array) -> Array:
     """Return the angle between orientations, Euler parameters (..., 4) [rad]."""
     apart = np.minimum(np.linalg.norm(p - q, axis=-1), np.linalg.norm(p + q, axis=-1))
-    # |p - q| = 2 sin(angle / 4): the cosine of half of it would lose half of the digits.
+    # |p - q| = 2 sin(angle / 4): by the cosine, p . q, half of the digits would be lost.
     angle: Array = 4 * np.arcsin(np.minimum(apart / 2, np.sqrt(0.5)))
     return angle
 
@@ -86,7 +86,7 @@ def _angle(p: Array, q: Array) -> Array:
 def _find_largest(x: Array, begin: NDArray[np.intp], end: NDArray[np.intp]) -> Array:
     """Return the largest of x (n,) in each of the spans [begin, end), (n,).
 
-    Of two halves that overlap, from the largest in spans of 1, 2, 4, ... entries.
+    As the larger of two overlapping spans of 2^k entries, whose largest are found by doubling.
     """
     level = np.log2(np.maximum(end - begin, 1)).astype(int)
     found, spans = x.copy(), x

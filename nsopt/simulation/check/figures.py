@@ -22,8 +22,8 @@ NEEDED = frozenset(
 )
 """Variables that figures and changes of contacts are made of."""
 
-STICKS = 1e-6  # of the largest slip, one that is none
-RARE = 0.01  # part of the time in which forces that are not unique change no figure
+STICKS = 1e-6  # part of the largest slip below which a contact sticks
+RARE = 0.01  # part of the time in which forces need not be unique: it changes no figure
 
 PEAK = 0.95
 """Part of the time with a lasting force in which it is below its peak. What is above is not of the

@@ -47,7 +47,7 @@ def name_steps(part: float) -> str:
 
 
 class CheckedRun(NamedTuple):
-    """What a check has to know of a run: what it was, what is on record, what it took [s]."""
+    """A run that is checked: what it was, its record, and the time that it took [s]."""
 
     dynamics: Dynamics
     run: Run
@@ -69,24 +69,24 @@ class Repetition:
 
 
 def repeat(
-    of: CheckedRun,
+    checked: CheckedRun,
     part: float,
     times: Array,
     recorded: frozenset[str],
     progress: bool,
-    most: float,
+    time_limit: float,
 ) -> Repetition:
     """Return a run again, with a part of its h, up to the last of some times (n,) [s].
 
-    All of its steps are kept, for figures and for energies between them, where those of the run
-    are: then there is room for them. Beside `STATES` what is ``recorded`` is compared. After
-    ``most`` seconds it ends.
+    Where the run kept all of its steps, so does this one, for figures and for energies between
+    them: there is room for them. Beside `STATES` what is ``recorded`` is compared. After
+    ``time_limit`` [s] it ends.
     """
-    dynamics, run, whole = of.dynamics, of.run, of.history.keeps_all
-    driver = Driver(dynamics, run.repeat(part, float(times[-1])), of.method)
-    gains = of.method.scheme.gains
+    dynamics, run, whole = checked.dynamics, checked.run, checked.history.keeps_all
+    driver = Driver(dynamics, run.repeat(part, float(times[-1])), checked.method)
+    gains = checked.method.scheme.gains
     history = History(dynamics, run.start, run.p, gains=gains, times=None if whole else times)
-    stop = advance_to_end(driver, history, None, progress, name_steps(part), most)
+    stop = advance_to_end(driver, history, None, progress, name_steps(part), time_limit)
     wanted = STATES | recorded
     if has_contacts(dynamics) and whole:
         wanted |= {"lasting_force"}
@@ -94,11 +94,13 @@ def repeat(
         return Repetition(history.result({}, wanted=wanted).data, {}, stop)
     needed = NEEDED if has_contacts(dynamics) else frozenset[str]()
     every = history.result({}, wanted={*needed, "total_energy"}).data
-    rows, _ = OutputTimes(dynamics, times).rows(run.start, AcceptedSteps.none(dynamics), steps)
+    rows, _ = OutputTimes(dynamics, times).interpolate(
+        run.start, AcceptedSteps.empty(dynamics), steps
+    )
     kept = [rows] if len(rows) else []
     record = History(dynamics, run.start, run.p, gains=gains, times=times, kept=kept)
     states = record.result({}, wanted=wanted).data
-    # That of states between steps would be off by as much as steps are: v is no derivative of q.
+    # The energy of interpolated states would be off as steps are: v is no derivative of q.
     energy = interpolate(states["time"].values, every["time"].values, every["total_energy"].values)
     states = states.assign(total_energy=("time", energy))
     if not needed:

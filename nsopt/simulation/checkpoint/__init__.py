@@ -13,6 +13,6 @@ is whole at any time, and a run writes each of its steps once.
 
 from nsopt.simulation.checkpoint.folder import Checkpoint, CheckpointError
 from nsopt.simulation.checkpoint.saved_run import SavedRun
-from nsopt.simulation.checkpoint.writer import CheckpointWriter, checkpoint_writer
+from nsopt.simulation.checkpoint.writer import CheckpointWriter, open_checkpoint
 
-__all__ = ["Checkpoint", "CheckpointError", "CheckpointWriter", "SavedRun", "checkpoint_writer"]
+__all__ = ["Checkpoint", "CheckpointError", "CheckpointWriter", "SavedRun", "open_checkpoint"]

@@ -91,10 +91,10 @@ class CheckpointError(OSError):
 
 
 def is_block(name: str) -> bool:
-    """Return whether a file of a checkpoint has such a name, in its folder and no other."""
+    """Return whether this is the name of a block, without a path to another folder."""
     return bool(_FILE.fullmatch(name)) and name != HEAD
 
 
-def block_name(number: int) -> str:
+def name_block(number: int) -> str:
     """Return a name for a block of steps that no other block has."""
     return f"{number:06d}-{uuid4().hex[:16]}.h5"

@@ -24,13 +24,13 @@ Identity = Mapping[str, str]
 FORMAT = "11"  # of the files of a checkpoint
 
 _PROGRAMS = ("nsopt", "casadi", "numpy", "scipy")
-_SHOWN = 5  # number of differences that one message names
+_SHOWN = 5  # differences that one message names
 
 
-def identity(
+def identify(
     dynamics: Dynamics, run: Run, method: Method, kept: int | NDArray[np.float64]
 ) -> Identity:
-    """Return the identity of a run; kept are every so many steps, or times (n,) [s]."""
+    """Return the identity of a run that keeps every ``kept`` steps, or rows at times (n,) [s]."""
     names = (parameter.name for parameter in dynamics.parameters)
     start = {
         "t": run.start.t,
@@ -71,7 +71,8 @@ def _flatten(name: str, value: Any) -> Iterator[tuple[str, str]]:
 def check_same_run(saved: Identity, run: Identity, folder: Path) -> None:
     """Refuse a checkpoint of another run; the ValueError names what differs."""
     names = [name for name in {**saved, **run} if saved.get(name) != run.get(name)]
-    outer = [name for name in names if not any(name.startswith(f"{o}.") for o in names)]
+    # Where "scheme" differs, its "scheme.closed" says nothing more.
+    outer = [name for name in names if not any(name.startswith(f"{x}.") for x in names)]
     if not outer:
         return
     differences = [f"{n} was {saved.get(n, 'absent')}, is {run.get(n, 'absent')}" for n in outer]

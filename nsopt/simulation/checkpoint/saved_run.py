@@ -93,12 +93,12 @@ FACTS: dict[str, Check] = {
     "trial": _all(_is_number),
     "warm": _all(_all(lambda x: isinstance(x, bool))),
 }
-"""Facts of a head, and what they are."""
+"""Facts of a head, and whether each is right. "trial" and "warm" are of each `StepperState`."""
 
 
 PENDING = "pending_"  # before the names of columns in a head
-EXACT = 1e-9  # of a time, what rounding may leave of a difference
-NORM_ERROR = 0.1  # of Euler parameters, far beyond what steps leave
+EXACT = 1e-9  # part of a time by which differences may be off by rounding
+NORM_ERROR = 0.1  # of Euler parameters, far beyond that of steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,15 +140,17 @@ class SavedRun:
                 "or was shorter than the time between checkpoints has none: run it anew"
             )
         arrays, facts, _ = read(place)
-        none = AcceptedSteps.none(dynamics)
+        empty = AcceptedSteps.empty(dynamics)
         try:
             check_facts(facts)
             check_same_run(facts["identity"], run, folder)
             check_arrays(arrays, facts, dynamics)
-            pending = AcceptedSteps.of_columns(arrays, none, PENDING)
+            pending = AcceptedSteps.of_columns(arrays, empty, PENDING)
         except FieldError as error:
             raise make_damage_error(place, str(error)) from None
-        blocks = [_block(folder / name, known, none) for name, known in facts["blocks"].items()]
+        blocks = [
+            _read_steps(folder / name, known, empty) for name, known in facts["blocks"].items()
+        ]
         kept = AcceptedSteps.join([*blocks, pending.at(slice(0))])
         every = int(run["store_every"])  # zero where rows are not steps
         if every:
@@ -161,7 +163,7 @@ class SavedRun:
             raise make_damage_error(
                 place, f"blocks have {stored} of its {facts['count']} steps (count)"
             )
-        return cls(_driver_state(arrays, facts), kept, pending, facts["count"], facts["blocks"])
+        return cls(_restore_state(arrays, facts), kept, pending, facts["count"], facts["blocks"])
 
 
 def _check_follows(place: Path, steps: AcceptedSteps, arrays: Arrays, facts: Facts) -> None:
@@ -181,7 +183,7 @@ def _check_follows(place: Path, steps: AcceptedSteps, arrays: Arrays, facts: Fac
 
 
 def _check_chain(place: Path, arrays: Arrays, facts: Facts) -> None:
-    """Refuse a state of the chain other than that of the head: it might never come to the end."""
+    """Refuse a state of the chain that is not that of the head: the run might never end."""
     z, state = arrays.get("z"), np.concatenate([[facts["t"]], arrays["q"], arrays["v"]])
     if z is None:
         return
@@ -198,13 +200,13 @@ def _check_steps(place: Path, steps: AcceptedSteps, every: int, dynamics: Dynami
     most = h + EXACT * abs(steps.t[1:])
     if np.any(rises < h - EXACT * abs(steps.t[1:])) or (every == 1 and np.any(rises > most)):
         raise make_damage_error(place, "h is not what t of its steps rises by")
-    # CasADi takes what is empty as zeros.
+    # CasADi takes an empty array as zeros.
     norms = np.sqrt(np.array(dynamics.norms(steps.q.T))) if len(steps) else np.ones(1)
     if np.any(abs(norms - 1) > NORM_ERROR):
         raise make_damage_error(place, "q has Euler parameters whose norm is not one")
 
 
-def _block(path: Path, known: str, none: AcceptedSteps) -> AcceptedSteps:
+def _read_steps(path: Path, known: str, empty: AcceptedSteps) -> AcceptedSteps:
     """Return the steps of a block of which the head states the hash."""
     columns, _, found = read(path)
     if found != known:
@@ -212,17 +214,17 @@ def _block(path: Path, known: str, none: AcceptedSteps) -> AcceptedSteps:
             path, "it is not the block that its head names under blocks, by its hash"
         )
     try:
-        return AcceptedSteps.of_columns(columns, none)
+        return AcceptedSteps.of_columns(columns, empty)
     except FieldError as error:
         raise make_damage_error(path, str(error)) from None
 
 
-def head(
+def make_head(
     run: Identity, history: History, driver: Driver, blocks: Mapping[str, str]
 ) -> tuple[Arrays, Facts]:
     """Return arrays and facts of ``head.h5``, of a checkpoint whose steps are in ``blocks``."""
     state = driver.state
-    pending = history.pending or AcceptedSteps.none(history.dynamics)
+    pending = history.pending or AcceptedSteps.empty(history.dynamics)
     arrays: Arrays = {f"{PENDING}{name}": x for name, x in pending.columns().items()}
     arrays |= {"q": state.start.q, "v": state.start.v}
     if state.chain is not None:
@@ -245,7 +247,7 @@ def head(
     return arrays, facts
 
 
-def _driver_state(arrays: Arrays, facts: Facts) -> DriverState:
+def _restore_state(arrays: Arrays, facts: Facts) -> DriverState:
     def point(i: int, k: int, warm: bool) -> Point:
         return Point(**{name: arrays[f"{name}_{i}_{k}"] for name in POINT}, warm=warm)
 

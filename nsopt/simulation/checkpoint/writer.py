@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from nsopt.files import check_no_link, check_writable
 from nsopt.mechanics import Dynamics
-from nsopt.simulation.checkpoint.folder import HEAD, Checkpoint, CheckpointError, block_name
+from nsopt.simulation.checkpoint.folder import HEAD, Checkpoint, CheckpointError, name_block
 from nsopt.simulation.checkpoint.hdf5 import write
-from nsopt.simulation.checkpoint.identity import Identity, identity
-from nsopt.simulation.checkpoint.saved_run import SavedRun, head
+from nsopt.simulation.checkpoint.identity import Identity, identify
+from nsopt.simulation.checkpoint.saved_run import SavedRun, make_head
 from nsopt.simulation.driver import Driver
 from nsopt.simulation.method import Method
 from nsopt.simulation.record.history import History
@@ -45,9 +45,9 @@ class CheckpointWriter:
     def __init__(self, checkpoint: Checkpoint, run: Identity, saved: SavedRun | None) -> None:
         self._checkpoint, self._run, self._folder = checkpoint, run, checkpoint.folder
         self._blocks = dict(saved.blocks) if saved else {}
-        self._written = int(bool(saved and len(saved.kept)))  # blocks of the history
-        self._count, self._time = saved.count if saved else 0, monotonic()
-        self._alone = False
+        self._written = int(bool(saved and len(saved.kept)))  # blocks of the history so far
+        self._count, self._time = saved.count if saved else 0, monotonic()  # at the last checkpoint
+        self._is_alone = False  # whether files of others are deleted
         self.written_to = str(self._folder) if saved else ""
         self._check_folder()
 
@@ -71,9 +71,9 @@ class CheckpointWriter:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             if len(steps):
-                new = self._folder / block_name(len(blocks))
+                new = self._folder / name_block(len(blocks))
                 blocks[new.name] = write(new, steps.columns(), {})
-            write(self._folder / HEAD, *head(self._run, history, driver, blocks))
+            write(self._folder / HEAD, *make_head(self._run, history, driver, blocks))
         except OSError as error:
             if new is not None:
                 with suppress(OSError):
@@ -86,14 +86,14 @@ class CheckpointWriter:
 
     def _remove_others(self) -> None:
         """Delete, once, the files that another run or a write that was killed left behind."""
-        if self._alone:
+        if self._is_alone:
             return
         own = {HEAD, *self._blocks}
         for file in self._checkpoint.files():
             if file.name not in own:
                 with suppress(OSError):
                     file.unlink()
-        self._alone = True
+        self._is_alone = True
 
     def _check_folder(self) -> None:
         """Refuse a folder that cannot be written; leave nothing there."""
@@ -107,7 +107,7 @@ class CheckpointWriter:
             raise CheckpointError(self._folder, error) from error
 
 
-def checkpoint_writer(
+def open_checkpoint(
     checkpoint: Checkpoint | None,
     dynamics: Dynamics,
     run: Run,
@@ -116,7 +116,7 @@ def checkpoint_writer(
 ) -> tuple[CheckpointWriter | None, SavedRun | None]:
     """Return the writer of a run's checkpoints, and the state from where the run goes on, if any.
 
-    ``kept`` as for `identity`.
+    ``kept`` as for `identify`.
 
     Raises
     ------
@@ -127,6 +127,6 @@ def checkpoint_writer(
     """
     if checkpoint is None:
         return None, None
-    own = identity(dynamics, run, method, kept)
+    own = identify(dynamics, run, method, kept)
     saved = SavedRun.load(checkpoint.folder, own, dynamics) if checkpoint.resume else None
     return CheckpointWriter(checkpoint, own, saved), saved

@@ -24,7 +24,7 @@ ADDING = (
     *("loss", "work", "projection_work"),
     *("iterations", "solve_time", "retries", "unplaced"),
 )
-"""Columns that add up over steps."""
+"""Columns that are summed over steps that are left out."""
 
 NOT_NEGATIVE = (
     *("h", "impulse", "impact_impulse", "motion_residual"),
@@ -87,8 +87,8 @@ class AcceptedSteps:
         return cls(*(np.concatenate([getattr(b, f.name) for b in blocks]) for f in fields(cls)))
 
     @classmethod
-    def none(cls, d: Dynamics) -> Self:
-        """Return no steps at all."""
+    def empty(cls, d: Dynamics) -> Self:
+        """Return no steps, of a mechanism."""
         widths = {
             "q": d.nq,
             "v": d.nv,
@@ -122,8 +122,8 @@ class AcceptedSteps:
         return columns
 
     @classmethod
-    def of_columns(cls, columns: Mapping[str, NDArray[Any]], none: Self, prefix: str = "") -> Self:
-        """Return the steps that became ``columns``, of a mechanism as `none` is.
+    def of_columns(cls, columns: Mapping[str, NDArray[Any]], empty: Self, prefix: str = "") -> Self:
+        """Return the steps that became ``columns``, of the mechanism of which ``empty`` is.
 
         ``prefix`` is what is before the name of each column.
 
@@ -132,14 +132,14 @@ class AcceptedSteps:
         FieldError
             Naming a column that is missing or does not fit.
         """
-        if missing := {f"{prefix}{name}" for name in ("texts", *vars(none))} - {*columns}:
+        if missing := {f"{prefix}{name}" for name in ("texts", *vars(empty))} - {*columns}:
             raise FieldError(f"it lacks {', '.join(sorted(missing))}")
         count = columns[f"{prefix}t"].size
-        texts = _texts(columns[f"{prefix}texts"], f"{prefix}texts")
-        values = {name: columns[f"{prefix}{name}"] for name in vars(none)}
-        for name, empty in vars(none).items():
-            x, kind = values[name], np.dtype(np.int64) if name in TEXTS else empty.dtype
-            if x.dtype != kind or x.shape != (count, *empty.shape[1:]):
+        texts = _read_texts(columns[f"{prefix}texts"], f"{prefix}texts")
+        values = {name: columns[f"{prefix}{name}"] for name in vars(empty)}
+        for name, no_rows in vars(empty).items():
+            x, kind = values[name], np.dtype(np.int64) if name in TEXTS else no_rows.dtype
+            if x.dtype != kind or x.shape != (count, *no_rows.shape[1:]):
                 raise FieldError(f"{prefix}{name} is of type {x.dtype} and shape {x.shape}")
             if name in TEXTS and count and not 0 <= x.min() <= x.max() < len(texts):
                 raise FieldError(f"{prefix}{name} refers to texts that are not there")
@@ -152,21 +152,15 @@ class AcceptedSteps:
             if name == "how" and np.any((x < 0) | (x > sum(How))):
                 raise FieldError(f"{prefix}{name} has others than 0 to {sum(How)}")
         steps = cls(**values | {name: texts[values[name]] for name in TEXTS})
-        for name, right in steps._relations(judged=not prefix).items():
-            if not np.all(right):
+        is_right = {
+            "impact_impulse": steps.impact_impulse <= steps.impulse,
+            "retries": steps.retries == [len(texts) for texts in steps.tried],
+            "contact_mode": (steps.contact_mode == IMPACT) == (steps.impact_impulse > 0),
+        }
+        for name, rows in is_right.items():
+            if not np.all(rows):
                 raise FieldError(f"{prefix}{name} contradicts what else it has of its steps")
         return steps
-
-    def _relations(self, judged: bool) -> dict[str, NDArray[np.bool_]]:
-        """Return where columns are what others make of them, by name."""
-        attempts = np.array([len(texts) for texts in self.tried], dtype=float)
-        relations = {
-            "impact_impulse": self.impact_impulse <= self.impulse,
-            "retries": self.retries == attempts,
-        }
-        if judged:
-            relations["contact_mode"] = (self.contact_mode == IMPACT) == (self.impact_impulse > 0)
-        return relations
 
     @property
     def end(self) -> Start:
@@ -215,7 +209,7 @@ def objects(values: Iterable[object]) -> NDArray[np.object_]:
     return made
 
 
-def _texts(stored: NDArray[Any], name: str) -> NDArray[np.object_]:
+def _read_texts(stored: NDArray[Any], name: str) -> NDArray[np.object_]:
     """Return the texts, and tuples of texts, of columns."""
     try:
         decoded = json.loads(stored.tobytes())

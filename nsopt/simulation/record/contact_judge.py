@@ -22,40 +22,40 @@ Rows = NDArray[np.int_]
 Mask = NDArray[np.bool_]
 
 MANY = 4.0
-"""Steps: an impulse of more of them of the lasting force is an impact, less is chatter; likewise
-the time after which a contact that was let go is closed again by the forces on it."""
+"""Steps. An impulse is an impact if the lasting force needs more steps for it, else chatter; and a
+contact that is let go lasts if the forces on it close it again within as many."""
 
 SHARE = 1 / MANY
-"""Of the lasting forces of a joint, the least that each of its contacts is taken to carry: which of
-them do changes from step to step, and no impact is less than what all of them do in one."""
+"""Part of the lasting forces of a joint that each of its contacts is taken to carry at least: which
+of them do changes from step to step, and an impact is more than what all of them do in one."""
 
 SLIGHT = 1e-3
-"""Steps: an impulse that a scheme says to act at once, where steps end at impacts, is one of more
-of them of the lasting force, however short flights were before; less is left by solvers."""
+"""Steps, in place of `MANY` for an impulse that acts at once, by a scheme whose steps end at
+impacts: it is an impact however short the flight before. Less is what solvers leave."""
 
 
-class Held(NamedTuple):
-    """Contacts at nodes, those that press held closed."""
+class HeldContacts(NamedTuple):
+    """Contacts at nodes where those that press are held closed."""
 
-    force: Array  # (n, ng) [N] with which they press
+    force: Array  # (n, ng) [N] that holds them, the lasting force
     compliance: Array  # (n, ng) [1/kg] acceleration of each gap by a unit force there
     gap: Array  # (n, ng) [m]
-    rate: Array  # (n, ng) [m/s]
+    rate: Array  # (n, ng) [m/s] of the gap
 
     @property
-    def to_come(self) -> Array:
-        """Impulses that stop what still moves into the walls, each alone, (n, ng) [N s]."""
+    def stopping_impulse(self) -> Array:
+        """Impulses that stop what still moves into walls, each alone, (n, ng) [N s]."""
         approach = np.maximum(-self.rate, 0.0)
-        held_fast = np.where(approach > 0, np.inf, 0.0)  # what no force of the contact moves
-        return np.divide(approach, self.compliance, out=held_fast, where=self.compliance > 0)
+        immovable = np.where(approach > 0, np.inf, 0.0)  # no force of the contact moves these
+        return np.divide(approach, self.compliance, out=immovable, where=self.compliance > 0)
 
     @property
-    def back(self) -> Array:
-        """Time until contacts that are let go, each alone, are closed again (n, ng) [s]."""
+    def closing_time(self) -> Array:
+        """Time until each contact, let go alone, is closed again (n, ng) [s]."""
         a, gap = self.force * self.compliance, np.maximum(self.gap, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            back = (self.rate + np.sqrt(self.rate**2 + 2 * a * gap)) / a
-        return np.where(a > 0, back, np.inf)
+            time = (self.rate + np.sqrt(self.rate**2 + 2 * a * gap)) / a
+        return np.where(a > 0, time, np.inf)
 
 
 class ContactJudge:
@@ -71,10 +71,10 @@ class ContactJudge:
 
     What is left of an impact in the steps after it counts as part of it. A contact that lets go for
     a moment lasts if forces close it again within `MANY` steps: steps of this size do not resolve
-    what is finer. Schemes whose steps end at impacts do, and say what acts at once: if that is most
-    of the impulse of a step, it is an impact. Else how a step was computed does not enter, so that
-    schemes agree within their errors; only the step and the one before it do, so that runs that are
-    thinned, interrupted or resumed agree too. ``gains`` are `Scheme.gains`.
+    what is finer. Schemes whose steps end at impacts resolve it, and say what acts at once: if that
+    is most of the impulse of a step, it is an impact. Else how a step was computed does not matter,
+    so that schemes agree within their errors. Only the step and the one before it matter, so that
+    runs that are thinned, interrupted or resumed agree too. ``gains`` are `Scheme.gains`.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class ContactJudge:
     ) -> None:
         self.dynamics, self.p, self._gains = dynamics, p, gains
         owners = np.array(dynamics.contact_owners)
-        self.of_joint = (owners[:, None] == owners).astype(float)
+        self.same_joint = (owners[:, None] == owners).astype(float)  # (ng, ng) 1 or 0
 
     @cached_property
     def _equations(self) -> NodeEquations:
@@ -103,20 +103,23 @@ class ContactJudge:
         """
         if not self.dynamics.contact_names or not len(steps):
             return steps
-        return _Judged(self, start, before, steps, at_nodes).steps
+        return _Judgement(self, start, before, steps, at_nodes).steps
 
-    def find_held(self, nodes: tuple[Array, ...], slip: Array, pressing: Mask) -> Held:
-        """Return what holds contacts that press (n, ng) closed at nodes, under slip (n, ns) [N]."""
+    def hold(self, nodes: tuple[Array, ...], slip: Array, pressing: Mask) -> HeldContacts:
+        """Return contacts at nodes (t, q, v, p, drive), those that press (n, ng) held closed.
+
+        ``slip`` (n, ns) [N] are the forces along tangents.
+        """
         parts = []
         for begin in range(0, len(slip), BLOCK):
             rows = slice(begin, begin + BLOCK)
-            here = tuple(x[rows] for x in nodes)
-            parts.append(_find_held(self._equations, here, slip[rows], pressing[rows]))
-        return Held(*(np.concatenate(x) for x in zip(*parts, strict=True)))
+            block = tuple(x[rows] for x in nodes)
+            parts.append(_hold(self._equations, block, slip[rows], pressing[rows]))
+        return HeldContacts(*(np.concatenate(x) for x in zip(*parts, strict=True)))
 
 
-class _Judged:
-    """Steps while they are judged."""
+class _Judgement:
+    """The modes of contacts in n steps, found one kind after another; ``steps`` have them."""
 
     def __init__(
         self,
@@ -130,76 +133,78 @@ class _Judged:
         p, drive = at_nodes or (np.tile(judge.p, (n, 1)), np.zeros((n, judge.dynamics.nv)))
         q, v = np.vstack([start.q, steps.q]), np.vstack([start.v, steps.v])
         self._nodes = np.append(start.t, steps.t), q, v, p, drive
-        lam, h = steps.impulse, steps.h[:, None]
-        (first, mode), h_first = np.zeros((2, 1, lam.shape[1])), h[:1]
+        impulse, h = steps.impulse, steps.h[:, None]
+        (force, mode), h_before = np.zeros((2, 1, impulse.shape[1])), h[:1]
         if before is not None:
-            h_first = before.h[:, None]
-            first, mode = before.impulse / h_first, before.contact_mode
-        earlier, now = np.vstack([first, lam[:-1] / h[:-1]]), lam / h
-        self._own, self._h = h, np.maximum(h, np.vstack([h_first, h[:-1]]))
-        self._lam, self._slip = lam, steps.slip_impulse / h
-        presses = lam > 0
-        steady = presses & (earlier > 0) & (now <= MANY * earlier)
-        self.mode = np.vstack([mode, np.where(presses, LASTING, FREE)])
-        self._at_once = 2 * steps.impact_impulse > lam
-        self._tell_impacts(presses & (~steady | self._at_once), 0 * self._slip, begins=True)
-        self._tell_seconds(steady)
-        self._tell_let_go(~presses)
-        mode = self.mode[1:]
-        beside = (self.mode[:-1] == LASTING) & (now > MANY * earlier)
-        own = np.where(beside, lam - h * earlier, lam)
-        at_once = np.where(steps.impact_impulse > 0, steps.impact_impulse, own)
+            h_before = before.h[:, None]
+            force, mode = before.impulse / h_before, before.contact_mode
+        mean = impulse / h  # [N] force of each step, and of the one before it
+        mean_before = np.vstack([force, mean[:-1]])
+        self._h, self._longer_h = h, np.maximum(h, np.vstack([h_before, h[:-1]]))
+        self._impulse, self._slip = impulse, steps.slip_impulse / h
+        presses = impulse > 0
+        steady = presses & (mean_before > 0) & (mean <= MANY * mean_before)
+        self._mode = np.vstack([mode, np.where(presses, LASTING, FREE)])  # first of the step before
+        self._at_once = 2 * steps.impact_impulse > impulse
+        self._mark_impacts(presses & (~steady | self._at_once), 0 * self._slip, begins=True)
+        self._mark_rests_of_impacts(steady)
+        self._mark_chatter(~presses)
+        mode, mode_before = self._mode[1:], self._mode[:-1]
+        # Of an impact on a contact that lasts, without what the lasting force does meanwhile.
+        on_lasting = (mode_before == LASTING) & (mean > MANY * mean_before)
+        without = np.where(on_lasting, impulse - h * mean_before, impulse)
+        at_once = np.where(steps.impact_impulse > 0, steps.impact_impulse, without)
         impact = np.where(mode == IMPACT, at_once, 0.0)
         self.steps = replace(steps, contact_mode=mode, impact_impulse=impact)
 
-    def _tell_impacts(self, asked: Mask, slip: Array, begins: bool = False) -> None:
-        """Mark those of the contacts asked for whose impulse is far above that of lasting force.
+    def _mark_impacts(self, asked: Mask, slip: Array, begins: bool = False) -> None:
+        """Mark those of the contacts asked for (n, ng) whose impulse is far above that of lasting.
 
-        Where a contact begins, so is what is left of its approach.
+        Where a contact ``begins``, the impulse that stops the rest of its approach is part of it.
         """
         rows = np.flatnonzero(np.any(asked, axis=1))
         if not rows.size:
             return
-        held = self._find_held(rows + 1, slip[rows], self._lam[rows] > 0)
-        least = SHARE * held.force @ self._judge.of_joint
-        lasting = self._own[rows] * np.maximum(held.force, least)
-        to_come = held.to_come if begins else 0.0
+        held = self._hold(rows + 1, slip[rows], self._impulse[rows] > 0)
+        least = SHARE * held.force @ self._judge.same_joint
+        lasting = self._h[rows] * np.maximum(held.force, least)
+        rest = held.stopping_impulse if begins else 0.0
         least_steps = np.where(self._at_once[rows], SLIGHT, MANY)
-        impact = self._lam[rows] + to_come > least_steps * lasting
-        self.mode[1:][rows] = np.where(asked[rows] & impact, IMPACT, self.mode[1:][rows])
+        impact = self._impulse[rows] + rest > least_steps * lasting
+        self._mode[1:][rows] = np.where(asked[rows] & impact, IMPACT, self._mode[1:][rows])
 
-    def _tell_seconds(self, steady: Mask) -> None:
-        """Mark what is left of impacts that schemes spread over several steps."""
-        asked = steady & (self.mode[:-1] == IMPACT)
-        told = np.zeros_like(asked)
+    def _mark_rests_of_impacts(self, steady: Mask) -> None:
+        """Mark what is left of impacts that schemes spread over several steps, step after step."""
+        asked = steady & (self._mode[:-1] == IMPACT)
+        done = np.zeros_like(asked)
         while np.any(asked):
-            self._tell_impacts(asked, self._slip)
-            told |= asked
-            asked = steady & (self.mode[:-1] == IMPACT) & ~told
+            self._mark_impacts(asked, self._slip)
+            done |= asked
+            asked = steady & (self._mode[:-1] == IMPACT) & ~done
 
-    def _tell_let_go(self, idle: Mask) -> None:
-        """Mark contacts that do not press, but that forces close again at once, as lasting."""
-        asked = idle & (self.mode[:-1] > FREE)
-        told = np.zeros_like(asked)
+    def _mark_chatter(self, idle: Mask) -> None:
+        """Mark contacts that do not press, but that forces close again soon, as lasting."""
+        asked = idle & (self._mode[:-1] > FREE)
+        done = np.zeros_like(asked)
         while np.any(asked):
             rows = np.flatnonzero(np.any(asked, axis=1))
-            held = self._find_held(rows, 0 * self._slip[rows], self.mode[rows] > FREE)
-            lasts = asked[rows] & (held.back <= MANY * self._h[rows])
-            self.mode[1:][rows] = np.where(lasts, LASTING, self.mode[1:][rows])
-            told |= asked
-            asked = idle & (self.mode[:-1] > FREE) & ~told
+            held = self._hold(rows, 0 * self._slip[rows], self._mode[rows] > FREE)
+            lasts = asked[rows] & (held.closing_time <= MANY * self._longer_h[rows])
+            self._mode[1:][rows] = np.where(lasts, LASTING, self._mode[1:][rows])
+            done |= asked
+            asked = idle & (self._mode[:-1] > FREE) & ~done
 
-    def _find_held(self, nodes: Rows, slip: Array, pressing: Mask) -> Held:
-        return self._judge.find_held(tuple(x[nodes] for x in self._nodes), slip, pressing)
+    def _hold(self, nodes: Rows, slip: Array, pressing: Mask) -> HeldContacts:
+        return self._judge.hold(tuple(x[nodes] for x in self._nodes), slip, pressing)
 
 
-def _find_held(
+def _hold(
     equations: NodeEquations, known: tuple[Array, ...], slip: Array, pressing: Mask
-) -> Held:
-    """Return `Held` at a block of nodes, friction of joints left out."""
+) -> HeldContacts:
+    """Return contacts at a block of nodes, friction of joints left out."""
     (t, q, v, p, drive), n = known, len(slip)
-    none = np.zeros((n, 0))
-    nodes = Nodes(t, q, v, p, drive, t, none, np.zeros(pressing.shape), slip, t, q)
+    # Of these only t, q, v, p and drive are used here.
+    nodes = Nodes(t, q, v, p, drive, t, np.zeros((n, 0)), np.zeros(pressing.shape), slip, t, q)
     at = equations.at(nodes)
     W, T = equations.directions(t, q, p)
     gap, drift = evaluate_at_times(_gaps(equations.dynamics), t, q, p)
@@ -207,12 +212,12 @@ def _find_held(
     at = at._replace(force=at.force + (T @ slip[:, :, None])[:, :, 0])
     found, compliance = hold_closed(at, W, equations.gap_bias(at.nodes), pressing)
     force = found[:, -pressing.shape[1] :]
-    return Held(force, compliance, gap, rate)
+    return HeldContacts(force, compliance, gap, rate)
 
 
 @lru_cache(maxsize=16)
 def _gaps(d: Dynamics) -> ca.Function:
-    """Return (t, q, p) -> gaps, and their rates while nothing moves but walls."""
+    """Return (t, q, p) -> gaps, and their rates where nothing moves but walls."""
     t, q, p = (ca.SX.sym(*x) for x in (("t", 1), ("q", d.nq), ("p", len(d.parameters))))
     return ca.Function("gaps", [t, q, p], [d.gap(t, q, p), d.gap_drift(t, q, p)])
 
@@ -225,22 +230,22 @@ class After(NamedTuple):
     """
 
     pressing: Mask  # (n, ng) which contacts press
-    step: NDArray[np.int_]  # (n,) the step that tells, by its end
+    step: NDArray[np.int_]  # (n,) the step that decides, as the index of its end
     known: Mask  # (n,) whether one does
 
 
-def after_nodes(mode: Array, follows: Mask) -> After:
+def find_after(mode: Array, follows: Mask) -> After:
     """Return what lasts right after nodes.
 
     Modes (n, ng) are those in the step that ends at each node, NaN at the first; ``follows``
     (n - 1,) tells whether each node is the end of the step that begins at the one before.
     """
-    pressed, own = mode > FREE, np.arange(len(mode))
-    quiet = ~np.any((mode == IMPACT) | np.isnan(mode), axis=1)
-    ahead = np.append(follows & quiet[1:], False)
+    pressed, nodes = mode > FREE, np.arange(len(mode))
+    without_impact = ~np.any((mode == IMPACT) | np.isnan(mode), axis=1)
+    by_next = np.append(follows & without_impact[1:], False)  # whether the next step decides
     stays = pressed.copy()
     stays[0] = True
     stays[:-1] &= pressed[1:] | ~follows[:, None]
-    pressing: Mask = np.where(ahead[:, None], np.roll(pressed, -1, axis=0), stays)
-    known = ahead | quiet | ~np.any(stays, axis=1)
-    return After(pressing & known[:, None], own + ahead, known)
+    pressing: Mask = np.where(by_next[:, None], np.roll(pressed, -1, axis=0), stays)
+    known = by_next | without_impact | ~np.any(stays, axis=1)
+    return After(pressing & known[:, None], nodes + by_next, known)

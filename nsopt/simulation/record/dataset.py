@@ -13,15 +13,12 @@ from numpy.typing import NDArray
 from nsopt.algebra import new_directions
 from nsopt.arrays import Array
 from nsopt.mechanics import INSTANT, redundant_rows
-from nsopt.simulation.record.contact_judge import After, Mask, after_nodes
+from nsopt.simulation.record.contact_judge import After, Mask, find_after
 from nsopt.simulation.record.evaluated_steps import EvaluatedSteps, evaluate_at_times
 from nsopt.simulation.record.node_equations import Nodes, body_accelerations
-from nsopt.simulation.record.node_forces import NodeForces, node_forces
+from nsopt.simulation.record.node_forces import NodeForces, find_node_forces
 from nsopt.simulation.record.pressed_surfaces import PressedSurfaces
 from nsopt.stored import TIME, VARIABLES
-
-AXES = ("x", "y", "z")
-
 
 GROUPS = {
     "states": "h q v euler_norm_error",
@@ -36,7 +33,7 @@ GROUPS = {
     "projection_work",
     "solver": "motion_residual iterations retries solve_time step_reason tried",
 }
-"""The variables that each method of a `Record` returns."""
+"""The variables that each method of this name of a `Record` returns."""
 
 
 class Record(EvaluatedSteps):
@@ -61,7 +58,7 @@ class Record(EvaluatedSteps):
             "joint": _names(d.joint_names + (self.pressed.joints if self.pressed else ())),
             "body": [body.name for body in d.mechanism.bodies],
             "freedom": _names(d.freedom_names),
-            "axis": list(AXES),
+            "axis": ["x", "y", "z"],
             "quaternion": ["e0", "e1", "e2", "e3"],
         }
 
@@ -78,14 +75,14 @@ class Record(EvaluatedSteps):
             for name, (dims, units, text) in VARIABLES.items()
             if name in wanted
         } | self.outputs()
-        return {name: (dims, _equate_nans(x), told) for name, (dims, x, told) in stored.items()}
+        return {name: (dims, _equate_nans(x), attrs) for name, (dims, x, attrs) in stored.items()}
 
     def outputs(self) -> dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]]:
         """Return the outputs of forces and the efforts of drives, as variables of their names."""
         d, p = self.dynamics, np.tile(self.p, (len(self.t), 1))
         # Efforts of drives that keep joints are means over the step.
         (efforts,) = evaluate_at_times(d.efforts, self.t, self.q, p, self.mu)
-        values = np.hstack([self.over("outputs"), efforts / self.h[:, None]])
+        values = np.hstack([self.evaluate("outputs"), efforts / self.h[:, None]])
         limits = np.asarray(d.output_limits(self.p)).ravel()
         limits = np.append(limits, np.full(len(d.drive_names), np.inf))
         variables: dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]] = {}
@@ -98,7 +95,7 @@ class Record(EvaluatedSteps):
 
     def states(self) -> dict[str, Array]:
         """Return steps, coordinates and velocities."""
-        off = np.max(np.abs(np.sqrt(self.over("norms")) - 1), axis=1, initial=0.0)
+        off = np.max(np.abs(np.sqrt(self.evaluate("norms")) - 1), axis=1, initial=0.0)
         return {"h": self.h, "q": self.q, "v": self.v, "euler_norm_error": off}
 
     def bodies(self) -> dict[str, Array]:
@@ -111,7 +108,8 @@ class Record(EvaluatedSteps):
 
     def surfaces(self) -> dict[str, Array]:
         """Return gaps and forces of contacts, then of the surfaces that forces press apart."""
-        both = {"contact_loss": self.each("loss"), "contact_slip": self.columns("sliding")}
+        slip = self.evaluate_vectors("sliding")
+        both = {"contact_loss": self.column("loss"), "contact_slip": slip}
         values = self.contacts()
         if self.pressed is None:
             return values | both
@@ -120,33 +118,33 @@ class Record(EvaluatedSteps):
 
     def contacts(self) -> dict[str, Array]:
         """Return gaps and contact forces."""
-        distance = self.over("distance")
+        distance = self.evaluate("distance")
         # The impulse of a step that goes by its start belongs to the gradient of the gap function
         # there, which is the slope times a unit normal.
         slope = np.ones_like(self.lam)
-        if self._begun.size:
-            slope[self._begun] = self.over("slope", before=True)[self._begun]
-        impulse, impact = slope * self.lam, slope * self.each("impact_impulse")
+        if self._by_start.size:
+            slope[self._by_start] = self.evaluate("slope", before=True)[self._by_start]
+        impulse, impact = slope * self.lam, slope * self.column("impact_impulse")
         force = impulse / self.h[:, None]
-        push = self.directions("contact_normals") * force[:, :, None]
+        push = self.evaluate_directions("contact_normals") * force[:, :, None]
         return {
             "gap": distance,
             "impulse": impulse,
             "impact_impulse": impact,
-            "contact_mode": self.each("contact_mode"),
+            "contact_mode": self.column("contact_mode"),
             "contact_force": push + self.friction(),
-            "contact_point": self.columns("contact_points"),
-            "contact_offset": self.columns("contact_offsets"),
+            "contact_point": self.evaluate_vectors("contact_points"),
+            "contact_offset": self.evaluate_vectors("contact_offsets"),
             "complementarity_residual": np.abs(force * distance),
             "gap_violation": np.maximum(-distance, 0),
         }
 
     def friction(self) -> Array:
         """Return the tangential contact forces (time, contact, 3) [N]."""
-        force = self.each("slip_impulse") / self.h[:, None]
-        return self._sum(self.directions("slip_directions") * force[:, :, None])
+        force = self.column("slip_impulse") / self.h[:, None]
+        return self._sum_slips(self.evaluate_directions("slip_directions") * force[:, :, None])
 
-    def _sum(self, along: Array) -> Array:
+    def _sum_slips(self, along: Array) -> Array:
         """Return the sums over the slips (time, slip, 3) of each contact."""
         friction = np.zeros((len(self.t), len(self.dynamics.contact_names), 3))
         for k, contact in enumerate(self.dynamics.slip_contacts):
@@ -160,9 +158,10 @@ class Record(EvaluatedSteps):
         a = np.where(known, self._forces.acceleration, np.nan)
         normal = np.where(known, self._forces.normal, np.nan)
         # As impulses do, multipliers belong to gradients, which within a wall are no unit normals.
-        normal = self.over("slope") * normal
-        push = self.columns("contact_normals") * normal[:, :, None]
-        lasting = push + self._sum(self.columns("slip_directions") * self._slip[:, :, None])
+        normal = self.evaluate("slope") * normal
+        push = self.evaluate_vectors("contact_normals") * normal[:, :, None]
+        along = self.evaluate_vectors("slip_directions") * self._slip[:, :, None]
+        lasting = push + self._sum_slips(along)
         if self.pressed is not None:
             lasting = np.concatenate([lasting, self.pressed.contacts()["contact_force"]], axis=1)
         at = (self.q, self.v, self._at_nodes[0], a)
@@ -177,7 +176,7 @@ class Record(EvaluatedSteps):
     def joints(self) -> dict[str, Array]:
         """Return reactions and closure of joints, those with clearance included."""
         wrench = self._forces.reaction
-        resistance, violation = self.resistance(wrench), self.violation(self.over("distance"))
+        resistance, violation = self.resistance(wrench), self.violation(self.evaluate("distance"))
         if self.pressed is not None:
             pressed = self.pressed.wrenches()
             none = np.zeros_like(pressed)
@@ -208,7 +207,7 @@ class Record(EvaluatedSteps):
 
     def energies(self) -> dict[str, Array]:
         """Return energies and the work from outside."""
-        kinetic, potential = self.over("kinetic")[:, 0], self.over("potential")[:, 0]
+        kinetic, potential = self.evaluate("kinetic")[:, 0], self.evaluate("potential")[:, 0]
         total, work = kinetic + potential, np.append(0.0, np.cumsum(self.steps.work))
         return {
             "kinetic_energy": kinetic,
@@ -222,39 +221,39 @@ class Record(EvaluatedSteps):
     def solver(self) -> dict[str, Array]:
         """Return reason, attempts and effort of each step."""
         return {
-            "motion_residual": self.each("motion_residual"),
-            "iterations": self.each("iterations"),
-            "retries": self.each("retries"),
-            "solve_time": self.each("solve_time"),
+            "motion_residual": self.column("motion_residual"),
+            "iterations": self.column("iterations"),
+            "retries": self.column("retries"),
+            "solve_time": self.column("solve_time"),
             "step_reason": np.array(["start", *map(str, self.steps.reason)], dtype=object),
             "tried": np.array(["", *map("; ".join, self.steps.tried)], dtype=object),
         }
 
     @cached_property
     def _after(self) -> After:
-        return after_nodes(self.each("contact_mode"), self._follows)
+        return find_after(self.column("contact_mode"), self._follows)
 
     @cached_property
     def _slip(self) -> Array:
         """Tangential forces of contacts right after the times (time, slip) [N]."""
-        force = (self.each("slip_impulse") / self.h[:, None])[self._after.step]
-        # The step that tells may end in an impact from which a contact flies off.
+        force = (self.column("slip_impulse") / self.h[:, None])[self._after.step]
+        # The step that decides may end in an impact from which a contact flies off.
         lasting = self._after.pressing[:, list(self.dynamics.slip_contacts)]
         return np.where(self._after.known[:, None], np.where(lasting, force, 0.0), np.nan)
 
     @cached_property
     def _forces(self) -> NodeForces:
-        return node_forces(
+        return find_node_forces(
             self.dynamics, self._nodes, self._gains, self._slip, self._after.pressing
         )
 
     @cached_property
     def _nodes(self) -> Nodes:
-        d, begun, slip = self.dynamics, self._begun, self.each("slip_impulse")
+        d, rows, slip = self.dynamics, self._by_start, self.column("slip_impulse")
         t, q = self.t.copy(), self.q.copy()
-        t[begun], q[begun] = self.t[begun - 1], self.q[begun - 1]
+        t[rows], q[rows] = self.t[rows - 1], self.q[rows - 1]
         p, drive = self._at_nodes
-        bent, h = self._rubbing()
+        q_of_friction, h = self._find_friction_state()
         return Nodes(
             t=self.t,
             q=self.q,
@@ -262,7 +261,7 @@ class Record(EvaluatedSteps):
             p=p,
             drive=drive,
             h=h,
-            z=bent[:, d.nq - len(d.internal_names) :],
+            z=q_of_friction[:, d.nq - len(d.internal_names) :],
             lam=self.lam / self.h[:, None],
             slip=slip / self.h[:, None],
             t_contact=t,
@@ -273,7 +272,7 @@ class Record(EvaluatedSteps):
         """Return the resistance of each joint (time, joint, 6) under reactions (time, joint, 6)."""
         d, n = self.dynamics, len(self.t)
         reactions = wrench[:, list(d.friction_joints)].reshape(n, 6 * len(d.friction_joints))
-        q, h = self._rubbing()
+        q, h = self._find_friction_state()
         known = (self.t, q, self.v, self._at_nodes[0], h, reactions)
         return evaluate_at_times(d.resistance, *known)[0].reshape(n, -1, 6)
 
@@ -283,48 +282,52 @@ class Record(EvaluatedSteps):
         follows: Mask = np.abs(np.diff(self.t) - self.h[1:]) <= 1e-6 * self.h[1:]
         return follows
 
-    def _rubbing(self) -> tuple[Array, Array]:
-        """Return coordinates and h of which friction is a mean: bristles at the start of a step."""
-        q, h, moving = self.q.copy(), self.h.copy(), self.dynamics.nq
-        moving -= len(self.dynamics.internal_names)
-        # Where steps were left out, it is not known how they were then.
+    def _find_friction_state(self) -> tuple[Array, Array]:
+        """Return coordinates, and the h over which friction is a mean.
+
+        Internal states of friction, the last coordinates, are those at the start of each step.
+        """
+        q, h = self.q.copy(), self.h.copy()
+        internal = slice(self.dynamics.nq - len(self.dynamics.internal_names), None)
+        # Where steps were left out, their starts are not known.
         known = self._follows
-        q[1:][known, moving:], h[0] = self.q[:-1][known, moving:], INSTANT
+        q[1:][known, internal], h[0] = self.q[:-1][known, internal], INSTANT
         return q, h
 
     def violation(self, distance: Array) -> Array:
         """Return the largest residual of each joint (time, joint): closure, depth, or slip."""
         d = self.dynamics
         count = len(d.nonholonomic_names)
-        B = self.over("nonholonomic_matrix").reshape(len(self.t), d.nv, count)
-        slips = np.abs(np.einsum("njk,nj->nk", B, self.v) + self.over("nonholonomic_drift"))
-        closure = np.abs(self.over("closure"))
+        B = self.evaluate("nonholonomic_matrix").reshape(len(self.t), d.nv, count)
+        slips = np.abs(np.einsum("njk,nj->nk", B, self.v) + self.evaluate("nonholonomic_drift"))
+        closure = np.abs(self.evaluate("closure"))
         violation = np.zeros((len(self.t), len(d.joint_names)))
         for j, name in enumerate(d.joint_names):
             rows = [k for k, owner in enumerate(d.closure_names) if owner == name]
             gaps = [k for k, owner in enumerate(d.contact_owners) if owner == name]
             depth = np.maximum(-distance[:, gaps], 0)
-            own = slips[:, [k for k, x in enumerate(d.nonholonomic_names) if x == name]]
-            worst = np.hstack([closure[:, rows], depth, own])
-            violation[:, j] = np.max(worst, axis=1, initial=0.0)
+            slip = slips[:, [k for k, x in enumerate(d.nonholonomic_names) if x == name]]
+            residuals = np.hstack([closure[:, rows], depth, slip])
+            violation[:, j] = np.max(residuals, axis=1, initial=0.0)
         return violation
 
     def redundant(self) -> dict[str, Any]:
-        """Return what is redundant of joints, by joint too, and of contacts; the ways to move."""
-        most = 0
+        """Return the redundant rows of joints and of contacts, and the degrees of freedom."""
+        most = 0  # redundant contacts, of all sets that press at once
         pressed = np.nan_to_num(self.lam) > 0
         changes = np.any(pressed[1:] != pressed[:-1], axis=1)
         begins = np.flatnonzero(np.append(True, changes))
-        for k in begins[np.unique(pressed[begins], axis=0, return_index=True)[1]].tolist():
+        _, first_of_each_set = np.unique(pressed[begins], axis=0, return_index=True)
+        for k in begins[first_of_each_set].tolist():
             active = pressed[k]
-            node = k - 1 if k in self._begun else k
+            node = k - 1 if k in self._by_start else k
             at = self.t[node], self.q[node], self.p
             W = np.asarray(self.dynamics.gap_matrix(*at))[:, active]
             joints = np.asarray(self.dynamics.closure_matrix(*at)).reshape(-1, W.shape[0])
-            _, gained = new_directions([joints, W.T])
-            most = max(most, int(active.sum()) - gained)
-        rows = redundant_rows(self.dynamics, self.t[0], self.q[0], self.p)
+            _, independent = new_directions([joints, W.T])
+            most = max(most, int(active.sum()) - independent)
         at, d = (self.t[0], self.q[0], self.p), self.dynamics
+        rows = redundant_rows(d, *at)
         matrices = (d.closure_matrix, d.nonholonomic_matrix)
         held = new_directions([np.asarray(f(*at)).reshape(-1, d.nv) for f in matrices])
         return {
@@ -342,7 +345,7 @@ def _names(names: tuple[str, ...]) -> NDArray[np.str_]:
 def _equate_nans(values: Array) -> Array:
     """Return values in which all NaN have the same bits, so that equal runs make equal files.
 
-    Which sign a NaN has, and which of two a sum hands on, differs with the code that adds.
+    The sign of a NaN, and which of two a sum passes on, differ with the machine code.
     """
     unknown = np.isnan(values) if values.dtype.kind == "f" else np.zeros(1, bool)
     return np.where(unknown, np.nan, values) if unknown.any() else values

@@ -15,7 +15,7 @@ from nsopt.simulation.record.accepted_steps import AcceptedSteps
 BLOCK = 512  # number of times whose values are in memory at once
 
 
-@lru_cache(maxsize=128)  # of a sweep, or of runs to compare, all need the same ones
+@lru_cache(maxsize=128)  # all runs of a sweep, or to compare, need the same functions
 def _leaf(function: ca.Function) -> MappedLeaf:
     """Return a function with dense outputs, to be evaluated many times."""
     inputs = [ca.SX.sym("x", *function.size_in(i)) for i in range(function.n_in())]
@@ -44,8 +44,8 @@ class EvaluatedSteps:
     """A run, evaluated at all times at once.
 
     ``thinned`` tells whether steps were left out. ``at_nodes`` are parameters (n, np), inputs among
-    them, and forces of drives (n, nv) [N, N m] at the nodes, where they are not those given to a
-    simulation; ``gains`` are `Scheme.gains`.
+    them, and forces of drives (n, nv) [N, N m] at the nodes, where they change; ``gains`` are
+    `Scheme.gains`.
     """
 
     def __init__(
@@ -63,20 +63,20 @@ class EvaluatedSteps:
         n = len(steps) + 1
         self._at_nodes = at_nodes or (np.tile(p, (n, 1)), np.zeros((n, dynamics.nv)))
         at_end = np.append(True, steps.at_end | thinned)
-        self._begun = np.flatnonzero(~at_end)  # steps whose forces belong to their start
+        self._by_start = np.flatnonzero(~at_end)  # ends of steps whose forces belong to their start
         self.t = np.append(start.t, steps.t)
         self.q, self.v = np.vstack([start.q, steps.q]), np.vstack([start.v, steps.v])
-        self.h = self.each("h")
+        self.h = self.column("h")
         self._found: dict[tuple[str, bool], Array] = {}
-        self.lam, self.mu = self.each("impulse"), self.each("joint_impulse")
+        self.lam, self.mu = self.column("impulse"), self.column("joint_impulse")  # of each step
 
-    def each(self, name: str) -> Array:
-        """Return a step variable over time, NaN at the start."""
+    def column(self, name: str) -> Array:
+        """Return a column of the steps over time, NaN at the start."""
         rows: Array = getattr(self.steps, name)
         return np.concatenate([np.full((1, *rows.shape[1:]), np.nan), rows])
 
-    def over(self, name: str, before: bool = False) -> Array:
-        """Return a function of the dynamics at all times (or at the start of each step)."""
+    def evaluate(self, name: str, before: bool = False) -> Array:
+        """Return a function of the dynamics at all times, or ``before``, at the starts of steps."""
         if (name, before) in self._found:
             return self._found[name, before]
         function: ca.Function = getattr(self.dynamics, name)
@@ -90,15 +90,15 @@ class EvaluatedSteps:
         self._found[name, before] = evaluate_at_times(function, *arguments)[0]
         return self._found[name, before]
 
-    def columns(self, name: str, before: bool = False) -> Array:
-        """Return a function whose value is (3, n) as an array (time, n, 3)."""
-        values = self.over(name, before)
+    def evaluate_vectors(self, name: str, before: bool = False) -> Array:
+        """Return a function whose value is (3, n) as (time, n, 3)."""
+        values = self.evaluate(name, before)
         return values.reshape(len(self.t), -1, 3)
 
-    def directions(self, name: str) -> Array:
-        """Return a function whose value is (3, n), where each step takes directions."""
-        directions = self.columns(name)
-        if self._begun.size:
+    def evaluate_directions(self, name: str) -> Array:
+        """Return directions (time, n, 3) as each step takes them, at its start or its end."""
+        directions = self.evaluate_vectors(name)
+        if self._by_start.size:
             directions = directions.copy()
-            directions[self._begun] = self.columns(name, before=True)[self._begun]
+            directions[self._by_start] = self.evaluate_vectors(name, before=True)[self._by_start]
         return directions

@@ -32,9 +32,9 @@ class History:
     ----------
     every : int
         Only every that many steps are kept, and the last one; work, losses, iterations, retries
-        and solver time are the sums since the one kept before.
-        Where steps are left out their starts are not known, and directions of contact forces are
-        those at the end of the step for every scheme.
+        and solver time are the sums since the one kept before. Where steps are left out their
+        starts are not known: directions of contact forces are then those at the end of the step for
+        every scheme.
     gains : float, float [1/s], optional
         `Scheme.gains`, by which ideal joints are brought back.
     times : (n,), optional [s]
@@ -44,7 +44,7 @@ class History:
     ----------
     kept : list of AcceptedSteps
     pending : AcceptedSteps or None
-        Steps since the last kept one; of output times their sum.
+        Steps since the last kept one; where rows are at times, one row of their sums.
     count : int
         All steps so far.
     """
@@ -81,7 +81,11 @@ class History:
         accepted = self._judge.judge(begin, before, accepted, at_nodes)
         self.count, self._last = self.count + len(accepted), accepted.at([-1])
         if self.times is not None:
-            self._keep_at(self.times, begin, accepted)
+            pending = self.pending or AcceptedSteps.empty(self.dynamics)
+            output_times = OutputTimes(self.dynamics, self.times)
+            rows, self.pending = output_times.interpolate(begin, pending, accepted)
+            if len(rows):
+                self.kept.append(rows)
             return
         if self.every == 1:
             self.kept.append(accepted)
@@ -92,17 +96,11 @@ class History:
             self.kept.append(steps.at(slice(whole)).thin(self.every))
         self.pending = steps.at(slice(whole, None)) if whole < len(steps) else None
 
-    def _keep_at(self, times: Array, begin: Start, accepted: AcceptedSteps) -> None:
-        carried = self.pending or AcceptedSteps.none(self.dynamics)
-        rows, self.pending = OutputTimes(self.dynamics, times).rows(begin, carried, accepted)
-        if len(rows):
-            self.kept.append(rows)
-
     def keep_after(self, blocks: int) -> AcceptedSteps:
         """Return the kept steps beyond the first ``blocks``; they are one block from then on."""
         new = self.kept[blocks:]
         if not new:
-            return AcceptedSteps.none(self.dynamics)
+            return AcceptedSteps.empty(self.dynamics)
         self.kept[blocks:] = [AcceptedSteps.join(new)]
         return self.kept[-1]
 
@@ -118,7 +116,7 @@ class History:
         pending = None if self.times is not None else self.pending
         rest = [] if pending is None else [pending.thin(len(pending))]
         if not self.kept and not rest:
-            return AcceptedSteps.none(self.dynamics)
+            return AcceptedSteps.empty(self.dynamics)
         self.kept = [AcceptedSteps.join(self.kept)] if self.kept else []
         return AcceptedSteps.join([*self.kept, *rest])
 
@@ -129,7 +127,7 @@ class History:
         wanted: Collection[str] = tuple(VARIABLES),
         lines: Sequence[Outline] = (),
     ) -> Result:
-        """Return the record of the run so far, of the variables wanted; as for `Record`.
+        """Return the result of the run so far, with the variables ``wanted``; else as `Record`.
 
         ``lines`` are those of obstacles, drawn beside those of elements and bodies.
         """
@@ -154,7 +152,7 @@ class History:
                 **provenance(self.dynamics, self.p, lines),
                 **table.redundant(),
                 "internal_states": len(self.dynamics.internal_names),
-                **limits_of_figures(self.dynamics),
+                **find_caveat_attributes(self.dynamics),
                 "steps": self.count,
                 "left_out": json.dumps([name for name in VARIABLES if name not in wanted]),
                 "store_every": self.every,
@@ -233,17 +231,17 @@ def provenance(dynamics: Dynamics, p: Array, lines: Sequence[Outline] = ()) -> d
 
 
 @lru_cache(maxsize=16)
-def limits_of_figures(d: Dynamics) -> dict[str, Any]:
-    """Return what warnings have to know of a mechanism.
+def find_caveat_attributes(d: Dynamics) -> dict[str, Any]:
+    """Return the attributes that `nsopt.caveats` need of a mechanism.
 
     Whether contacts, friction or forces may take energy, and whether anything but rigid contacts
     may; bodies that ideal joints turn about points off their centres in absolute coordinates, whose
     phase is off.
     """
-    losing = forces_dissipate(d)
+    by_forces = forces_dissipate(d)
     return {
-        "dissipates": int(losing or bool(d.contact_names)),
-        "forces_dissipate": int(losing),
+        "dissipates": int(by_forces or bool(d.contact_names)),
+        "forces_dissipate": int(by_forces),
         "phase_bodies": json.dumps(_list_turned_by_joints(d)),
     }
 

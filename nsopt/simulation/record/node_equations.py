@@ -15,7 +15,7 @@ from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
 from nsopt.simulation.record.evaluated_steps import BLOCK, evaluate_at_times
 
-ALLOWED = 1e-9  # rate of a joint [m/s, rad/s] up to which velocities count as those that it allows
+ALLOWED = 1e-9  # rate of a joint [m/s, rad/s] up to which it counts as held
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +53,8 @@ class EquationsAt(NamedTuple):
     """The equations at n nodes, without contacts and friction of joints."""
 
     nodes: Nodes  # with velocities that the joints allow
-    system: Array  # (n, nv + nm, nv + nm) of vdot and mu
-    force: Array  # (n, nv) [N, N m]
+    system: Array  # (n, nv + nm, nv + nm) matrix of vdot and mu
+    force: Array  # (n, nv) [N, N m] right-hand side of the upper rows
     rate: Array  # (n, nm) right-hand side of the rows of joints, then of rolling
 
 
@@ -65,9 +65,9 @@ class NodeEquations:
         C vdot + d(C v + drift)/dt = 0
 
     mu are those of least norm. Some schemes hold rates of joints elsewhere in the step: velocities
-    that joints do not allow then count as the nearest that they do, in the metric of the mass.
-    Where drives keep joints, their impulses lead there. With gains alpha and beta, by which a
-    scheme brings joints back, 2 alpha rate + beta^2 closure is added in the second row instead.
+    that joints do not allow are then replaced by the nearest that they do, in the metric of the
+    mass (where drives keep joints, along F). With gains alpha and beta, by which a scheme brings
+    joints back, 2 alpha rate + beta^2 closure is added in the second row instead.
     """
 
     def __init__(self, dynamics: Dynamics, gains: tuple[float, float] | None = None) -> None:
@@ -80,7 +80,7 @@ class NodeEquations:
         self._friction = partial(evaluate_at_times, dynamics.joint_friction) if friction else None
 
     def at(self, x: Nodes) -> EquationsAt:
-        """Return the equations at a block of nodes."""
+        """Return the equations at some nodes."""
         n, d = len(x.t), self.dynamics
         nv, nm = d.nv, len(d.multiplier_names)
         M, C, F, rates, residuals = self._matrices(x.t, x.q, x.v, x.p)
@@ -94,8 +94,7 @@ class NodeEquations:
             system[:, nv:, nv:] = U @ U.transpose(0, 2, 1)
         if self._gains is None and np.any(np.abs(rates) > ALLOWED):
             right = np.hstack([np.zeros((n, nv)), -rates])[:, :, None]
-            change = solve_systems(system, right)[:, :nv, 0]
-            x = replace(x, v=x.v + change)
+            x = replace(x, v=x.v + solve_systems(system, right)[:, :nv, 0])
         force, bias = self._forces(x.t, x.q, x.v, x.p)
         if self._gains is not None:
             alpha, beta = self._gains
@@ -123,8 +122,8 @@ class NodeEquations:
         """Return the friction of joints (n, nv) under the wrenches of all joints (n, joint, 6)."""
         if self._friction is None:
             return np.zeros_like(x.v)
-        held = wrench[:, list(self.dynamics.friction_joints)].reshape(len(x.t), -1)
-        return self._friction(x.t, x.q, x.v, x.p, x.h, x.z, held)[0]
+        reactions = wrench[:, list(self.dynamics.friction_joints)].reshape(len(x.t), -1)
+        return self._friction(x.t, x.q, x.v, x.p, x.h, x.z, reactions)[0]
 
 
 def _self_stresses_at(d: Dynamics, C: Array) -> Array:
@@ -169,7 +168,7 @@ def _state(d: Dynamics) -> list[ca.SX]:
 
 @lru_cache(maxsize=16)
 def body_accelerations(d: Dynamics) -> ca.Function:
-    """Return (q, v, p, a) -> accelerations of centres of mass, angular ones, (3, nb) each."""
+    """Return (q, v, p, a) -> linear and angular accelerations of bodies, (3, nb) each."""
     _, q, v, p = _state(d)
     a = ca.SX.sym("a", d.nv)
     rates = d.poses(q, v, p)[2:]

@@ -18,38 +18,38 @@ from nsopt.simulation.record.node_equations import EquationsAt, NodeEquations, N
 
 Mask = NDArray[np.bool_]
 
-SAME = 1e-12  # of the reactions, the change at which friction under them is found
+SAME = 1e-12  # part of the reactions by which they may change where friction under them is found
 
-PLAIN, DAMPED = 50, 200
-"""Iterations for that: full ones, then half as long."""
+FULL, ALL = 50, 200
+"""Iterations for that: those with full changes, then up to all with half of them."""
 
-PROXIMAL = 1e-12  # of the contact forces, what is added so that redundant contacts solve too
+PROXIMAL = 1e-12  # compliance over 1 / mass that contacts get, so that redundant ones solve too
 
-TINY = 1e-300
+TINY = 1e-300  # against division by zero
 
 
 class NodeForces(NamedTuple):
     """What the Newton-Euler equations need at n nodes."""
 
     acceleration: Array  # (n, nv) right after them, impulses of impacts left out
-    normal: Array  # (n, ng) [N] of contacts with it
-    reaction: Array  # (n, joint, 6) under forces of contacts that are means over the step
+    normal: Array  # (n, ng) [N] of contacts, at the same time
+    reaction: Array  # (n, joint, 6) [N, N m] under forces of contacts that are means over the step
 
 
-def node_forces(
+def find_node_forces(
     d: Dynamics, nodes: Nodes, gains: tuple[float, float] | None, slip: Array, pressing: Mask
 ) -> NodeForces:
     """Return accelerations and forces at nodes, of the order of the states.
 
-    Forces of contacts in ``nodes`` are means over the steps that end there; those along tangents
-    (n, ns) [N], and whether contacts press (n, ng), are of right after the nodes.
+    Forces of contacts in ``nodes`` are means over the steps that end there; ``slip`` (n, ns) [N],
+    those along tangents, and which contacts press (n, ng) are of right after the nodes.
     """
     equations = NodeEquations(d, gains)
     solver, parts = _Solver(equations), []
     for rows in nodes.blocks():
         at = equations.at(nodes.part(rows))
         directions = equations.directions(at.nodes.t, at.nodes.q, at.nodes.p)
-        a, reaction = solver.under(at, directions)
+        a, reaction = solver.solve(at, directions)
         normal = np.zeros((len(a), 0))
         if d.contact_names:
             own = replace(at.nodes, slip=slip[rows], t_contact=at.nodes.t, q_contact=at.nodes.q)
@@ -74,7 +74,7 @@ class _Solver:
             by_mu = transmission(self._d.reactions, len(self._d.internal_names))
             self._transmission = partial(evaluate_at_times, by_mu)
 
-    def under(self, at: EquationsAt, directions: tuple[Array, Array]) -> tuple[Array, Array]:
+    def solve(self, at: EquationsAt, directions: tuple[Array, Array]) -> tuple[Array, Array]:
         """Return accelerations and wrenches (n, joint, 6) under contact forces along W and T."""
         x, nv = at.nodes, self._d.nv
         W, T = directions
@@ -95,8 +95,8 @@ class _Solver:
     ) -> tuple[Array, Array]:
         """Return accelerations and normal forces (n, ng) with contacts that press held closed.
 
-        Those that would pull are let go. ``reaction``: of joints, the first guess of those under
-        which friction acts.
+        Those that would pull are let go. ``reaction``, of joints, is the first guess of the
+        reactions under which friction acts.
         """
         x, nv, m = at.nodes, self._d.nv, at.system.shape[1]
         (W, T), bias = directions, self._equations.gap_bias(x)
@@ -118,16 +118,19 @@ class _Solver:
         load: Callable[[Array], tuple[Array, Array]],
         wrench: Array | None,
     ) -> tuple[Array, Array]:
-        """Return what is found and wrenches (n, joint, 6) with friction of joints under them."""
+        """Return what ``load(friction)`` finds where friction is that under the wrenches it finds.
+
+        ``wrench`` (n, joint, 6) is the first guess of these, None for zero.
+        """
         if not self._d.friction_joints:
             return load(np.zeros_like(x.v))
         if wrench is None:
             wrench = np.zeros((len(x.t), len(self._d.joint_names), 6))
-        for k in range(DAMPED):
+        for k in range(ALL):
             found, new = load(self._equations.friction(x, wrench))
             change, size = (np.max(np.abs(y), axis=(1, 2)) for y in (new - wrench, new))
             agree = ~(change > SAME * size)
-            wrench = new if k < PLAIN else np.where(agree[:, None, None], new, (new + wrench) / 2)
+            wrench = new if k < FULL else np.where(agree[:, None, None], new, (new + wrench) / 2)
             if agree.all():
                 break
         found[~agree] = wrench[~agree] = np.nan
@@ -141,9 +144,9 @@ class _Solver:
         known = (x.t, x.q, x.v, x.p, one, vdot)
         if self._transmission is not None:
             mu = self._least_norm(x, known, mu, self._transmission(*known, mu, x.lam, x.slip)[0])
-        elsewhere = np.any(x.q_contact != x.q) and self._d.tree_joints
-        if not elsewhere:
+        if not (np.any(x.q_contact != x.q) and self._d.tree_joints):
             return self._by_joint(self._reactions(*known, mu, x.lam, x.slip)[0])
+        # Contacts act along directions elsewhere: what they add there, to the rest of it here.
         none = (0 * x.lam, 0 * x.slip)
         there = (x.t_contact, x.q_contact, x.v, x.p, one, 0 * vdot, 0 * mu)
         (free,), (pushed,), (still,) = (
@@ -173,10 +176,10 @@ class _Solver:
 
 
 def hold_closed(at: EquationsAt, W: Array, bias: Array, pressing: Mask) -> tuple[Array, Array]:
-    """Return accelerations, forces of joints and of contacts, which are zero where none press.
+    """Return vdot, mu and normal forces in one (n, nv + nm + ng), and compliances of gaps.
 
-    W^T a + bias = 0 where contacts press (n, ng), of W (n, nv, ng). Beside them the acceleration of
-    each gap by a unit force there, (n, ng) [1/kg].
+    W^T vdot + bias = 0 where contacts press (n, ng), of W (n, nv, ng); elsewhere forces are zero. A
+    compliance, (n, ng) [1/kg], is the acceleration of a gap by a unit force there.
     """
     (n, nv, ng), m = W.shape, at.system.shape[1]
     pushed = np.concatenate([W, np.zeros((n, m - nv, ng))], axis=1)

@@ -17,11 +17,11 @@ from nsopt.mechanics import Dynamics, Start
 from nsopt.simulation.record.accepted_steps import ADDING, AcceptedSteps, objects
 from nsopt.simulation.record.evaluated_steps import evaluate_at_times
 
-SAME = 1e-9  # of a step, how far an output time may be from its end and count as that
-SHARED = ("loss", "work")  # columns that add up of which a part of a step has its part
+SAME = 1e-9  # part of a step by which an output time may miss its end and count as that
+SHARED = ("loss", "work")  # columns that add up and grow within a step; others at its end
 
 
-def output_times(times: ArrayLike | None, begin: float, end: float) -> Array | None:
+def check_output_times(times: ArrayLike | None, begin: float, end: float) -> Array | None:
     """Return the times (n,) [s] after the start at which states are asked for, checked."""
     if times is None:
         return None
@@ -53,25 +53,24 @@ class OutputTimes:
     dynamics: Dynamics
     times: Array
 
-    def rows(
-        self, before: Start, carried: AcceptedSteps, steps: AcceptedSteps
+    def interpolate(
+        self, start: Start, pending: AcceptedSteps, steps: AcceptedSteps
     ) -> tuple[AcceptedSteps, AcceptedSteps]:
-        """Return rows at the times that steps pass, and what is left over, as one row or none.
+        """Return rows at the times that steps pass, and the sums since the last of these, one row.
 
-        ``before`` is the start of the steps, ``carried`` what was left over then.
+        ``start`` is that of the steps, ``pending`` the sums before it, one row or none.
         """
         ends = steps.t + SAME * steps.h
-        passed = self.times[(self.times > before.t + SAME * steps.h[0]) & (self.times <= ends[-1])]
-        k = np.searchsorted(ends, passed)  # the step that each is in
-        share = np.clip(1 - (steps.t[k] - passed) / steps.h[k], 0, 1)
+        passed = self.times[(self.times > start.t + SAME * steps.h[0]) & (self.times <= ends[-1])]
+        k = np.searchsorted(ends, passed)  # (n,) the step that each is in
+        share = np.clip(1 - (steps.t[k] - passed) / steps.h[k], 0, 1)  # (n,) of that step
         share[np.abs(share - 1) < SAME] = 1.0
         struck = np.any(steps.impact_impulse[k] > 0, axis=1)
-        q, v = self._states(before, steps, k, share, struck)
-        sums = {name: self._sums(carried, steps, name, k, share, struck) for name in ADDING}
+        q, v = self._interpolate_states(start, steps, k, share, struck)
+        sums = {name: self._sum_up(pending, steps, name, k, share, struck) for name in ADDING}
         edges = [0, *(k + (share == 1)), len(steps)]
-        first = sum(carried.tried.tolist(), ())
         tried = [sum(steps.tried[a:b].tolist(), ()) for a, b in pairwise(edges)]
-        tried[0] = first + tried[0]
+        tried[0] = sum(pending.tried.tolist(), ()) + tried[0]
         made: dict[str, Any] = {name: np.diff(x, axis=0) for name, x in sums.items()}
         made["tried"] = objects(tried)
         rows = replace(
@@ -79,9 +78,9 @@ class OutputTimes:
         )
         return rows, replace(steps.at([-1]), **{name: x[-1:] for name, x in made.items()})
 
-    def _sums(
+    def _sum_up(
         self,
-        carried: AcceptedSteps,
+        pending: AcceptedSteps,
         steps: AcceptedSteps,
         name: str,
         k: Array,
@@ -92,7 +91,7 @@ class OutputTimes:
         column: Array = getattr(steps, name)
         zero = np.zeros((1, *column.shape[1:]))
         before = np.concatenate([zero, np.cumsum(column, axis=0)]) + np.sum(
-            getattr(carried, name), axis=0
+            getattr(pending, name), axis=0
         )
         part = np.where(share == 1, 1.0, 0.0)
         if name in SHARED:
@@ -100,19 +99,19 @@ class OutputTimes:
         part = part.reshape(-1, *(1 for _ in column.shape[1:]))
         return np.concatenate([zero, before[k] + part * column[k], before[-1:]])
 
-    def _states(
-        self, before: Start, steps: AcceptedSteps, k: Array, share: Array, struck: Array
+    def _interpolate_states(
+        self, start: Start, steps: AcceptedSteps, k: Array, share: Array, struck: Array
     ) -> tuple[Array, Array]:
-        q, v = np.vstack([before.q, steps.q]), np.vstack([before.v, steps.v])
+        q, v = np.vstack([start.q, steps.q]), np.vstack([start.v, steps.v])
         known = q[k], v[k], q[k + 1], v[k + 1], steps.h[k], share, struck.astype(float)
-        found_q, found_v = evaluate_at_times(_between(self.dynamics), *known)
+        found_q, found_v = evaluate_at_times(_make_interpolant(self.dynamics), *known)
         whole = share == 1
         found_q[whole], found_v[whole] = q[k[whole] + 1], v[k[whole] + 1]
         return found_q, found_v
 
 
 @lru_cache(maxsize=16)
-def _between(d: Dynamics) -> ca.Function:
+def _make_interpolant(d: Dynamics) -> ca.Function:
     """Return (q, v, q1, v1, h, share, struck) -> coordinates and velocities within a step."""
     sizes = {"q": d.nq, "v": d.nv, "q1": d.nq, "v1": d.nv, "h": 1, "share": 1, "struck": 1}
     q, v, q1, v1, h, s, struck = inputs = [ca.SX.sym(x, n) for x, n in sizes.items()]

@@ -9,13 +9,13 @@ from nsopt.contact_modes import FREE, IMPACT, LASTING, spans
 from nsopt.mechanics import Dynamics
 from nsopt.simulation.record.evaluated_steps import evaluate_at_times
 
-REBOUND = 0.5  # share of its largest depth below which a surface comes back, rebounding
+REBOUND = 0.5  # part of its largest depth below which a surface must come back in a rebound
 
 
-def _of_impact(depth: Array) -> int:
-    """Return how many of the depths (n,) of a contact, from its first, are of an impact.
+def _count_impact_times(depth: Array) -> int:
+    """Return at how many times, from the first, a contact of depths (n,) [m] is an impact.
 
-    None where it lies or sinks in without a rebound; otherwise up to the end of the first rebound,
+    0 where it lies or sinks in without a rebound; otherwise up to the end of the first rebound,
     where the depth is least again.
     """
     rates = np.diff(depth)
@@ -69,8 +69,8 @@ class PressedSurfaces:
         mode = np.where(depth > 0, LASTING, FREE).astype(float)
         for k in range(depth.shape[1]):
             for begin, end in spans(depth[:, k] > 0):
-                # With the first depth after it, zero, where it separates.
-                mode[begin : begin + _of_impact(depth[begin : end + 1, k]), k] = IMPACT
+                # The depths end with a zero, where it separates.
+                mode[begin : begin + _count_impact_times(depth[begin : end + 1, k]), k] = IMPACT
         mode[depth == 0] = FREE
         mode[0] = np.nan
         return mode
