@@ -11,7 +11,7 @@ from nsopt.schemes.paper import Closure, LinearisedClosure, PaperStep, TrueClosu
 from nsopt.schemes.runge_kutta import ExplicitMidpoint, RungeKutta
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import Scheme, UnifiedScheme
-from nsopt.schemes.step import Interval, Step, Transition
+from nsopt.schemes.step import ContactEvent, Interval, Step, Transition
 from nsopt.schemes.terms import internal, smooth_forces
 from nsopt.schemes.variational import Variational
 
@@ -20,6 +20,7 @@ __all__ = [
     "Closure",
     "Composition",
     "ContactAligned",
+    "ContactEvent",
     "ExplicitMidpoint",
     "Impact",
     "Impulses",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Self
@@ -10,9 +9,9 @@ from typing import NamedTuple, Self
 import casadi as ca
 
 from nsopt.mechanics import Dynamics
-from nsopt.schemes.contacts.friction import by_contact
+from nsopt.schemes.contacts.friction import sum_by_contact
 from nsopt.schemes.node import Node
-from nsopt.schemes.terms import momentum_size
+from nsopt.schemes.terms import find_momentum_size
 
 
 class Impulses(NamedTuple):
@@ -23,16 +22,10 @@ class Impulses(NamedTuple):
     slip: ca.SX  # (ns,) [N s] tangential, of the contacts with friction
 
     @classmethod
-    def none(cls, d: Dynamics) -> Impulses:
-        """Return that nothing acts."""
+    def zero(cls, d: Dynamics) -> Impulses:
+        """Return the impulses where nothing acts."""
         sizes = (d.multiplier_names, d.contact_names, d.slip_contacts)
         return cls(*(ca.SX.zeros(len(x)) for x in sizes))
-
-    @classmethod
-    def total(cls, d: Dynamics, balances: Sequence[Balance]) -> Impulses:
-        """Return the sums over balances."""
-        columns = zip(cls.none(d), *(b.impulses for b in balances), strict=True)
-        return cls(*(ca.sum2(ca.horzcat(*column)) for column in columns))
 
 
 @dataclass(frozen=True)
@@ -63,9 +56,9 @@ class Balance:
         Positive where bristles spring back.
     momenta : SX (nv,), SX (nv,)
         Before and after.
-    met : SX (nv,)
-        Velocity before, of the contacts alone: of an impact within the step that at the impact.
-    met_drift : SX (ng,) [m/s]
+    contact_before : SX (nv,)
+        Velocity that contacts meet with: ``before``, or that at an impact within the step.
+    contact_drift : SX (ng,) [m/s]
         Rates of gaps at that time less those at the node, at the same v.
     pressed_loss : SX (ns,) [J]
         Dissipated where forces press surfaces apart (`Dynamics.pressed_loss`).
@@ -83,8 +76,8 @@ class Balance:
     joint_friction: ca.SX
     joint_friction_work: ca.SX
     momenta: tuple[ca.SX, ca.SX]
-    met: ca.SX
-    met_drift: ca.SX
+    contact_before: ca.SX
+    contact_drift: ca.SX
     pressed_loss: ca.SX
 
     @classmethod
@@ -102,8 +95,8 @@ class Balance:
         load_work: ca.SX | None = None,
         joint_friction: ca.SX | None = None,
         momenta: tuple[ca.SX, ca.SX] | None = None,
-        met: ca.SX | None = None,
-        met_drift: ca.SX | None = None,
+        contact_before: ca.SX | None = None,
+        contact_drift: ca.SX | None = None,
     ) -> Self:
         """Return a balance; what is not given follows from the rest.
 
@@ -121,25 +114,25 @@ class Balance:
             None by default.
         momenta : SX (nv,), SX (nv,), optional
             Before and after, M v- and M v+ by default.
-        met : SX (nv,), optional
+        contact_before : SX (nv,), optional
             That before by default.
-        met_drift : SX (ng,), optional
+        contact_drift : SX (ng,), optional
             None by default.
         """
         before, after = velocities
         mean = (before + after) / 2
         M = d.mass(node.q, node.p) if M is None else M
         acting = mean if acting is None else acting
-        rubbing = ca.SX(d.nv, 1) if joint_friction is None else joint_friction
+        friction = ca.SX(d.nv, 1) if joint_friction is None else joint_friction
         if load_work is None:
             load_work = h * ca.dot(d.external(node.t, node.q, acting, node.p) + node.drive, mean)
         momenta = momenta or (M @ before, M @ after)
-        work = ca.dot(rubbing, acting)
-        met = before if met is None else met
-        met_drift = ca.SX.zeros(impulses.lam.numel()) if met_drift is None else met_drift
+        friction_work = ca.dot(friction, acting)
+        meeting = before if contact_before is None else contact_before
+        drift = ca.SX.zeros(impulses.lam.numel()) if contact_drift is None else contact_drift
         pressed_loss = h * d.pressed_loss(node.t, node.q, acting, node.p, mean)
-        terms = (load_work, rubbing, work, momenta, met, met_drift, pressed_loss)
-        return cls(d, node, before, after, h, K, impulses, M, *terms)
+        rest = (load_work, friction, friction_work, momenta, meeting, drift, pressed_loss)
+        return cls(d, node, before, after, h, K, impulses, M, *rest)
 
     @cached_property
     def C(self) -> ca.SX:
@@ -173,15 +166,15 @@ class Balance:
         """Sum of the sizes of the terms without smooth forces, (nv,) [N s, N m s]."""
         speed = ca.fabs(self.after) + ca.fabs(self.before)
         mu, lam, _ = self.impulses
-        return momentum_size(self.M, speed, self.node.W, lam, self.F, mu)
+        return find_momentum_size(self.M, speed, self.node.W, lam, self.F, mu)
 
     @cached_property
     def loss(self) -> ca.SX:
         """Energy that each contact takes, friction included, (ng,) [J]."""
-        mean = (self.met + self.after) / 2
-        slid = self.impulses.slip * (self.T.T @ mean + self.node.slip_drift)
-        closing = self.node.gap_rate(mean) + self.met_drift / 2
-        return -self.impulses.lam * closing - by_contact(self.dynamics, slid)
+        mean = (self.contact_before + self.after) / 2
+        slip_work = self.impulses.slip * (self.T.T @ mean + self.node.slip_drift)
+        gap_rate = self.node.gap_rate(mean) + self.contact_drift / 2
+        return -self.impulses.lam * gap_rate - sum_by_contact(self.dynamics, slip_work)
 
     @property
     def contact_work(self) -> ca.SX:
@@ -201,10 +194,9 @@ class Balance:
 
     @property
     def driver_work(self) -> ca.SX:
-        """Of joints that move with time, or are kept by drives, as the balance has it [J].
+        """Of joints that move with time, or are kept by drives [J].
 
-        On the mean velocity of what they push, impacts included, so that it leaves none of their
-        energy over.
+        On the mean velocity of what they push, impacts included, so that energy is balanced.
         """
         rows = self.dynamics.working_rows
         if not rows:

@@ -16,7 +16,7 @@ from nsopt.schemes.node import Node, StepStart
 from nsopt.schemes.one_step import HorizonStep
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import Scheme
-from nsopt.schemes.step import Interval, Step, Transition, total
+from nsopt.schemes.step import Interval, Step, Transition, sum_columns
 from nsopt.schemes.variational import Variational
 
 SUZUKI = 1 / (4 - 4 ** (1 / 3))
@@ -56,7 +56,7 @@ class Composition(Scheme):
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
     ) -> Step:
         """State the parts as programs before this one, all alike."""
-        pattern = _PartOfStep(mpcc, dynamics, start, h, scales)
+        pattern = _StepPattern(mpcc, dynamics, start, h, scales)
         steps, now = list[Step](), start
         for k, weight in enumerate(self.weights):
             steps.append(pattern.repeat(mpcc, k, now, weight * h))
@@ -64,8 +64,8 @@ class Composition(Scheme):
             now = StepStart(end.t, end.q, end.v, start.p)
         balances = tuple(b for step in steps for b in step.transition.balances)
         errors = Errors(
-            total([step.energy_error for step in steps]),
-            total([step.local_error for step in steps]),
+            sum_columns([step.energy_error for step in steps]),
+            sum_columns([step.local_error for step in steps]),
         )
         return Step.of(Transition(balances, steps[-1].transition.end), h, errors)
 
@@ -81,16 +81,16 @@ class Composition(Scheme):
         """State the parts one after another, the states between as unknowns."""
         del before
         one = HorizonStep.between(mpcc, dynamics, first, second, scales)
-        none, balances, now = ca.SX(0, 1), list[Balance](), first
+        no_contacts, balances, now = ca.SX(0, 1), list[Balance](), first
         for k, weight in enumerate(self.weights):
             part = one.part(k, now, weight, last=k == len(self.weights) - 1)
-            x = HalfSteps(part).state(now.v, none, none)
+            x = HalfSteps(part).state(now.v, no_contacts, no_contacts)
             part.least_norm("mu", "mu_end")
             balances, now = [*balances, *x.balances], x.end
         return Interval.of(first, Transition(tuple(balances), now), one.h)
 
 
-class _PartOfStep:
+class _StepPattern:
     """A step of h from a start as two programs, whose code serves each step that repeats it."""
 
     def __init__(self, mpcc: Mpcc, d: Dynamics, start: StepStart, h: ca.SX, scales: Scales) -> None:

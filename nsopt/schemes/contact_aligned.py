@@ -14,21 +14,24 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance
 from nsopt.schemes.contacts.impact import Impact, NewtonImpact
-from nsopt.schemes.contacts.modes import ClosedGaps, KnownModes, rate_sizes, zero_where_pressed
-from nsopt.schemes.errors import Errors, symmetric_errors
+from nsopt.schemes.contacts.modes import (
+    ClosedGaps,
+    KnownModes,
+    find_rate_scales,
+    zero_where_pressed,
+)
+from nsopt.schemes.errors import Errors, estimate_symmetric_errors
 from nsopt.schemes.half_steps import HalfSteps
 from nsopt.schemes.node import Node, StepStart
 from nsopt.schemes.one_step import HorizonStep, SimulatedStep
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import Scheme
-from nsopt.schemes.step import Interval, Step, Transition, contact_energy
+from nsopt.schemes.step import ContactEvent, Interval, Step, Transition, find_contact_energy
 from nsopt.schemes.terms import smooth_forces
 from nsopt.schemes.variational import Variational
 
-PRESSING = 1e-7  # of the typical force, what a contact presses with at least
-
-FREE = 1e6
-"""Impulses up to this many typical ones are not bounded."""
+PRESSING = 1e-7  # of the typical force, that from which on a contact presses
+UNBOUNDED = 1e6  # of the typical impulse, the bound of impulses and forces that are free
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,7 @@ class ContactAligned(Scheme):
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
     ) -> StepStart:
         d, at, touch = dynamics, start.at, self.closed * dynamics.gap_scale(start.p)
-        sizes = while_fast(d, start, scales)
+        sizes = raise_force_scale(d, start, scales)
         forces = Accelerations(mpcc, d, at, start.v, sizes, d.redundant > 0)
         forces.state_motion()
         rate = start.node(d).gap_rate(start.v)
@@ -123,35 +126,37 @@ class ContactAligned(Scheme):
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
     ) -> Step:
         """State the step for the modes at its start; which event ends it is an equation for h."""
-        d, on, n, given = dynamics, start.modes, len(dynamics.contact_names), h
-        h = mpcc.variable("step_size", 1, scale=scales.time, guess=given)
+        d, pressing, n, given_h = dynamics, start.modes, len(dynamics.contact_names), h
+        h = mpcc.variable("step_size", 1, scale=scales.time, guess=given_h)
         one = SimulatedStep.of(mpcc, d, start.node(d), h, scales)
         halves = HalfSteps(one)
-        sizes = while_fast(d, start, scales)
+        sizes = raise_force_scale(d, start, scales)
         forces = Accelerations(mpcc, d, halves.end.at, halves.end.v, sizes, one.redundant)
         lam, lam_end = (mpcc.variable(x, n, scale=scales.impulse) for x in ("lam", "lam_end"))
         x = halves.state(start.v, lam, lam_end)
         (first, second), end = x.balances, x.end
         forces.state_motion()
-        forces.hold(on)
+        forces.hold(pressing)
         speeds, names = scales.gap / scales.time, d.contact_names
-        hold(mpcc, "wall", names, lam, end.gap, on, (scales.impulse, scales.gap))
-        hold(mpcc, "wall_rate", names, lam_end, end.gap_rate(end.v), on, (scales.impulse, speeds))
+        hold(mpcc, "wall", names, lam, end.gap, pressing, (scales.impulse, scales.gap))
+        rate = end.gap_rate(end.v)
+        hold(mpcc, "wall_rate", names, lam_end, rate, pressing, (scales.impulse, speeds))
         # A gap that opens from zero is zero at the start of the step, too: its mean rate is not.
-        rise = given / h * (end.gap - ca.fmin(one.start.gap, 0))
+        rise = given_h / h * (end.gap - ca.fmin(one.start.gap, 0))
         gap = ca.if_else(one.start.gap_rate(start.v) > 0, rise, end.gap)
         mpcc.first_event(
             "event",
-            ca.vertcat(given - h, gap, forces.lam),
+            ca.vertcat(given_h - h, gap, forces.lam),
             scale=ca.vertcat(scales.time, scales.gap, ca.repmat(ca.SX(scales.force), n, 1)),
-            active=ca.vertcat(1, 1 - on, on),
+            active=ca.vertcat(1, 1 - pressing, pressing),
             of="step_size",
             labels=["the end of the step", *(f"contact {name!r}" for name in [*names] * 2)],
         )
         mu = first.impulses.mu
-        errors = symmetric_errors((first, second), h, first.after, mu, M=first.M)
-        ended = ca.if_else(h < given * (1 - 1e-9), 2, 0)
-        return replace(Step.of(x, h, errors), frozen=lam, event=ended)
+        errors = estimate_symmetric_errors((first, second), h, first.after, mu, M=first.M)
+        # `add_projection` tells closing from opening.
+        event = ca.if_else(h < given_h * (1 - 1e-9), ContactEvent.OPENING, ContactEvent.NONE)
+        return replace(Step.of(x, h, errors), frozen=lam, event=event)
 
     def add_interval(
         self,
@@ -180,7 +185,7 @@ class ContactAligned(Scheme):
             mpcc.complement(f"closed_before_{half}", first.gap, push, scale=sizes, labels=names)
             mpcc.complement(f"closed_after_{half}", second.gap, push, scale=sizes, labels=names)
         rate, pressed = second.gap_rate(second.v), lam + lam_end
-        zero_where_pressed(mpcc, "rest", rate, pressed, rate_sizes(scales), names)
+        zero_where_pressed(mpcc, "rest", rate, pressed, find_rate_scales(scales), names)
         return self._with_impact(Interval.of(first, x, one.h), jump)
 
     def add_ending(
@@ -190,18 +195,17 @@ class ContactAligned(Scheme):
         return self._with_impact(Interval.end(dynamics, last.v, before), jump)
 
     def _impact(self, mpcc: Mpcc, d: Dynamics, node: Node, scales: Scales) -> Balance:
-        """State how the velocity jumps at a node of a horizon."""
+        """State the impact at a node of a horizon; return its balance."""
         modes = ClosedGaps(mpcc, d, scales, node.gap)
         return self.impact.jump(modes, node, d.restitution(node.p))
 
     def _with_impact(self, interval: Interval, jump: Balance) -> Interval:
-        lam, loss, work = jump.impulses.lam, jump.loss, jump.work
         return replace(
             interval,
             at_node=jump.after,
-            impact_impulse=lam,
-            impact_loss=loss,
-            impact_work=work,
+            impact_impulse=jump.impulses.lam,
+            impact_loss=jump.loss,
+            impact_work=jump.work,
         )
 
     def add_projection(
@@ -214,7 +218,7 @@ class ContactAligned(Scheme):
         fast = (node.gap_rate(step.v) < -self.v_rest) * (1 - start.modes)
         met = touching * (1 - start.modes) * (step.event > 0)
         strikes = ca.sum1(met * fast) > 0
-        closing = ca.if_else(strikes, 1, ca.if_else(ca.sum1(met) > 0, 3, step.event))
+        grazing = ca.if_else(ca.sum1(met) > 0, ContactEvent.GRAZING, step.event)
         modes = KnownModes(mpcc, d, scales, touching)
         rebounds = ca.sum1(touching * fast) > 0
         e = rebounds * self.impact.coefficients(d.restitution(p), fast)
@@ -222,20 +226,19 @@ class ContactAligned(Scheme):
         end = replace(node, v=jump.after)
         x = Transition((*step.transition.balances, jump), end)
         whole = Step.of(x, step.h, Errors(step.energy_error, step.local_error))
-        energy = contact_energy(x, step.v)
         return replace(
             whole,
             impact_impulse=jump.impulses.lam * strikes,
             frozen=step.frozen,
-            contact_energy=energy,
-            event=closing,
+            contact_energy=find_contact_energy(x, step.v),
+            event=ca.if_else(strikes, ContactEvent.CLOSING, grazing),
         )
 
 
-def while_fast(d: Dynamics, start: StepStart, scales: Scales) -> Scales:
-    """Return scales whose force counts what it takes to turn round, far more than any load.
+def raise_force_scale(d: Dynamics, start: StepStart, scales: Scales) -> Scales:
+    """Return scales whose force includes that of centripetal accelerations, which may exceed loads.
 
-    Those of a program for solvers, which take numbers alone, are left.
+    Scales that are numbers, of a program for solvers, are left.
     """
     if not isinstance(scales.force, ca.SX):
         return scales
@@ -265,8 +268,8 @@ class Accelerations:
         self.lam = mpcc.variable("contact_force", W.size2(), scale=scales.force)
         K, M = smooth_forces(d, *at, v), d.mass(at[1], at[2])
         self._motion = M @ self._a - K - W @ self.lam - F @ mu
-        self._joints = C @ self._a + d.closure_bias(at[0], at[1], v, at[2])
-        self._gaps = W.T @ self._a + d.gap_bias(at[0], at[1], v, at[2])
+        self._joints = C @ self._a + d.closure_bias(at[0], at[1], v, at[2])  # (nc,) accelerations
+        self._gaps = W.T @ self._a + d.gap_bias(at[0], at[1], v, at[2])  # (ng,) accelerations
 
     def state_motion(self) -> None:
         """State the equations of motion and of the ideal joints."""
@@ -275,14 +278,14 @@ class Accelerations:
         self._mpcc.equal("joint_acceleration", joints, scale=scale, redundant=self._redundant)
 
     def press(self, closed: ca.SX, fall: ca.SX) -> None:
-        """State that closed contacts press or leave, with accelerations (ng,) above -``fall``."""
+        """State that closed contacts press, or leave with accelerations (ng,) of at least -fall."""
         scale, gaps = (self._rate, self._force), self._gaps + fall
         self._mpcc.complement(
             "pressing", gaps, self.lam, scale=scale, labels=self._names, active=closed
         )
 
     def hold(self, on: ca.SX) -> None:
-        """State that contacts ``on`` stay closed, whatever force that takes, and others free."""
+        """State that contacts ``on`` (1 or 0) stay closed by any force, and others have none."""
         hold(self._mpcc, "held", self._names, self.lam, self._gaps, on, (self._force, self._rate))
 
 
@@ -296,5 +299,5 @@ def hold(
     scale: tuple[ca.SX, ca.SX],
 ) -> None:
     """State gap = 0 where ``on``, lam = 0 elsewhere."""
-    bound = on * FREE * ca.SX(scale[0])
+    bound = on * UNBOUNDED * ca.SX(scale[0])
     mpcc.box(name, lam, gap, lower=-bound, upper=bound, scale=scale, labels=contacts)

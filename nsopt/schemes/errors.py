@@ -19,7 +19,7 @@ class Errors(NamedTuple):
     position: ca.SX  # [m] of the coordinates, in the metric of the mass
 
 
-def impulse_at_end(balances: Sequence[Balance], end: Node) -> ca.SX:
+def find_change_at_end(balances: Sequence[Balance], end: Node) -> ca.SX:
     """Return by how much impulses change if directions and forces are those at the end, (nv,)."""
     d = balances[0].dynamics
     F, K = d.effort_matrix(*end.at), smooth_forces(d, *end.at, end.v) + end.drive
@@ -32,20 +32,20 @@ def impulse_at_end(balances: Sequence[Balance], end: Node) -> ca.SX:
     )
 
 
-def first_order_errors(balances: Sequence[Balance], end: Node, h: ca.SX) -> Errors:
+def estimate_first_order_errors(balances: Sequence[Balance], end: Node, h: ca.SX) -> Errors:
     """Return estimates by what taking all forces at the end of the step would change, of order h^2.
 
-    The end is where the step leads to before coordinates are projected.
+    The end is that before coordinates are projected.
     """
     M, before, after = balances[-1].M, balances[0].before, balances[-1].after
-    changed = impulse_at_end(balances, end)
+    changed = find_change_at_end(balances, end)
     smooth = sum((b.h * b.K for b in balances), ca.SX.zeros(after.numel()))
     energies = kinetic(M, after) + kinetic(M, before) + square(M, smooth)
     energy = ca.sqrt(square(M, changed) * energies)
-    return Errors(energy, h / 2 * mean_speed(M, changed + smooth))
+    return Errors(energy, h / 2 * find_mean_speed(M, changed + smooth))
 
 
-def symmetric_errors(
+def estimate_symmetric_errors(
     halves: tuple[Balance, Balance],
     h: ca.SX,
     v: ca.SX,
@@ -56,10 +56,10 @@ def symmetric_errors(
 ) -> Errors:
     """Return estimates for a symmetric step of two halves, of order h^3.
 
-    v (nv,) is the velocity on the way, mu (nm,) are impulses of joints whose directions are
+    v (nv,) is the velocity of the move, mu (nm,) are impulses of joints whose directions are
     compared, M (nv, nv) is the metric of the coordinates, by default the mass matrix at the end.
-    ``impact`` is 1 where all momentum changes at once: that is placed to first order only, whatever
-    h, and no reason for smaller steps.
+    ``impact`` is 1 where all momentum changes at once: its time is known to first order only,
+    whatever h, which is no reason for smaller steps.
     """
     first, second = halves
     (mu_0, lam, _), (mu_1, lam_1, _) = first.impulses, second.impulses
@@ -73,13 +73,13 @@ def symmetric_errors(
     from_changed, from_quadrature, from_mass, from_uneven, from_mean = squares(
         second.M,
         changed,
-        # Where forces set in this is all of the error.
-        quadrature_error(first, h, v, K + K_1),
+        # Where forces set in within the step this is all of the error.
+        estimate_quadrature_error(first, h, v, K + K_1),
         (second.M - first.M) @ dv,
         uneven,
         h / 2 * (K + K_1),
     )
-    twice = 2 * kinetic(second.M, dv)
+    twice = 2 * kinetic(second.M, dv)  # |dv|^2 in the metric of the mass
     energy = (
         ca.sqrt(from_changed * twice) / 2
         + ca.sqrt(from_quadrature * 2 * kinetic(second.M, v))
@@ -87,25 +87,26 @@ def symmetric_errors(
         # Loads work on the mean velocity of each half, potentials on that of the move.
         + ca.sqrt(from_uneven * from_mean) / 4
     )
-    speed = _find_velocity(second.M, from_uneven) if M is None else mean_speed(M, uneven)
+    speed = _find_speed(second.M, from_uneven) if M is None else find_mean_speed(M, uneven)
     return Errors(energy, h / 6 * speed)
 
 
-def quadrature_error(b: Balance, h: ca.SX, v: ca.SX, ends: ca.SX) -> ca.SX:
+def estimate_quadrature_error(b: Balance, h: ca.SX, v: ca.SX, ends: ca.SX) -> ca.SX:
     """Return by how much the impulse of the smooth forces is off (nv,) [N s, N m s].
 
-    Two thirds of the difference between trapezoidal and midpoint rule, over a whole step from b on,
-    at v (nv,) on the way; ``ends`` (nv,) is the sum of the forces at both ends.
+    Trapezoidal rule less Simpson's, two thirds of the difference from the midpoint rule, over a
+    whole step from b on at v (nv,); ``ends`` (nv,) is the sum of the forces at both ends.
     """
     d, (t, q, p) = b.dynamics, b.node.at
     middle = d.retract(q, h / 2 * v)
     return 2 / 3 * h * (ends / 2 - momentum_rate(d, t + h / 2, middle, p, v))
 
 
-def mean_speed(M: ca.SX, impulse: ca.SX) -> ca.SX:
+def find_mean_speed(M: ca.SX, impulse: ca.SX) -> ca.SX:
     """Return the speed that an impulse gives a mechanism at rest, in the metric of the mass."""
-    return _find_velocity(M, square(M, impulse))
+    return _find_speed(M, square(M, impulse))
 
 
-def _find_velocity(M: ca.SX, energy: ca.SX) -> ca.SX:
+def _find_speed(M: ca.SX, energy: ca.SX) -> ca.SX:
+    """Return the speed of the mean mass, tr M / nv, that has twice the kinetic energy given [J]."""
     return ca.sqrt(energy * M.size1() / ca.trace(M))

@@ -12,7 +12,7 @@ from nsopt.schemes.balance import Balance, Impulses
 from nsopt.schemes.node import Node
 from nsopt.schemes.one_step import OneStep
 from nsopt.schemes.step import Transition
-from nsopt.schemes.terms import coordinates_after
+from nsopt.schemes.terms import advance_coordinates
 
 
 class Rates(NamedTuple):
@@ -23,11 +23,11 @@ class Rates(NamedTuple):
 
     @classmethod
     def at(cls, d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX) -> Rates:
-        """Return those at a time and coordinates."""
+        """Return the rates at a time and coordinates."""
         return cls(d.gap_drift(t, q, p), d.multiplier_drift(t, q, p))
 
 
-def rates_of_halves(
+def find_rates_of_halves(
     d: Dynamics, first: Node, second: Node, v: tuple[ca.SX, ca.SX, ca.SX]
 ) -> tuple[Rates, Rates]:
     """Return the rates by which the impulses of both halves of a step do work (`HeldBalance`).
@@ -35,16 +35,16 @@ def rates_of_halves(
     v are velocities (nv,) at the start, of the move and at the end.
     """
     (before, move, after), h = v, second.t - first.t
-    # The middle is seen from both ends, so that the step stays symmetric.
-    early = coordinates_after(d, first, h / 2, (before + move) / 2)
-    late = coordinates_after(d, second, -h / 2, (move + after) / 2)
+    # The middle is the mean of those seen from both ends, so that the step stays symmetric.
+    forward = advance_coordinates(d, first, h / 2, (before + move) / 2)
+    backward = advance_coordinates(d, second, -h / 2, (move + after) / 2)
     t = (first.t + second.t) / 2
-    places = first.at, second.at, (t, early, first.p), (t, late, first.p)
+    places = first.at, second.at, (t, forward, first.p), (t, backward, first.p)
     begin, end, *middle = (Rates.at(d, *place) for place in places)
-    bends = [(m + n - u - w) / 3 for u, w, m, n in zip(begin, end, *middle, strict=True)]
+    changes = [(m + n - u - w) / 3 for u, w, m, n in zip(begin, end, *middle, strict=True)]
     return (
-        Rates(*(u + bend for u, bend in zip(begin, bends, strict=True))),
-        Rates(*(w + bend for w, bend in zip(end, bends, strict=True))),
+        Rates(*(u + change for u, change in zip(begin, changes, strict=True))),
+        Rates(*(w + change for w, change in zip(end, changes, strict=True))),
     )
 
 
@@ -52,15 +52,15 @@ def rates_of_halves(
 class HeldBalance(Balance):
     """Half of a step; each contact that presses is held closed, without friction.
 
-    Such a contact takes no energy. What moves with time does the work of its impulses along its own
-    motion: positions see a force over the step with the weight 1 - t/h in the impulse of the first
-    half and t/h in that of the second, so that with the rates u at v = 0, at both ends and in the
-    middle (`rates_of_halves`),
+    Such a contact takes no energy. Walls and joints that move with time do work along their own
+    motion. A force at the time t in the step counts with the weight 1 - t/h in the impulse of the
+    first half, t/h in that of the second. So with the rates u at v = 0, at both ends and in the
+    middle (`find_rates_of_halves`), the work
 
-        work = -lam u_n - lam' u_n+1 - 2/3 (lam + lam') (u_m - (u_n + u_n+1) / 2)
+        -lam u_n - lam' u_n+1 - 2/3 (lam + lam') (u_m - (u_n + u_n+1) / 2)
 
-    is of fourth order in h where the other forces and the directions are constant. Else it is of
-    second order, as the impulses of the halves are.
+    is of fourth order in h where the other forces and the directions are constant, else of second
+    order, as the impulses of the halves are.
     """
 
     rates: Rates = field(kw_only=True, default=Rates(ca.SX(0, 1), ca.SX(0, 1)))
@@ -84,9 +84,9 @@ class HeldBalance(Balance):
         d, mu = self.dynamics, self.impulses.mu
         if not d.working_rows:
             return ca.SX(0)
-        pushed = self.F @ (d.driven * mu)
-        moved = ca.dot((1 - d.driven) * mu, self.rates.rows)
-        return ca.dot(pushed, (self.before + self.after) / 2) - moved
+        driven = self.F @ (d.driven * mu)
+        by_motion = ca.dot((1 - d.driven) * mu, self.rates.rows)
+        return ca.dot(driven, (self.before + self.after) / 2) - by_motion
 
 
 class HalfSteps:
@@ -103,7 +103,7 @@ class HalfSteps:
     velocities          C_n+1 v_n+1 + dPhi/dt = 0
     ==================  ==============================================================
 
-    The unknowns, ``v`` (nv,) of the move among them, are made at once, the equations by `state`.
+    The constructor adds the unknowns, among them ``v`` (nv,) of the move; `state` the equations.
     """
 
     def __init__(self, one: OneStep) -> None:
@@ -111,7 +111,7 @@ class HalfSteps:
         self.v = one.velocity("v_half")
         v_end = one.end_velocity()
         self._mu = one.impulse_of_joints("mu"), one.impulse_of_joints("mu_end")
-        self.end = one.end(coordinates_after(one.dynamics, one.start, one.h, self.v), v_end)
+        self.end = one.end(advance_coordinates(one.dynamics, one.start, one.h, self.v), v_end)
 
     def state(self, before: ca.SX, lam: ca.SX, lam_end: ca.SX) -> Transition:
         """State the equations from a velocity (nv,), of contact impulses (ng,) of both halves."""
@@ -120,7 +120,7 @@ class HalfSteps:
         M, M_end = d.mass(start.q, start.p), d.mass(end.q, end.p)
         u = d.twists(start.q, v, h, start.p)
         leaving, arriving = d.momentum(start.q, u, h, start.p), d.momentum(end.q, u, -h, end.p)
-        early, late = rates_of_halves(d, start, end, (before, v, end.v))
+        rates, rates_end = find_rates_of_halves(d, start, end, (before, v, end.v))
         first, second = (
             replace(
                 HeldBalance.of(
@@ -133,11 +133,11 @@ class HalfSteps:
                     acting=v,
                     momenta=momenta,
                 ),
-                rates=rates,
+                rates=own,
             )
-            for node, velocities, momenta, mu, push, rates in (
-                (start, (before, v), (M @ before, leaving), self._mu[0], lam, early),
-                (end, (v, end.v), (arriving, M_end @ end.v), self._mu[1], lam_end, late),
+            for node, velocities, momenta, mu, push, own in (
+                (start, (before, v), (M @ before, leaving), self._mu[0], lam, rates),
+                (end, (v, end.v), (arriving, M_end @ end.v), self._mu[1], lam_end, rates_end),
             )
         )
         one.equal("motion", first.residual, scale=scale)

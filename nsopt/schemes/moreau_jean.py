@@ -21,17 +21,17 @@ from nsopt.schemes.scheme import Scheme, UnifiedScheme
 from nsopt.schemes.step import Step, Transition
 from nsopt.schemes.terms import (
     ReactionLoads,
-    between_walls,
-    coordinates_after,
-    mean_joint_friction,
+    advance_coordinates,
+    average_walls,
+    find_mean_joint_friction,
     rolling,
     smooth_forces,
     solve_mass,
 )
 
 NEAR = 0.1
-"""Of a typical opening, how near a contact is closed over a horizon where bodies are brought to
-their walls: at zero what lasts would be at the switch itself, in every step."""
+"""Part of a typical opening up to which a contact is closed over a horizon where bodies are brought
+to their walls: at zero what lasts would be at the switch itself, in every step."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ class MoreauJean(UnifiedScheme):
         d, start, h, scales = one.dynamics, one.start, one.h, one.scales
         v = one.end_velocity()
         mu, more, friction = one.impulses(self.slip_creep)
-        near = NEAR if self.project else 0.0
-        modes = one.modes(start.gap + h / 2 * start.gap_rate(start.v) + _bend(d, start, h), near)
+        gap = start.gap + h / 2 * start.gap_rate(start.v) + _predict_gap_change(d, start, h)
+        modes = one.modes(gap, NEAR if self.project else 0.0)
         middle = (start.t + h / 2, d.retract(start.q, h / 2 * start.v), start.p)
 
         def smooth(v: ca.SX) -> ca.SX:
@@ -107,16 +107,16 @@ class MoreauJean(UnifiedScheme):
             return h / 2 * smooth((start.v + v) / 2)
 
         rebound = self.impact.state(modes, start, self._restitution(d, start, h), early)
-        # Where bodies that lie on a wall are told to go to is where the wall is at the end.
+        # Bodies that lie on a wall leave with the velocity that it has at the end.
         late = (start.t + h, start.q, start.p)
         later = replace(start, drift=d.gap_drift(*late), slip_drift=d.slip_drift(*late))
-        last = friction.impulse(later, v, rebound.given + more, modes.closed, h)
-        lam, slip = rebound.spent.lam + rebound.given + more, rebound.spent.slip + last
+        last_slip = friction.impulse(later, v, rebound.given + more, modes.closed, h)
+        lam, slip = rebound.spent.lam + rebound.given + more, rebound.spent.slip + last_slip
         mean = self.theta * v + (1 - self.theta) * start.v
         loads = ReactionLoads(h, v - start.v, mu, lam, slip)
         balance = Balance.of(
             d,
-            between_walls(start, later),
+            average_walls(start, later),
             (start.v, v),
             h,
             smooth(mean),
@@ -124,7 +124,7 @@ class MoreauJean(UnifiedScheme):
             M=d.mass(*middle[1:]),
             acting=mean,
             load_work=h * ca.dot(d.external(*middle[:2], mean, start.p) + start.drive, mean),
-            joint_friction=h * mean_joint_friction(d, start, start.at, mean, h, loads),
+            joint_friction=h * find_mean_joint_friction(d, start, start.at, mean, h, loads),
         )
         one.equal("motion", balance.residual, scale=scales.impulse)
         one.close("joint_rate", balance.C @ v + d.closure_drift(*start.at))
@@ -134,13 +134,13 @@ class MoreauJean(UnifiedScheme):
         rebound.press("contact", modes, rate, more)
         one.least_norm("impulse", "joint_impulse")
         project = self._project if self._projects(d) else None
-        moved = coordinates_after(d, start, h, mean)
+        moved = advance_coordinates(d, start, h, mean)
         end = one.end(moved, v, project)
         gap = h * rebound.complete_rate(rate, more) * modes.closed
-        return Transition((balance,), end, gap, projection_work=_add(d, moved, end))
+        return Transition((balance,), end, gap, projection_work=_find_added_energy(d, moved, end))
 
     def _restitution(self, d: Dynamics, start: Node, h: ca.SX) -> ca.SX:
-        """Return e (ng,); of contacts that are brought to their walls none where they rest."""
+        """Return e (ng,); zero of contacts that rest, where these are brought to their walls."""
         e = d.restitution(start.p)
         if not self.project or e.is_zero():
             return e
@@ -150,9 +150,9 @@ class MoreauJean(UnifiedScheme):
 
     def refine(self, step: Step) -> Step:
         (b,) = step.transition.balances
-        # As those of an impact the impulses meet the velocity that the other forces lead to.
-        met = (b.before + b.after + solve_mass(b.M, b.h * b.K)) / 2
-        step = replace(step, contact_work=ca.dot(b.contact_impulse, met) - b.wall_work)
+        # As in an impact, after the other forces have acted over the whole step.
+        mean = (b.before + b.after + solve_mass(b.M, b.h * b.K)) / 2
+        step = replace(step, contact_work=ca.dot(b.contact_impulse, mean) - b.wall_work)
         if not self.project:
             return step
         return replace(
@@ -169,18 +169,18 @@ class MoreauJean(UnifiedScheme):
         end = self._project(one, step.q, step.v)
         gap = step.gap
         if self._projects_contacts(d):
-            # Judged is the position now; that the impulse met the rate was judged by the solver.
+            # The position is judged here; the solver has judged impulse against rate.
             gap = ca.fmax(end.gap, 0) * (step.impulse <= 0) + ca.fmin(end.gap, 0)
         move = mpcc.variables[0]
         force = d.applied(end.t, step.q, step.v, start.p)
-        lifted = ca.fabs(ca.dot(force, ca.SX(move.scale) * move.scaled))
+        work_of_move = ca.fabs(ca.dot(force, ca.SX(move.scale) * move.scaled))
         return replace(
             step,
             q=end.q,
             gap=gap,
             closure=d.closure(*end.at),
-            energy_error=step.energy_error + lifted,
-            projection_work=_add(d, step.q, end),
+            energy_error=step.energy_error + work_of_move,
+            projection_work=_find_added_energy(d, step.q, end),
         )
 
     def _projects_contacts(self, d: Dynamics) -> bool:
@@ -214,15 +214,15 @@ class MoreauJean(UnifiedScheme):
         return "step by Variational(), whose contacts need no switch"
 
 
-def _add(d: Dynamics, q: ca.SX, end: Node) -> ca.SX:
+def _find_added_energy(d: Dynamics, q: ca.SX, end: Node) -> ca.SX:
     """Return the energy at the end, less that at coordinates q before they are projected [J]."""
     known = (end.t, end.q, end.v, end.p), (end.t, q, end.v, end.p)
     after, before = (d.kinetic(*x) + d.potential(*x) for x in known)
     return after - before
 
 
-def _bend(d: Dynamics, start: Node, h: ca.SX) -> ca.SX:
-    """Return by how much forces change the gaps of walls that move in half a step, (ng,) [m].
+def _predict_gap_change(d: Dynamics, start: Node, h: ca.SX) -> ca.SX:
+    """Return by how much forces change the gaps from walls that move in half a step, (ng,) [m].
 
     Without it what lies on a shaken floor would be let go whenever the floor is about to slow down.
     """

@@ -35,8 +35,8 @@ class Node:
     z_before : SX (nz,)
         Over a horizon: internal states of friction at the node before.
     sharp : SX scalar
-        Over a horizon: how sharply contacts become active that do so by where they are, as the
-        inverse of a part of a step; it grows along a homotopy, to 1000.
+        Over a horizon: how sharply modes switch with the gap (`ReachedGaps`); it grows along a
+        homotopy, to 1000.
     at_rest : bool
         Over a horizon: whether conditions give that all bodies leave it with no velocity.
     """
@@ -65,7 +65,7 @@ class Node:
 
     @classmethod
     def without_drives(cls, d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX, v: ca.SX) -> Node:
-        """Return the node of a simulation, where loads are all that drives."""
+        """Return the node of a simulation, where drives are among the loads."""
         at, none = (t, q, p), ca.SX(d.nv, 1)
         contacts = d.gap(*at), d.gap_matrix(*at), d.gap_drift(*at), d.slip_drift(*at)
         return cls(t, q, v, p, none, *contacts)

@@ -19,7 +19,7 @@ from nsopt.schemes.scales import Scales
 Projection = Callable[["OneStep", ca.SX, ca.SX], Node]
 """States the end of a step near coordinates q, with v, as `OneStep.end` returns it."""
 
-PUSHED = 0.1  # of a typical impulse, what contacts press with in a guess over a horizon
+PUSHED = 0.1  # of a typical impulse, the guess of those of contacts over a horizon
 
 
 @dataclass(frozen=True)
@@ -112,14 +112,14 @@ class OneStep(ABC):
     def modes(self, gap: ca.SX, near: float = 0.0) -> KnownModes | ReachedGaps:
         """Return contacts that are closed where ``gap`` (ng,) [m] is reached.
 
-        Over a horizon already where it is ``near`` times a typical opening.
+        Over a horizon already where the gap is ``near`` times a typical opening.
         """
 
     @abstractmethod
     def trust(self, linear: ca.SX, true: ca.SX, least: ca.SX) -> ca.SX:
-        """Return the linearised gaps, or true ones that are below ``least``, (ng,) [m].
+        """Return the linearised gaps, or the true ones where these are below ``least``, (ng,) [m].
 
-        ``least``, below zero, is how far outside a true gap may be while the linearised one serves.
+        ``least`` is below zero: how far beyond its wall a contact may be.
         """
 
     @abstractmethod
@@ -225,13 +225,13 @@ class HorizonStep(OneStep):
         return self.next
 
     def modes(self, gap: ca.SX, near: float = 0.0) -> KnownModes | ReachedGaps:
-        less = near * self.dynamics.gap_scale(self.start.p)
-        guess = self.start.gap - less
+        nearness = near * self.dynamics.gap_scale(self.start.p)
+        guess = self.start.gap - nearness
         program = self.mpcc, self.dynamics, self.scales
-        return ReachedGaps.at(*program, self.start, gap - less, guess)
+        return ReachedGaps.at(*program, self.start, gap - nearness, guess)
 
     def trust(self, linear: ca.SX, true: ca.SX, least: ca.SX) -> ca.SX:
-        """State what a switch to the true gap comes to: none ends further outside."""
+        """State, in place of a switch to the true gaps, that these are not below ``least``."""
         self.mpcc.less("trusted", least - true, scale=self.scales.gap)
         return linear
 

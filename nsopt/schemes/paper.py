@@ -15,21 +15,21 @@ from nsopt.checks import not_negative
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance, Impulses
-from nsopt.schemes.contacts.friction import slip_over
+from nsopt.schemes.contacts.friction import find_mean_slip
 from nsopt.schemes.contacts.impact import Impact, NewtonImpact
-from nsopt.schemes.contacts.modes import KnownModes, contacts_of_step
-from nsopt.schemes.contacts.walls import Approach, WallFigures, depth, respond
-from nsopt.schemes.errors import Errors, first_order_errors, impulse_at_end
+from nsopt.schemes.contacts.modes import KnownModes, find_step_contacts
+from nsopt.schemes.contacts.walls import Approach, WallFigures, measure_depth, respond
+from nsopt.schemes.errors import Errors, estimate_first_order_errors, find_change_at_end
 from nsopt.schemes.node import Node, StepStart
 from nsopt.schemes.one_step import OneStep, SimulatedStep
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import Scheme, UnifiedScheme
 from nsopt.schemes.step import Step, Transition
-from nsopt.schemes.terms import smooth_forces, square, with_internal_after
+from nsopt.schemes.terms import advance_internal_states, smooth_forces, square
 
 CLOSED, SOON = 1e-6, 1e-3
-"""Up to which gap a contact is closed: of a typical opening, `Gap.scale`; and of the way of a step,
-as the h that is found ends next to a wall and not on it."""
+"""Gap up to which a contact is closed: as a part of its typical opening, `Gap.scale`, and of its
+way in a step, as steps whose h is found end next to a wall and not on it."""
 
 
 class Closure(ABC):
@@ -37,7 +37,7 @@ class Closure(ABC):
 
     @abstractmethod
     def gap(self, one: OneStep, end: Node) -> ca.SX:
-        """Return the gaps at the end of the step, shape (ng,) [m]; state what they need beside."""
+        """Return the gaps at the end of the step, shape (ng,) [m]; state what else they need."""
 
     @abstractmethod
     def joints(self, one: OneStep, end: Node) -> ca.SX:
@@ -175,13 +175,14 @@ class PaperStep(UnifiedScheme):
         d, start, h, scales = one.dynamics, one.start, one.h, one.scales
         v = one.end_velocity()
         mu, lam, friction = one.impulses(self.slip_creep)
-        q = with_internal_after(d, start, h, v, start.q + h * self._rates(d, start, h, v))
+        q = advance_internal_states(d, start, h, v, start.q + h * self._find_rates(d, start, h, v))
         end = one.end(d.renormalise(q) if self.renormalise else q, v)
         mean = (v + start.v) / 2
         acting = start.v if self.explicit else mean
         K = smooth_forces(d, *start.at, acting) + start.drive
-        slid = slip_over(d, start, h, v, q)  # zero where a contact does not move over its surface
-        slip = friction.impulse(start, v, lam, self._find_touching_gaps(one), h, slid)
+        # The mean slip is zero where a contact does not move over its surface.
+        mean_slip = find_mean_slip(d, start, h, v, q)
+        slip = friction.impulse(start, v, lam, self._find_touching_gaps(one), h, mean_slip)
         impulses = Impulses(mu, lam, slip)
         balance = Balance.of(d, start, (start.v, v), h, K, impulses, acting=acting)
         one.equal("motion", balance.residual, scale=scales.impulse)
@@ -207,7 +208,7 @@ class PaperStep(UnifiedScheme):
             return step
         node, (b,) = start.node(d), step.transition.balances
         end = replace(step.transition.end, v=step.v)
-        shut = contacts_of_step(d, node, h, CLOSED).closed
+        shut = find_step_contacts(d, node, h, CLOSED).closed
         met = replace(end, v=step.v - respond(b.M, b.C, node.W @ (step.impulse * (1 - shut))))
         rate = met.gap_rate(met.v)
         closed = step.gap <= ca.fmax(CLOSED * d.gap_scale(start.p), -SOON * h * rate)
@@ -232,17 +233,16 @@ class PaperStep(UnifiedScheme):
             Impulses(mu, rebound.spent.lam + lam, slip),
             M=b.M,
             load_work=impact * b.load_work,
-            met=ca.if_else(impact, met.v, step.v),
+            contact_before=ca.if_else(impact, met.v, step.v),
         )
         mpcc.equal("rebound_motion", whole.residual, scale=scales.impulse)
         still = whole.C @ (v - step.v)
         one.close("rebound_rate", ca.if_else(impact, whole.C @ v + d.closure_drift(*end.at), still))
         friction.state()
         rebound.press("rebound", modes, end.gap_rate(v), more)
-        judged = h * rebound.complete_rate(
-            end.gap_rate(v), more
-        )  # an impact complements rates, not gaps
-        gap = ca.if_else(closed * impact, judged, step.gap)
+        # In an impact impulses are complementary to rates, not to gaps.
+        closing = h * rebound.complete_rate(end.gap_rate(v), more)
+        gap = ca.if_else(closed * impact, closing, step.gap)
         one.least_norm("impulse", "joint_impulse")
         off = 1 - impact
         first = replace(
@@ -264,28 +264,28 @@ class PaperStep(UnifiedScheme):
     def errors(self, x: Transition, h: ca.SX) -> Errors:
         (b,) = x.balances
         dv = b.after - b.before
-        changed = ca.dot(impulse_at_end(x.balances, x.end), (b.before + b.after) / 2)
+        changed = ca.dot(find_change_at_end(x.balances, x.end), (b.before + b.after) / 2)
         energy = (ca.fabs(changed) + h * ca.fabs(ca.dot(b.K, dv))) / 2
-        return Errors(energy, first_order_errors(x.balances, x.end, h).position)
+        return Errors(energy, estimate_first_order_errors(x.balances, x.end, h).position)
 
     def refine(self, step: Step) -> Step:
         step = replace(step, frozen=step.impulse)
         if self.finds_h:
             return step
         (b,) = step.transition.balances
-        return replace(step, walls=WallFigures(depth(b, step.impulse, step.h)))
+        return replace(step, walls=WallFigures(measure_depth(b, step.impulse, step.h)))
 
     def guess(self, dynamics: Dynamics, q: Array, v: Array, h: float) -> Mapping[str, Array]:
         del dynamics, q
         return {"h": np.array([h]), "v_end": v} if self.finds_h else {"v_end": v}
 
     def _find_touching_gaps(self, one: OneStep) -> ca.SX:
-        """Return where viscous friction acts: contacts closed at the start, (ng,)."""
+        """Return where viscous friction acts, (ng,): 1 of contacts closed at the start."""
         if one.dynamics.viscous(one.start.p).is_zero():
             return ca.SX.zeros(one.start.gap.numel())
         return one.modes(one.start.gap).closed
 
-    def _rates(self, d: Dynamics, start: Node, h: ca.SX, v: ca.SX) -> ca.SX:
+    def _find_rates(self, d: Dynamics, start: Node, h: ca.SX, v: ca.SX) -> ca.SX:
         """Return qdot of v = 2 G(p) pdot and eq. 23, p.p - 1 + 2 h p.pdot = 0, (nq,).
 
         Only Euler parameters that are stored as integrated have norms other than one.
@@ -293,12 +293,12 @@ class PaperStep(UnifiedScheme):
         rates, norms = d.rate_matrix(start.q) @ v, d.norms(start.q)
         if self.renormalise or not norms.numel():
             return rates
-        excess = ca.DM(d.norms.jac_sparsity(0, 0)).T @ (norms - 1)  # of each entry's parameters
+        excess = ca.DM(d.norms.jac_sparsity(0, 0)).T @ (norms - 1)  # (nq,) of each entry's norm
         return (rates - excess * start.q / (2 * h)) / (1 + excess)
 
 
 def _gauss(M: ca.SX, force: ca.SX, scales: Scales) -> ca.SX:
-    """Return Gauss' constraint, made about one: |vdot - M^-1 K|_M^2 = F.M^-1 F.
+    """Return Gauss' constraint |vdot - M^-1 K|_M^2 = F.M^-1 F, scaled to about one.
 
     F are the forces of contacts and joints (eqs. 17-19). Where a body has no mass, the forces on it
     are measured by the mass of the mechanism.

@@ -16,13 +16,13 @@ from nsopt.schemes.errors import Errors
 from nsopt.schemes.node import Node, StepStart
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import Scheme
-from nsopt.schemes.step import Step, Transition, total
+from nsopt.schemes.step import Step, Transition, sum_columns
 from nsopt.schemes.terms import kinetic, smooth_forces
 
 
 class _Stage(NamedTuple):
     at: Instant
-    found: IndexOne
+    found: IndexOne  # accelerations and forces of joints there
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,9 @@ class RungeKutta(Scheme):
     weights : tuple of float
         Of the rates of each stage, in sum 1.
     reaches : tuple of float
-        Of h, where each stage is, along the rates of the one before.
+        Part of h at which each stage is, along the rates of the one before.
     uneven : tuple of float
-        Weights with which the accelerations, times h, are the estimate of the local error.
+        Weights of the stages whose mean acceleration, times h, estimates the local error.
 
     Raises
     ------
@@ -108,7 +108,7 @@ class RungeKutta(Scheme):
         d, now = dynamics, Instant(start.t, start.q, start.v, start.p)
         stages: list[_Stage] = []
         for k, reach in enumerate(self.reaches):
-            x = now if not stages else _along(now, stages[-1], reach * h)
+            x = now if not stages else _advance(now, stages[-1], reach * h)
             if not d.closure_names and not d.friction_joints:
                 stages.append(_Stage(x, explicit_index_one(d, x)))
                 continue
@@ -119,7 +119,7 @@ class RungeKutta(Scheme):
         v = now.v + h * _mean(self.weights, [s.found.vdot for s in stages])
         end = Node.without_drives(d, start.t + h, d.renormalise(q), start.p, v)
         parts = zip(self.weights, stages, strict=True)
-        balances = tuple(_balance(d, w * h, stage) for w, stage in parts if w)
+        balances = tuple(_make_balance(d, w * h, stage) for w, stage in parts if w)
         uneven, M = h * _mean(self.uneven, [s.found.vdot for s in stages]), balances[-1].M
         # As large as with the energy of the change, from rest on.
         energies = 4 * (d.kinetic(*now) + d.kinetic(end.t, end.q, v, end.p))
@@ -132,32 +132,32 @@ class RungeKutta(Scheme):
             step,
             # The sizes of all stages are about that of the last.
             motion_size=len(balances) * balances[-1].size / h + ca.fabs(balances[-1].K),
-            work=total(works),
+            work=sum_columns(works),
             closure=ca.SX.zeros(len(d.closure_names)),
         )
 
 
 def _mean(weights: tuple[float, ...], rates: list[ca.SX]) -> ca.SX:
-    return total([w * rate for w, rate in zip(weights, rates, strict=True)])
+    return sum_columns([w * rate for w, rate in zip(weights, rates, strict=True)])
 
 
-def _along(now: Instant, stage: _Stage, h: ca.SX) -> Instant:
+def _advance(now: Instant, stage: _Stage, h: ca.SX) -> Instant:
     """Return the state after h at the rates of a stage."""
     q, v = now.q + h * stage.found.qdot, now.v + h * stage.found.vdot
     return Instant(now.t + h, q, v, now.p)
 
 
-def _balance(d: Dynamics, h: ca.SX, stage: _Stage) -> Balance:
-    """Return what a stage adds to the step, as its share of h."""
+def _make_balance(d: Dynamics, h: ca.SX, stage: _Stage) -> Balance:
+    """Return what a stage adds to the step, of which ``h`` is its part."""
     (t, q, v, p), (vdot, mu, friction, _) = stage
-    M, none = d.mass(q, p), Impulses.none(d)
+    M = d.mass(q, p)
     return Balance.of(
         d,
         Node.without_drives(d, t, q, p, v),
         (v, v),
         h,
         smooth_forces(d, t, q, p, v),
-        none._replace(mu=h * mu),
+        Impulses.zero(d)._replace(mu=h * mu),
         M=M,
         joint_friction=h * friction,
         momenta=(ca.SX(d.nv, 1), h * M @ vdot),

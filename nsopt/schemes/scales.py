@@ -13,8 +13,8 @@ from nsopt.mechanics import Dynamics, Start
 from nsopt.mpcc import Mpcc
 
 RESOLVED = 1e-4
-"""Of the momentum, the least impulse that rows are scaled by: 1e-11 of it is five units in the
-last place of the momentum, below which no residual falls."""
+"""Part of the momentum by which impulses are scaled at least. 1e-11 of that scale is five units in
+the last place of the momentum, below which no residual falls."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,5 +70,5 @@ class Scales:
         sizes = np.nan_to_num(np.abs(np.array([np.asarray(x) for x in loads])), nan=0, posinf=0)
         force = max(mass, float(np.max(sizes, initial=0.0)))
         momentum = np.abs(np.asarray(dynamics.mass(start.q, p))) @ np.abs(np.ravel(start.v))
-        most, gap = float(np.max(momentum, initial=0.0)), np.asarray(dynamics.gap_scale(p)).ravel()
-        return cls(h_max, force, mass, most, gap)
+        gap = np.asarray(dynamics.gap_scale(p)).ravel()
+        return cls(h_max, force, mass, float(np.max(momentum, initial=0.0)), gap)

@@ -13,7 +13,7 @@ from nsopt.arrays import Array
 from nsopt.elements import ViscousLaw
 from nsopt.mechanics import Dynamics, JointFriction
 from nsopt.mpcc import Mpcc
-from nsopt.schemes.errors import Errors, first_order_errors
+from nsopt.schemes.errors import Errors, estimate_first_order_errors
 from nsopt.schemes.node import Node, StepStart
 from nsopt.schemes.one_step import HorizonStep, OneStep, SimulatedStep
 from nsopt.schemes.scales import Scales
@@ -37,7 +37,7 @@ class Scheme(ABC):
     order : int
         Of convergence, in free motion and lasting contact.
     horizon_at_end : bool
-        As ``forces_at_end``, for the steps of `add_interval`.
+        The same as ``forces_at_end``, of the steps of `add_interval`.
     holds_inputs : bool
         Whether inputs and drives are constant over a step there; else they act at nodes.
     takes_contacts : bool
@@ -68,15 +68,15 @@ class Scheme(ABC):
 
     @property
     def error_order(self) -> int:
-        """Order at which a step control takes `Step.local_error` to fall."""
+        """Order p by which a step control takes `Step.local_error` to fall, as h^(p + 1)."""
         return self.order
 
     @property
     def gains(self) -> tuple[float, float] | None:
         """Baumgarte's alpha and beta [1/s], by which it brings ideal joints back to closure.
 
-        None, the default, of a scheme that keeps them closed: it refuses a start where they are
-        open, of which one that has gains only warns.
+        None, the default, of a scheme that keeps them closed. It refuses a start where they are
+        open; one that has gains only warns.
         """
         return None
 
@@ -99,11 +99,11 @@ class Scheme(ABC):
         """Slip speed [m/s] below which dry friction of contacts is smoothed over a horizon.
 
         Friction reaches 1/sqrt(2) of its full size there, in the plane and in space. Where slip
-        turns round, steps see how the time of it moves only if friction takes several steps to do
-        so: it must be of the order of the change of the slip in a step. It falls with h, and with
-        it the error, of first order. Contacts that friction holds by a part s of what it can slide
-        at slip_creep s / sqrt(1 - s^2): how far is on record (``held_slip``), and a warning tells
-        where that is much.
+        turns round, derivatives see how the time of that moves only if friction takes several steps
+        to do so: slip_creep must be of the order of the change of the slip in a step. It falls with
+        h, and with it the error, of first order. Contacts that are held by a part s of the largest
+        friction slide at slip_creep s / sqrt(1 - s^2): how far is on record (``held_slip``), and a
+        warning tells where that is much.
         """
         return 0.0
 
@@ -118,7 +118,7 @@ class Scheme(ABC):
         return None
 
     def check(self, dynamics: Dynamics, p: Array) -> None:
-        """Refuse what the scheme does not take: contacts, constraints on velocities.
+        """Refuse what the scheme does not take: contacts, constraints on velocities, friction.
 
         Raises
         ------
@@ -135,6 +135,12 @@ class Scheme(ABC):
             raise ValueError(
                 f"{type(self).__name__} knows no constraints on velocities, but this mechanism has "
                 f"{dynamics.nonholonomic_names[0]!r}: use Variational or MoreauJean"
+            )
+        if dynamics.friction_joints and not self.takes_joint_friction:
+            joint = dynamics.joint_names[dynamics.friction_joints[0]]
+            raise ValueError(
+                f"{type(self).__name__} knows no friction that depends on reactions or has "
+                f"internal states, but {joint!r} has: use Variational or MoreauJean"
             )
 
     def add_modes(
@@ -193,7 +199,7 @@ class Scheme(ABC):
             Naming what it cannot, and a scheme that can.
         """
         if type(self).add_interval is Scheme.add_interval:
-            raise self._no_horizon()
+            raise self._make_horizon_error()
         self.check(dynamics, p)
         self.check_no_rebound(dynamics, p)
 
@@ -210,33 +216,18 @@ class Scheme(ABC):
 
         ``contacts`` says whether the motion has some.
         """
-        own = self.remedy(bool(dynamics.bores)) if contacts else ""
+        remedy = self.remedy(bool(dynamics.bores)) if contacts else ""
         frictions = (e for e in dynamics.elements if isinstance(e, JointFriction))
         dry = [e.name for e in frictions if not isinstance(getattr(e, "law", None), ViscousLaw)]
         if not dry:
-            return own
+            return remedy
         more = f" and {len(dry) - MOST_NAMED} more" if len(dry) > MOST_NAMED else ""
         friction = (
             f"dry friction of {', '.join(map(repr, dry[:MOST_NAMED]))}{more} turns round almost at "
             "once in steps, which may be what stops the search: optimize without it first, and "
             "give that motion as the guess, Earlier(result)"
         )
-        return f"{friction}\n- {own}" if own else friction
-
-    def check_joint_friction(self, dynamics: Dynamics) -> None:
-        """Refuse `JointFriction` elements, unless the scheme ``takes_joint_friction``.
-
-        Raises
-        ------
-        ValueError
-            Naming the joint, and schemes that take it.
-        """
-        if dynamics.friction_joints and not self.takes_joint_friction:
-            joint = dynamics.joint_names[dynamics.friction_joints[0]]
-            raise ValueError(
-                f"{type(self).__name__} knows no friction that depends on reactions or has "
-                f"internal states, but {joint!r} has: use Variational or MoreauJean"
-            )
+        return f"{friction}\n- {remedy}" if remedy else friction
 
     def check_no_rebound(self, dynamics: Dynamics, p: Array) -> None:
         """Refuse restitution where derivatives are taken, unless steps end at impacts.
@@ -259,7 +250,7 @@ class Scheme(ABC):
             f"that the time of an impact moves, whatever the step size; {remedy}"
         )
 
-    def _no_horizon(self) -> ValueError:
+    def _make_horizon_error(self) -> ValueError:
         name = type(self).__name__
         return ValueError(f"{name} has no equations for a whole horizon: use Variational()")
 
@@ -274,8 +265,8 @@ class Scheme(ABC):
     ) -> Interval:
         """State what holds at a node of a horizon and in the step that follows.
 
-        The equations of the scheme for given modes of contact, which are complementarity here: no
-        switch that depends on the state.
+        The equations of the scheme, in which modes of contact are found by complementarity: nothing
+        is switched by the state.
 
         Parameters
         ----------
@@ -299,7 +290,7 @@ class Scheme(ABC):
             If the scheme has none.
         """
         del mpcc, dynamics, first, second, before, scales
-        raise self._no_horizon()
+        raise self._make_horizon_error()
 
     def add_ending(
         self, mpcc: Mpcc, dynamics: Dynamics, last: Node, before: ca.SX, scales: Scales
@@ -339,7 +330,7 @@ class UnifiedScheme(Scheme):
 
     def errors(self, x: Transition, h: ca.SX) -> Errors:
         """Return estimates of the local error of a step of ``h``; by default of first order."""
-        return first_order_errors(x.balances, x.end, h)
+        return estimate_first_order_errors(x.balances, x.end, h)
 
     def refine(self, step: Step) -> Step:
         """Return the step with what the scheme knows better than `Step.of`; nothing by default."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import IntEnum
 from itertools import pairwise
 
 import casadi as ca
@@ -15,6 +16,16 @@ from nsopt.schemes.node import Node
 from nsopt.schemes.terms import kinetic, same_body
 
 
+class ContactEvent(IntEnum):
+    """A change of contact that ends a step."""
+
+    NONE = 0
+    CLOSING = 1
+    OPENING = 2
+    GRAZING = 3
+    END_OF_SLIP = 4
+
+
 @dataclass(frozen=True)
 class Transition:
     """A stated step: its balances of momentum, and the state that they lead to.
@@ -25,7 +36,7 @@ class Transition:
         In the order of time.
     end : Node
     gap : SX (ng,) [m], optional
-        The gap that complements the impulses; by default that at the end.
+        The gap that is complementary to the impulses; by default that at the end.
     closure : SX (nc,) [m, 1], optional
         Residuals of the ideal joints that the step brings to zero; by default those at the end.
     projection_work : SX scalar [J]
@@ -46,17 +57,18 @@ class Transition:
     @property
     def impulses(self) -> Impulses:
         """Sums over the balances."""
-        return Impulses.total(self.dynamics, self.balances)
+        impulses = (Impulses.zero(self.dynamics), *(b.impulses for b in self.balances))
+        return Impulses(*(sum_columns(list(column)) for column in zip(*impulses, strict=True)))
 
     @property
     def loss(self) -> ca.SX:
         """Energy that each contact takes, friction included, (ng,) [J]."""
-        return total([b.loss for b in self.balances])
+        return sum_columns([b.loss for b in self.balances])
 
     @property
     def work(self) -> ca.SX:
         """Of loads, drives, joints and walls that move with time [J]."""
-        return total([b.work for b in self.balances])
+        return sum_columns([b.work for b in self.balances])
 
 
 @dataclass(frozen=True)
@@ -81,7 +93,7 @@ class Step:
     slip_impulse : SX (ns,) [N s]
         Tangential impulses of the contacts with friction.
     gap : SX (ng,) [m]
-        The gap that complements the impulse.
+        The gap that is complementary to the impulse.
     closure : SX (nc,) [m, 1]
         Residuals of the ideal joints that the step brings to zero.
     motion_residual : SX (nv,) [N, N m]
@@ -112,7 +124,7 @@ class Step:
         The part of the contact impulses whose direction is that at the start of the step but is
         judged at its end; none by default.
     event : SX scalar
-        At which the step ended before its time: a key of `EVENTS`, 0 for none.
+        At which the step ended before its time: a `ContactEvent`.
     walls : WallFigures
         How well contacts are followed.
     """
@@ -159,18 +171,18 @@ class Step:
             slip_impulse=slip,
             gap=x.end.gap if x.gap is None else x.gap,
             closure=d.closure(*x.end.at) if x.closure is None else x.closure,
-            motion_residual=total([b.residual for b in balances]) / h,
-            motion_size=total([b.size / h + ca.fabs(b.K) for b in balances]),
+            motion_residual=sum_columns([b.residual for b in balances]) / h,
+            motion_size=sum_columns([b.size / h + ca.fabs(b.K) for b in balances]),
             loss=x.loss,
-            pressed_loss=total([b.pressed_loss for b in balances]),
-            contact_work=total([b.contact_work for b in balances]),
-            contact_energy=contact_energy(transition, x.end.v),
+            pressed_loss=sum_columns([b.pressed_loss for b in balances]),
+            contact_work=sum_columns([b.contact_work for b in balances]),
+            contact_energy=find_contact_energy(transition, x.end.v),
             energy_error=errors.energy,
             local_error=errors.position,
             work=x.work,
             projection_work=x.projection_work,
-            wall_change=wall_change(x),
-            joint_friction_work=total([b.joint_friction_work for b in balances]),
+            wall_change=find_wall_change(x),
+            joint_friction_work=sum_columns([b.joint_friction_work for b in balances]),
             frozen=ca.SX.zeros(lam.numel()),
         )
 
@@ -244,28 +256,28 @@ class Interval:
     @classmethod
     def end(cls, d: Dynamics, v: ca.SX, h: ca.SX) -> Interval:
         """Return the end of a horizon at velocity v, after a step of h: nothing acts there."""
-        zero, (mu, lam, slip) = ca.SX(0), Impulses.none(d)
+        zero, (mu, lam, slip) = ca.SX(0), Impulses.zero(d)
         return cls(v, ca.SX.zeros(d.nv), lam, mu, slip, lam, zero, zero, h, zero, lam, lam, zero)
 
 
-def contact_energy(x: Transition, v_end: ca.SX) -> ca.SX:
+def find_contact_energy(x: Transition, v_end: ca.SX) -> ca.SX:
     """Return the kinetic energy of bodies that contacts act on, mean of both ends [J]."""
-    pushes = total([ca.fabs(b.node.W @ b.impulses.lam) for b in x.balances])
+    pushes = sum_columns([ca.fabs(b.node.W @ b.impulses.lam) for b in x.balances])
     touched = same_body(x.dynamics) @ pushes > 0
     M, v_start = x.balances[-1].M, x.balances[0].before
     return (kinetic(M, touched * v_end) + kinetic(M, touched * v_start)) / 2
 
 
-def wall_change(x: Transition) -> ca.SX:
-    """Return by how much work depends on when velocities of walls and courses are taken [J]."""
+def find_wall_change(x: Transition) -> ca.SX:
+    """Return by how much work depends on when in the step velocities of walls are taken [J]."""
     d, begin, end, change = x.dynamics, x.balances[0].node.t, x.end.t, ca.SX(0)
     times = begin, (begin + end) / 2, end
     for b in x.balances:
         mu, lam, slip = b.impulses
-        faster = b.F.T @ (x.end.v - x.balances[0].before)
-        change += ca.dot(ca.fabs(d.driven * mu), ca.fabs(faster))
-        guides = (1 - d.driven) * mu
-        for drift, push in ((d.gap_drift, lam), (d.slip_drift, slip), (d.multiplier_drift, guides)):
+        rate_change = b.F.T @ (x.end.v - x.balances[0].before)
+        change += ca.dot(ca.fabs(d.driven * mu), ca.fabs(rate_change))
+        others = (1 - d.driven) * mu  # of joints that are not kept by drives
+        for drift, push in ((d.gap_drift, lam), (d.slip_drift, slip), (d.multiplier_drift, others)):
             speeds = [drift(t, b.node.q, b.node.p) for t in times]
             change += sum(
                 ca.dot(ca.fabs(push), ca.fabs(late - early)) for early, late in pairwise(speeds)
@@ -273,6 +285,6 @@ def wall_change(x: Transition) -> ca.SX:
     return change
 
 
-def total(terms: list[ca.SX]) -> ca.SX:
+def sum_columns(terms: list[ca.SX]) -> ca.SX:
     """Return the sum of equal columns."""
     return ca.sum2(ca.horzcat(*terms))

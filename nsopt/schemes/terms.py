@@ -27,12 +27,12 @@ def internal(d: Dynamics, q: ca.SX) -> ca.SX:
     return q[d.nq - len(d.internal_names) :]
 
 
-def coordinates_after(d: Dynamics, start: StepStart | Node, h: ca.SX, v: ca.SX) -> ca.SX:
+def advance_coordinates(d: Dynamics, start: StepStart | Node, h: ca.SX, v: ca.SX) -> ca.SX:
     """Return the coordinates after h at velocity v, internal states advanced too, (nq,)."""
-    return with_internal_after(d, start, h, v, d.retract(start.q, h * v))
+    return advance_internal_states(d, start, h, v, d.retract(start.q, h * v))
 
 
-def with_internal_after(
+def advance_internal_states(
     d: Dynamics, start: StepStart | Node, h: ca.SX, v: ca.SX, q: ca.SX
 ) -> ca.SX:
     """Return coordinates q with the internal states after h at velocity v, (nq,)."""
@@ -52,25 +52,26 @@ class ReactionLoads(NamedTuple):
     slip: ca.SX  # (ns,) [N s] of contacts, tangential
 
 
-def mean_joint_friction(
+def find_mean_joint_friction(
     d: Dynamics, start: StepStart | Node, at: At, v: ca.SX, h: ca.SX, loads: ReactionLoads
 ) -> ca.SX:
     """Return the mean friction in joints over a step of h, (nv,) [N, N m].
 
-    From the internal states at the start, from which bristles bend; directions are taken ``at``
-    t, q, p, and v (nv,) is that on the way.
+    From the internal states at the start; directions are taken ``at`` t, q, p, and v (nv,) is the
+    velocity of the move.
     """
     if not d.friction_joints:
         return ca.SX(d.nv, 1)
     t, q, p = at
-    return d.joint_friction(t, q, v, p, h, internal(d, start.q), joint_reactions(d, at, v, loads))
+    reactions = find_joint_reactions(d, at, v, loads)
+    return d.joint_friction(t, q, v, p, h, internal(d, start.q), reactions)
 
 
-def joint_reactions(d: Dynamics, at: At, v: ca.SX, loads: ReactionLoads) -> ca.SX:
+def find_joint_reactions(d: Dynamics, at: At, v: ca.SX, loads: ReactionLoads) -> ca.SX:
     """Return the mean reactions of joints with friction (6, their number).
 
-    Of over-constrained joints they are those of least norm, whatever the impulses found. Arguments
-    as of `mean_joint_friction`.
+    Of over-constrained joints they are those of least norm, whatever impulses were found. Arguments
+    as of `find_mean_joint_friction`.
     """
     t, q, p = at
     if d.redundant:
@@ -78,7 +79,7 @@ def joint_reactions(d: Dynamics, at: At, v: ca.SX, loads: ReactionLoads) -> ca.S
     return d.reactions(t, q, v, p, *loads)[:, list(d.friction_joints)] / loads.time
 
 
-def joint_friction_at_node(
+def find_joint_friction_at_node(
     d: Dynamics, node: Node, v: ca.SX, steps: tuple[ca.SX, ca.SX], loads: ReactionLoads
 ) -> ca.SX | None:
     """Return the impulse of friction in joints at a node that is left with v, (nv,).
@@ -89,29 +90,29 @@ def joint_friction_at_node(
     if not d.friction_joints:
         return None
     (before, after), (t, q, p) = steps, node.at
-    reactions = joint_reactions(d, node.at, (v + node.v) / 2, loads)
+    reactions = find_joint_reactions(d, node.at, (v + node.v) / 2, loads)
     early = d.joint_friction(t, q, node.v, p, before, node.z_before, reactions)
     late = d.joint_friction(t, q, v, p, after, internal(d, q), reactions)
     return before / 2 * early + after / 2 * late
 
 
 def rolling(d: Dynamics, at: At, v: ca.SX) -> ca.SX:
-    """Return the rows of constraints on velocities, (nr,) [m/s, rad/s]."""
+    """Return the residuals of constraints on velocities, (nr,) [m/s, rad/s]."""
     return d.nonholonomic_matrix(*at) @ v + d.nonholonomic_drift(*at)
 
 
 def rolling_over(d: Dynamics, node: Node, h: ca.SX, v: ca.SX) -> ca.SX:
-    """Return the rows of `rolling` in the middle of a move of h at v, seen from both ends alike."""
+    """Return `rolling` in the middle of a move of h at v, so that the step stays symmetric."""
     return rolling(d, (node.t + h / 2, d.retract(node.q, h / 2 * v), node.p), v)
 
 
-def walls_over(d: Dynamics, node: Node, h: ca.SX) -> Node:
-    """Return a node with the mean velocities of its walls over h [s] from it, Simpson's.
+def average_walls_over(d: Dynamics, node: Node, h: ca.SX) -> Node:
+    """Return a node with the mean velocities of its walls over h [s] from it, by Simpson's rule.
 
-    Of a contact that lasts they are those that positions at both ends of a step agree with.
+    With these a contact that lasts at one end of a step lasts at the other.
     """
     t, q, p = node.at
-    # The mean less the velocity at t is added to that of the node, which may be a mean itself.
+    # Added is the mean less the velocity at t: that of the node may be a mean itself.
     drift, slip_drift = (
         now + (4 * f(t + h / 2, q, p) + f(t + h, q, p) - 5 * f(t, q, p)) / 6
         for f, now in ((d.gap_drift, node.drift), (d.slip_drift, node.slip_drift))
@@ -119,14 +120,14 @@ def walls_over(d: Dynamics, node: Node, h: ca.SX) -> Node:
     return replace(node, drift=drift, slip_drift=slip_drift)
 
 
-def between_walls(one: Node, other: Node) -> Node:
+def average_walls(one: Node, other: Node) -> Node:
     """Return the first node with the mean of the velocities of walls at both."""
     drift, slip_drift = (one.drift + other.drift) / 2, (one.slip_drift + other.slip_drift) / 2
     return replace(one, drift=drift, slip_drift=slip_drift)
 
 
 def metric(M: ca.SX) -> ca.SX:
-    """Return the mass matrix, motions without mass given the mean mass of the others."""
+    """Return the mass matrix, in which motions without mass get the mean mass of the others."""
     diagonal = ca.diag(M)
     massless = diagonal == 0
     mean = ca.sum1(diagonal) / ca.fmax(ca.sum1(ca.logic_not(massless)), 1)
@@ -144,11 +145,11 @@ def kinetic(M: ca.SX, v: ca.SX) -> ca.SX:
     return ca.dot(v, M @ v) / 2
 
 
-def momentum_size(M: ca.SX, v: ca.SX, W: ca.SX, lam: ca.SX, F: ca.SX, mu: ca.SX) -> ca.SX:
+def find_momentum_size(M: ca.SX, v: ca.SX, W: ca.SX, lam: ca.SX, F: ca.SX, mu: ca.SX) -> ca.SX:
     """Return the sizes of the terms of a momentum balance (nv,) [N s, N m s], for its round-off.
 
     Every contact counts with the largest impulse: one system is solved for all of them, so each
-    is known to the round-off of that one. v (nv,) are sums of the sizes of the velocities.
+    is known to the round-off of the largest. v (nv,) are sums of the sizes of the velocities.
     """
     contacts = ca.sum2(ca.fabs(W)) * ca.mmax(ca.fabs(lam)) if lam.numel() else 0
     return ca.fabs(M) @ v + contacts + ca.fabs(F) @ ca.fabs(mu)

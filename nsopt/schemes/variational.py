@@ -17,21 +17,27 @@ from nsopt.schemes.contacts.friction import (
     SLOW,
     Friction,
     find_end_of_slip,
-    slip_over,
-    turn_from_end,
-    turn_from_start,
+    find_mean_slip,
+    find_turn_from_end,
+    find_turn_from_start,
 )
 from nsopt.schemes.contacts.impact import Impact, NewtonImpact
-from nsopt.schemes.contacts.modes import KnownModes, contacts_of_step, parts, rate_sizes, touching
+from nsopt.schemes.contacts.modes import (
+    KnownModes,
+    find_rate_scales,
+    find_step_contacts,
+    split_parts,
+    state_touching,
+)
 from nsopt.schemes.contacts.walls import (
     Approach,
     WallFigures,
-    depth,
     find_approach,
     judge_pressed,
+    measure_depth,
     time_impacts,
 )
-from nsopt.schemes.errors import Errors, symmetric_errors
+from nsopt.schemes.errors import Errors, estimate_symmetric_errors
 from nsopt.schemes.moreau_jean import MoreauJean
 from nsopt.schemes.node import Node, StepStart
 from nsopt.schemes.one_step import HorizonStep, SimulatedStep
@@ -40,17 +46,17 @@ from nsopt.schemes.scheme import Scheme
 from nsopt.schemes.step import Interval, Step, Transition
 from nsopt.schemes.terms import (
     ReactionLoads,
-    between_walls,
-    coordinates_after,
-    joint_friction_at_node,
-    mean_joint_friction,
+    advance_coordinates,
+    average_walls,
+    average_walls_over,
+    find_joint_friction_at_node,
+    find_mean_joint_friction,
     rolling,
     rolling_over,
-    walls_over,
 )
 
-PRESSED = 1e-9  # of the typical impulse, what a contact takes at least to count as touching
-DAMPS = 0.5  # normal implicitness from which nothing rattles, see `Scheme.normal_implicitness`
+PRESSED = 1e-9  # of the typical impulse, that from which on a contact counts as touching
+DAMPS = 0.5  # normal implicitness from which on nothing rattles, see `Scheme.normal_implicitness`
 
 
 @dataclass(frozen=True)
@@ -97,11 +103,11 @@ class Variational(Scheme):
     contact, joints     0 <= gap(q_n+1) _|_ lam >= 0,   Phi(q_n+1) = 0
     ==================  ==============================================================
 
-    For which contact lasts and which is an impact is no known mode there: a switch by the state
-    would have no derivative. Without contact both are the same step; an impact falls within the
-    step in a simulation and on its first node over a horizon, so that motions differ by the part of
-    a step. Of a body with a foot that is thrown onto a floor at 1 m/s, spinning, coordinates differ
-    by 2.0e-5 m after 0.2 s in 20 steps, 2.6e-5 m in 40. e > 0 needs the known mode: refused there.
+    For which contact lasts and which is an impact is not known there: a switch by the state has no
+    derivative. Without contact both are the same step. An impact falls within the step in a
+    simulation and on its first node over a horizon, so that motions differ by a part of a step. Of
+    a body with a foot that is thrown onto a floor at 1 m/s, spinning, coordinates differ by 2.0e-5
+    m after 0.2 s in 20 steps, 2.6e-5 m in 40. e > 0 needs the mode to be known: refused there.
 
     Parameters
     ----------
@@ -140,7 +146,7 @@ class Variational(Scheme):
     ) -> Step:
         """State the first half, which places the bodies."""
         d, node = dynamics, start.node(dynamics)
-        contacts, M = contacts_of_step(d, node, h, self.closed), d.mass(start.q, start.p)
+        contacts, M = find_step_contacts(d, node, h, self.closed), d.mass(start.q, start.p)
         one = SimulatedStep.of(mpcc, d, node, h, scales)
         v = one.velocity("v_half", mean=True)
         mu = one.impulse_of_joints("joint_half")
@@ -148,40 +154,39 @@ class Variational(Scheme):
         lam = one.impulse_of_contacts("contact_half")
         friction.add()
         lasting = lam * contacts.lasting
-        moving = walls_over(d, node, h)
-        # Zero where the contact does not move over what carries it; against the direction from the
-        # start, as the second half is from the end, both at the velocity of the move.
-        q, slow = coordinates_after(d, start, h, v), SLOW * ca.SX(scales.impulse / scales.mass)
-        moved, turn = slip_over(d, node, h, v, q), turn_from_start(d, node, h, slow)
-        slip = friction.impulse(moving, v, lasting, contacts.lasting, h / 2, moved, turn)
+        moving = average_walls_over(d, node, h)
+        # The mean slip: zero where the contact does not move over what carries it. Friction acts
+        # against its direction at the start, in the second half against that at the end.
+        q, slow = advance_coordinates(d, start, h, v), SLOW * ca.SX(scales.impulse / scales.mass)
+        mean_slip, turn = find_mean_slip(d, node, h, v, q), find_turn_from_start(d, node, h, slow)
+        slip = friction.impulse(moving, v, lasting, contacts.lasting, h / 2, mean_slip, turn)
         loads = ReactionLoads(h / 2, v - start.v, mu, lasting, slip)
         twists = d.twists(start.q, v, h, start.p)
         half = Balance.of(
             d,
-            replace(between_walls(node, moving), W=contacts.D),
+            replace(average_walls(node, moving), W=contacts.D),
             (start.v, v),
             h / 2,
             d.applied(start.t, start.q, v, start.p),
             Impulses(mu, lam, slip),
             M=M,
             acting=v,
-            joint_friction=h / 2 * mean_joint_friction(d, start, node.at, v, h, loads),
+            joint_friction=h / 2 * find_mean_joint_friction(d, start, node.at, v, h, loads),
             momenta=(M @ start.v, d.momentum(start.q, twists, h, start.p)),
         )
         end = one.end(q, v)
         mpcc.equal("motion", half.residual, scale=scales.impulse)
-        turned = h * d.retract_matrix(h * v)  # displacements at the end by changes of v
-        slopes = {"v_half": d.closure_matrix(*end.at) @ turned}
+        change = h * d.retract_matrix(h * v)  # (nv, nv) of displacements at the end with v
+        slopes = {"v_half": d.closure_matrix(*end.at) @ change}
         one.close("closure", d.closure(*end.at), scale=scales.time, slopes=slopes)
         one.equal("rolling", rolling_over(d, node, h, v))
         friction.state()
-        sizes, slopes = (scales.gap, scales.impulse), {"v_half": end.W.T @ turned}
+        sizes, slopes = (scales.gap, scales.impulse), {"v_half": end.W.T @ change}
         labels = d.contact_names
         mpcc.complement("contact", end.gap, lam, scale=sizes, labels=labels, slopes=slopes)
         mpcc.least_norm(("contact_half", "joint_half"))
-        none = Errors(ca.SX(0), ca.SX(0))
-        step = Step.of(Transition((half,), end), h, none)
-        return replace(step, frozen=lasting, walls=WallFigures(depth(half, lam, h)))
+        step = Step.of(Transition((half,), end), h, Errors(ca.SX(0), ca.SX(0)))
+        return replace(step, frozen=lasting, walls=WallFigures(measure_depth(half, lam, h)))
 
     def add_projection(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, scales: Scales, step: Step
@@ -189,17 +194,17 @@ class Variational(Scheme):
         """State the second half; after an impact, the whole change of momentum."""
         d, p, h = dynamics, start.p, step.h
         node, (half,) = start.node(d), step.transition.balances
-        contacts, end = contacts_of_step(d, node, h, self.closed), step.transition.end
+        contacts, end = find_step_contacts(d, node, h, self.closed), step.transition.end
         M = d.mass(end.q, p)
         pressed = step.impulse > PRESSED * ca.SX(scales.impulse)
         closed = ca.logic_or(end.gap <= self.closed * d.gap_scale(p), pressed)
         impact = ca.sum1(closed * (1 - contacts.lasting)) > 0
         one = SimulatedStep.of(mpcc, d, end, h, scales)
-        given = h / 2 * d.applied(*node.at[:2], start.v, p)
-        u = ca.if_else(impact, start.v, step.v)
+        first_push = h / 2 * d.applied(*node.at[:2], start.v, p)
+        u = ca.if_else(impact, start.v, step.v)  # velocity before, to which forces belong
         # Bodies hit walls with the twists at the start, turned by the whole gyroscopic torque.
         twists = d.twists(start.q, u, h * (1 - impact), p)
-        arriving = d.momentum(end.q, twists, -h * (1 + impact), p) + impact * given
+        arriving = d.momentum(end.q, twists, -h * (1 + impact), p) + impact * first_push
         applied = d.applied(*end.at[:2], u, p)
         free = not (d.contact_names or d.multiplier_names or d.friction_joints)  # M = L D L^T
         v = one.end_velocity(ca.ldl_solve(arriving + h / 2 * applied, *ca.ldl(M)) if free else None)
@@ -209,25 +214,25 @@ class Variational(Scheme):
         more = mpcc.variable("contact_end", push.numel(), scale=scales.impulse, guess=push)
         friction.add()
         meeting = KnownModes(mpcc, d, scales, closed * impact)
-        met = self._meet(half, step, push * (1 - contacts.lasting), end, ca.SX(scales.time))
+        placing = push * (1 - contacts.lasting)
+        met = self._find_approach(half, step, placing, end, ca.SX(scales.time))
         met = met.where(impact, half.before)
         closes = (1 - contacts.closed) * (met.node.gap_rate(met.node.v) < 0)
         stated = d.restitution(p)
         e = self.impact.coefficients(stated, closes) * (1 - closes * met.rests(stated))
         rebound = self.impact.state(meeting, met.node, e)
-        late = rebound.given + more
+        last_lam = rebound.given + more
         slow = SLOW * ca.SX(scales.impulse / scales.mass)
-        turn = (1 - impact) * turn_from_end(d, end, step.v, 2 * step.v - start.v, slow)
-        acts = h * ca.if_else(impact, 1, 0.5)
-        last = friction.impulse(end, v, late, closed, acts, turn=turn)
-        lam, slip = rebound.spent.lam + late, rebound.spent.slip + last
-        part = h / 2 * (1 + impact)  # of the step that the impulses are of
-        # Loads work on what `Balance.loss` is of: the mean, or what is known of the impact itself.
-        rebounds, walls = _rebounds(d, p), between_walls(end, walls_over(d, end, -h))
-        moved = step.v if rebounds else (u + v) / 2
+        turn = (1 - impact) * find_turn_from_end(d, end, step.v, 2 * step.v - start.v, slow)
+        acting_time = h / 2 * (1 + impact)
+        last_slip = friction.impulse(end, v, last_lam, closed, acting_time, turn=turn)
+        lam, slip = rebound.spent.lam + last_lam, rebound.spent.slip + last_slip
+        # As contacts in `Balance.loss`, loads work on the velocity of an impact, where it is known.
+        rebounds, walls = _may_rebound(d, p), average_walls(end, average_walls_over(d, end, -h))
+        loaded_v = step.v if rebounds else (u + v) / 2
         load = d.external(*end.at[:2], u, p)
-        loads = ReactionLoads(part, v - u, mu, lam, slip)
-        off = impact * (met.node.drift + end.drift - 2 * walls.drift)
+        loads = ReactionLoads(acting_time, v - u, mu, lam, slip)
+        drift_change = impact * (met.node.drift + end.drift - 2 * walls.drift)
         second = Balance.of(
             d,
             walls,
@@ -237,10 +242,10 @@ class Variational(Scheme):
             Impulses(mu, lam, slip),
             M=M,
             acting=u,
-            load_work=h / 2 * ca.dot(load, ca.if_else(impact, moved, (u + v) / 2)),
-            met=ca.if_else(impact, met.node.v, u),
-            met_drift=off if rebounds else None,
-            joint_friction=part * mean_joint_friction(d, start, end.at, u, h, loads),
+            load_work=h / 2 * ca.dot(load, ca.if_else(impact, loaded_v, (u + v) / 2)),
+            contact_before=ca.if_else(impact, met.node.v, u),
+            contact_drift=drift_change if rebounds else None,
+            joint_friction=acting_time * find_mean_joint_friction(d, start, end.at, u, h, loads),
             momenta=(arriving, M @ v),
         )
         if not free:
@@ -250,15 +255,17 @@ class Variational(Scheme):
         friction.state()
         rebound.press("contact", replace(meeting, closed=closed), end.gap_rate(v), more)
         mpcc.least_norm(("contact_end", "joint_end"))
-        first = self._count(half, step.frozen, impact, moved)
-        errors = symmetric_errors((first, second), h, u, first.impulses.mu + mu, impact=impact)
+        first = self._count_first_half(half, step.frozen, impact, loaded_v)
+        errors = estimate_symmetric_errors(
+            (first, second), h, u, first.impulses.mu + mu, impact=impact
+        )
         whole = Step.of(Transition((first, second), replace(end, v=v)), h, errors)
         new = impact * closed * (1 - contacts.lasting)
         late, unplaced = time_impacts(half, second, push, new, h, contacts.closed)
         opened = new * (1 - contacts.closed) * (late > 0)
         closing = ca.if_else(opened, late if met.late is None else met.late, 0)
-        slid, ends = slip_over(d, node, h, step.v, step.q), (node, replace(end, v=v))
-        stops = find_end_of_slip(d, ends, slid, contacts.lasting, h, slow)
+        mean_slip, ends = find_mean_slip(d, node, h, step.v, step.q), (node, replace(end, v=v))
+        stops = find_end_of_slip(d, ends, mean_slip, contacts.lasting, h, slow)
         swing, shut = judge_pressed(d, *ends)
         overdue = ca.mmax(ca.vertcat(closing, (1 - impact) * stops, shut))
         first_hit = ca.mmax(ca.vertcat(late, 0))
@@ -270,24 +277,29 @@ class Variational(Scheme):
             walls=WallFigures(step.walls.depth, swing, first_hit, overdue, unplaced),
         )
 
-    def _meet(self, half: Balance, step: Step, placing: ca.SX, end: Node, h: ca.SX) -> Approach:
-        """Return the approach, at the velocity of the start where nothing rebounds."""
-        if not _rebounds(half.dynamics, end.p):
+    def _find_approach(
+        self, half: Balance, step: Step, placing: ca.SX, end: Node, h: ca.SX
+    ) -> Approach:
+        """Return the approach, with the velocity of the start where nothing rebounds.
+
+        ``placing`` (ng,) are the impulses of contacts that close, ``h`` is a usual step.
+        """
+        if not _may_rebound(half.dynamics, end.p):
             return Approach(replace(end, v=half.before), ca.SX.zeros(end.gap.numel()))
         return find_approach(half, step.v, placing, step.h, end, h)
 
-    def _count(self, half: Balance, lasting: ca.SX, impact: ca.SX, moved: ca.SX) -> Balance:
-        """Return what counts of the first half: in impacts the work of loads on ``moved`` (nv,)."""
+    def _count_first_half(self, half: Balance, lasting: ca.SX, impact: ca.SX, v: ca.SX) -> Balance:
+        """Return the first half as it counts: in impacts its loads alone, which work on v (nv,)."""
         d, node, off = half.dynamics, half.node, 1 - impact
         acting = ca.if_else(impact, half.before, half.after)
         load = d.external(node.t, node.q, acting, node.p)
-        worked = ca.if_else(impact, moved, (half.before + half.after) / 2)
+        loaded_v = ca.if_else(impact, v, (half.before + half.after) / 2)
         mu, _, slip = half.impulses
         return replace(
             half,
             impulses=Impulses(mu * off, lasting * off, slip * off),
-            load_work=half.h * ca.dot(load, worked),
-            pressed_loss=half.h * d.pressed_loss(node.t, node.q, acting, node.p, worked),
+            load_work=half.h * ca.dot(load, loaded_v),
+            pressed_loss=half.h * d.pressed_loss(node.t, node.q, acting, node.p, loaded_v),
             joint_friction=half.joint_friction * off,
             joint_friction_work=half.joint_friction_work * off,
         )
@@ -313,10 +325,10 @@ class Variational(Scheme):
         """
         d = dynamics
         one = HorizonStep.between(mpcc, d, first, second, scales)
-        interval, v = self._node(one, second.gap, before)
+        interval, v = self._state_node(one, second.gap, before)
         M = d.mass(first.q, first.p)
         one.equal("momentum", M @ (second.v - v), scale=scales.impulse)
-        one.end(coordinates_after(d, first, one.h, (v + second.v) / 2), second.v)
+        one.end(advance_coordinates(d, first, one.h, (v + second.v) / 2), second.v)
         one.equal("closure", d.closure(*second.at), scale=scales.time)
         one.equal("rolling", rolling_over(d, first, one.h, (v + second.v) / 2))
         sizes, lam = (scales.gap, scales.impulse), interval.impulse
@@ -329,7 +341,7 @@ class Variational(Scheme):
         """State half of the forces, and that contacts which press are closed and at rest."""
         d, names = dynamics, dynamics.contact_names
         one = HorizonStep(mpcc, d, last, ca.SX(0), scales, last.v, next=last)
-        interval, v = self._node(one, last.gap, before)
+        interval, v = self._state_node(one, last.gap, before)
         one.equal("joint_rate", d.closure_matrix(*last.at) @ v + d.closure_drift(*last.at))
         one.equal("rolling", rolling(d, last.at, v))
         lam = interval.impulse
@@ -337,13 +349,13 @@ class Variational(Scheme):
         if not (last.at_rest and last.drift.is_zero()):  # else rates are zero, and nothing is left
             # A contact at rest on its wall may press here or not. Interior points prefer that it
             # presses if both parts of its rate are free to grow where it does not.
-            sizes = rate_sizes(scales)
-            up, down = parts(mpcc, "rest", last.gap_rate(v), sizes[0])
+            sizes = find_rate_scales(scales)
+            up, down = split_parts(mpcc, "rest", last.gap_rate(v), sizes[0])
             mpcc.complement("rest_up", up, lam, scale=sizes, labels=names)
             mpcc.complement("rest_down", down, lam, scale=sizes, labels=names)
         return replace(interval, at_node=v)
 
-    def _node(self, one: HorizonStep, gap: ca.SX, before: ca.SX) -> tuple[Interval, ca.SX]:
+    def _state_node(self, one: HorizonStep, gap: ca.SX, before: ca.SX) -> tuple[Interval, ca.SX]:
         """State the change of momentum at the start of a step; return it with the velocity after.
 
         The contact impulses there keep the gaps (ng,) closed; ``before`` is the size of the step
@@ -354,9 +366,11 @@ class Variational(Scheme):
         v = one.velocity("leaving")
         mu, lam, friction = one.impulses(self.slip_creep)
         h, mean, arrived = (before + after) / 2, (v + node.v) / 2, node.v
-        # What sticks stops: of the mean velocity it would only be thrown back.
-        moving = walls_over(d, node, after)
-        slip = friction.impulse(moving, v, lam, touching(one.mpcc, d, node, gap, scales.gap), h)
+        # Slip is that after the node: what sticks stops. A mean of zero would throw it back.
+        moving = average_walls_over(d, node, after)
+        slip = friction.impulse(
+            moving, v, lam, state_touching(one.mpcc, d, node, gap, scales.gap), h
+        )
 
         def add_up(force: Callable[[ca.SX], ca.SX]) -> ca.SX:
             """Return the mean force over h: half a step at each of both velocities."""
@@ -365,7 +379,7 @@ class Variational(Scheme):
         loads = ReactionLoads(h, v - arrived, mu, lam, slip)
         balance = Balance.of(
             d,
-            between_walls(moving, walls_over(d, node, -before)),
+            average_walls(moving, average_walls_over(d, node, -before)),
             (arrived, v),
             h,
             add_up(lambda u: d.applied(node.t, node.q, u, node.p)),
@@ -375,7 +389,7 @@ class Variational(Scheme):
                 d.momentum(q, d.twists(q, v, after, p), after, p),
             ),
             load_work=h * ca.dot(add_up(lambda u: d.external(node.t, node.q, u, node.p)), mean),
-            joint_friction=joint_friction_at_node(d, node, v, (before, after), loads),
+            joint_friction=find_joint_friction_at_node(d, node, v, (before, after), loads),
         )
         one.equal("motion", balance.residual, scale=scales.impulse)
         friction.state()
@@ -386,6 +400,6 @@ class Variational(Scheme):
         ), v
 
 
-def _rebounds(d: Dynamics, p: ca.SX) -> bool:
-    """Return whether contacts may rebound, so that the velocity at an impact is looked for."""
+def _may_rebound(d: Dynamics, p: ca.SX) -> bool:
+    """Return whether contacts may rebound, for which the time of an impact is found."""
     return not d.restitution(p).is_zero()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
-from nsopt.schemes import Step, StepStart
+from nsopt.schemes import ContactEvent, Step, StepStart
 
 PRESSED = 1e-9
 """Of the momentum at hand, the impulse from which a contact counts as pressing."""
@@ -30,12 +30,12 @@ RESIDUAL_ROUND_OFF = 1e-14
 """Of the terms of an equation of motion, the part that its residual cannot fall below."""
 
 EVENTS = {
-    1: "contact event: closing",
-    2: "contact event: opening",
-    3: "contact event: grazing",
-    4: "contact event: end of slip",
+    ContactEvent.CLOSING: "contact event: closing",
+    ContactEvent.OPENING: "contact event: opening",
+    ContactEvent.GRAZING: "contact event: grazing",
+    ContactEvent.END_OF_SLIP: "contact event: end of slip",
 }
-"""The reason of h of a step that ends at a change of contact, by `Step.event`."""
+"""The reason of h of a step that ends at a change of contact."""
 
 
 class StepEnd(NamedTuple):
@@ -70,7 +70,7 @@ class StepEnd(NamedTuple):
     late: Any  # (1,) [s]
     overdue: Any  # (1,) [s]
     unplaced: Any  # (1,) [J]
-    event: Any  # (1,) a key of EVENTS, or 0
+    event: Any  # (1,) a `ContactEvent`
 
     @classmethod
     def of(cls, d: Dynamics, start: StepStart, step: Step) -> StepEnd:

@@ -100,7 +100,6 @@ def batch_step(
         )
     run = Run.check(dynamics, start, h * substeps, StepBounds(h, h), parameters)
     method.scheme.check(dynamics, run.p)
-    method.scheme.check_joint_friction(dynamics)
     return Batch(dynamics, int(n), run, method, int(substeps), fallbacks, int(threads))
 
 

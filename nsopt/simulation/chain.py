@@ -11,7 +11,7 @@ import numpy as np
 from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics, Start
 from nsopt.mpcc import Newton
-from nsopt.schemes import Scales, Scheme
+from nsopt.schemes import ContactEvent, Scales, Scheme
 from nsopt.simulation.acceptance import EVENTS, Acceptance
 from nsopt.simulation.bounds import are_below, name_reasons
 from nsopt.simulation.chain_state import ChainParameters, ChainStatus
@@ -188,9 +188,10 @@ class Chain:
             why[event == key] = text
         retried = np.array([bool(texts) for texts in tried], dtype=bool)
         late, overdue = of["late"][:, 0], of["overdue"][:, 0]
-        # Tried again so that they end at a change of contact: one that closes, or where slip ends.
+        # Tried again so that they end at a change of contact.
         shortened = retried & (overdue > 0) & (overdue <= LATE * h)
-        why[shortened & (late > 0)], why[shortened & (late == 0)] = EVENTS[1], EVENTS[4]
+        why[shortened & (late > 0)] = EVENTS[ContactEvent.CLOSING]
+        why[shortened & (late == 0)] = EVENTS[ContactEvent.END_OF_SLIP]
         why[retried] = [f"{text}; smaller h" for text in why[retried]]
         below = are_below(h, remaining, self._run.steps) & (event == 0) & ~shortened
         accepted = AcceptedSteps(

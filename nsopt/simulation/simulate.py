@@ -183,7 +183,6 @@ def simulate(
     restored_by = repr(method.scheme) if method.scheme.gains else ""
     run = Run.check(dynamics, start, duration, steps, parameters, restored_by)
     method.scheme.check(dynamics, run.p)
-    method.scheme.check_joint_friction(dynamics)
     warn_of_limits(dynamics, run, method)
     wanted = check_wanted(variables)
     kept_at = check_output_times(times, run.start.t, run.t_end)

@@ -11,7 +11,7 @@ import numpy as np
 from nsopt.arrays import Array
 from nsopt.mechanics import Start
 from nsopt.mpcc import STEP, Evaluator, Point, Program, Solution
-from nsopt.schemes import Scales
+from nsopt.schemes import ContactEvent, Scales
 from nsopt.simulation.acceptance import EVENTS, Fault, StepEnd
 from nsopt.simulation.bounds import ROUND_OFF, StepBounds, are_below, name_reasons
 from nsopt.simulation.control import (
@@ -248,9 +248,9 @@ class Stepper:
             t = t_end
         finds_h = self._program.scheme.chooses_h
         otherwise = "found by the scheme" if finds_h else self._control.description
-        remaining, event = t_end - start.t, int(end.event[0])
+        remaining, event = t_end - start.t, ContactEvent(int(end.event[0]))
         reason = EVENTS.get(event, name_reasons([h], [remaining], self._steps, otherwise)[0])
-        below = event == 0 and bool(are_below(h, remaining, self._steps))
+        below = event == ContactEvent.NONE and bool(are_below(h, remaining, self._steps))
         if tried:
             reason = f"{reason}; {label}"
         return AcceptedSteps(

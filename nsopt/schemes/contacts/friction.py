@@ -12,17 +12,14 @@ from nsopt.schemes.node import At, Node
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.terms import metric
 
-SLOW = 1e-3  # of the speed that a typical impulse gives in a step, a slip that is none
+SLOW = 1e-3  # of the speed that a typical impulse gives, the slip that counts as none
 NEXT_TO_NONE = 1e-14  # slip [m/s] by which its size is smoothed, for a derivative where it sticks
-LARGEST_TURN = 0.5  # difference of two directions of slip, up to which one is told from the other
-
-TURNED = 0.9
-"""Cosine between the slip at both ends of a step, from which it turned round, with a minus."""
-
+LARGEST_TURN = 0.5  # difference of two directions of slip up to which friction turns with it
+TURNED = 0.9  # cosine, less zero, between the slips at both ends of a step that turned round
 EARLY = 0.4  # part of a step that is tried again where a slip ends in its first half
 
 
-def by_contact(d: Dynamics, values: ca.SX) -> ca.SX:
+def sum_by_contact(d: Dynamics, values: ca.SX) -> ca.SX:
     """Return sums over the slips (ns,) of each contact, (ng,)."""
     sums = ca.SX.zeros(len(d.contact_names))
     for k, i in enumerate(d.slip_contacts):
@@ -30,96 +27,97 @@ def by_contact(d: Dynamics, values: ca.SX) -> ca.SX:
     return sums
 
 
-def size_of_slip(d: Dynamics, u: ca.SX) -> ca.SX:
+def measure_slip(d: Dynamics, u: ca.SX) -> ca.SX:
     """Return the sizes of the slips (ns,) of each contact, smooth where there is none, (ng,)."""
-    return ca.sqrt(by_contact(d, u**2) + NEXT_TO_NONE**2)
+    return ca.sqrt(sum_by_contact(d, u**2) + NEXT_TO_NONE**2)
 
 
-def slip_at(d: Dynamics, at: At, v: ca.SX) -> ca.SX:
+def find_slip(d: Dynamics, at: At, v: ca.SX) -> ca.SX:
     """Return the slip of contacts at a velocity (nv,), (ns,) [m/s]."""
     return d.slip_matrix(*at).T @ v + d.slip_drift(*at)
 
 
-def slip_over(d: Dynamics, node: Node, h: ca.SX, v: ca.SX, q_end: ca.SX) -> ca.SX:
+def find_mean_slip(d: Dynamics, node: Node, h: ca.SX, v: ca.SX, q_end: ca.SX) -> ca.SX:
     """Return the mean slip of contacts over a move of h at velocity v from a node, (ns,) [m/s].
 
-    By Simpson's rule along the move to ``q_end``: times h it is by how far a contact moves over the
-    surface that carries it, however that turns. The slip at one place would let what sticks creep.
+    By Simpson's rule along the move to ``q_end``: times h it is how far a contact moves over the
+    surface that carries it, however that turns. By the slip at one place, what sticks would creep.
     """
     t, q, p = node.at
-    # Of Euler parameters the mean of both ends is in the middle, but for its size.
-    at = ((q, 0, 1 / 6), ((q + q_end) / 2, 1 / 2, 4 / 6), (q_end, 1, 1 / 6))
+    # Of Euler parameters the mean of both ends is in the middle, but for its norm.
+    places = ((q, 0, 1 / 6), ((q + q_end) / 2, 1 / 2, 4 / 6), (q_end, 1, 1 / 6))
     T, drift = ca.SX(d.nv, len(d.slip_contacts)), ca.SX.zeros(len(d.slip_contacts))
-    for place, part, weight in at:
+    for place, part, weight in places:
         now = (t + part * h, place, p)
         T, drift = T + weight * d.slip_matrix(*now), drift + weight * d.slip_drift(*now)
     return T.T @ v + drift
 
 
-def turn_from_start(d: Dynamics, node: Node, h: ca.SX, slow: ca.SX) -> ca.SX:
+def find_turn_from_start(d: Dynamics, node: Node, h: ca.SX, slow: ca.SX) -> ca.SX:
     """Return the direction of slip at a node less that of its mean over a move of h, (ns,).
 
     Both at the velocity of the node.
     """
-    mean = slip_over(d, node, h, node.v, d.retract(node.q, h * node.v))
-    return _turn(d, slip_at(d, node.at, node.v), mean, slow)
+    mean = find_mean_slip(d, node, h, node.v, d.retract(node.q, h * node.v))
+    return _find_turn(d, find_slip(d, node.at, node.v), mean, slow)
 
 
-def turn_from_end(d: Dynamics, end: Node, move: ca.SX, after: ca.SX, slow: ca.SX) -> ca.SX:
-    """Return the direction of slip at a node at the velocity of a move less that after it, (ns,).
+def find_turn_from_end(d: Dynamics, end: Node, move: ca.SX, after: ca.SX, slow: ca.SX) -> ca.SX:
+    """Return the direction of slip at the end of a move less that at the velocity after it, (ns,).
 
-    Both velocities (nv,).
+    ``move`` and ``after`` are both velocities (nv,).
     """
-    return _turn(d, slip_at(d, end.at, move), slip_at(d, end.at, after), slow)
+    return _find_turn(d, find_slip(d, end.at, move), find_slip(d, end.at, after), slow)
 
 
-def _turn(d: Dynamics, to: ca.SX, since: ca.SX, slow: ca.SX) -> ca.SX:
+def _find_turn(d: Dynamics, to: ca.SX, since: ca.SX, slow: ca.SX) -> ca.SX:
     """Return the difference of the directions of two slips (ns,) [m/s] of each contact in space.
 
-    None where one of them is slow, of contacts in the plane, and where they are far from each
-    other: as long as it is below 1, what adds that part of a slip to it is zero where the slip is.
+    Zero where one of them is slow, of contacts in the plane, and where directions are far apart: a
+    slip u + |u| turn is zero only where u is, as long as the turn is below 1.
     """
     owners = [int(i) for i in d.slip_contacts]
-    alone = [float(owners.count(i) == 1) for i in owners]
-    sizes = [size_of_slip(d, u) for u in (to, since)]
+    in_plane = [float(owners.count(i) == 1) for i in owners]
+    sizes = [measure_slip(d, u) for u in (to, since)]
     units = [
         u / ca.vertcat(ca.SX(0, 1), *(ca.fmax(size, slow)[i] for i in owners))
         for u, size in zip((to, since), sizes, strict=True)
     ]
     turn = units[0] - units[1]
-    small = ca.logic_and(ca.fmin(*sizes) > slow, by_contact(d, turn**2) < LARGEST_TURN**2)
-    return turn * ca.vertcat(ca.SX(0, 1), *(small[i] for i in owners)) * (1 - ca.DM(alone))
+    small = ca.logic_and(ca.fmin(*sizes) > slow, sum_by_contact(d, turn**2) < LARGEST_TURN**2)
+    return turn * ca.vertcat(ca.SX(0, 1), *(small[i] for i in owners)) * (1 - ca.DM(in_plane))
 
 
 def find_end_of_slip(
     d: Dynamics,
     nodes: tuple[Node, Node],
-    moved: ca.SX,
+    mean_slip: ca.SX,
     lasting: ca.SX,
     h: ca.SX,
     slow: ca.SX,
 ) -> ca.SX:
     """Return how long before the end a slip stopped or turned round, the longest [s].
 
-    Friction turns with it, or is what holds. At a constant deceleration a slip u that is u_m in the
-    mean of the step is zero after h u / 2 (u - u_m). ``moved`` (ns,) is that mean between the nodes
-    at both ends, ``lasting`` (ng,) 1 of contacts that press all the time; ``slow`` counts as none.
+    From then on friction has another direction, or holds. At a constant deceleration a slip u whose
+    mean over the step is u_m is zero after h u / 2 (u - u_m). ``mean_slip`` (ns,) is that mean
+    between the nodes at both ends, ``lasting`` (ng,) 1 of contacts that press all the time;
+    ``slow`` [m/s] counts as none.
     """
     if not d.slip_contacts:
         return ca.SX(0)
-    before, after = (slip_at(d, node.at, node.v) for node in nodes)
-    was, now = (size_of_slip(d, x) for x in (before, after))
-    along = by_contact(d, before * after)
-    ends = ca.logic_or(now < slow, along < -TURNED * was * now)
-    counts = lasting * ends * (was > slow) * (d.friction(nodes[1].p) > 0)
-    mean = by_contact(d, before * moved) / ca.fmax(was, slow)
-    slowly = was / ca.fmax(2 * (was - mean), was)  # part of the step, at least a half
-    soon = ca.fmin(was / ca.fmax(was + now, slow), EARLY)
-    part = ca.if_else(mean > 0, 1 - slowly, 1 - soon)
+    before, after = (find_slip(d, node.at, node.v) for node in nodes)
+    size, size_after = (measure_slip(d, x) for x in (before, after))
+    along = sum_by_contact(d, before * after)
+    ends = ca.logic_or(size_after < slow, along < -TURNED * size * size_after)
+    counts = lasting * ends * (size > slow) * (d.friction(nodes[1].p) > 0)
+    mean = sum_by_contact(d, before * mean_slip) / ca.fmax(size, slow)
+    late = size / ca.fmax(2 * (size - mean), size)  # part of the step after which it ends, >= 1/2
+    early = ca.fmin(size / ca.fmax(size + size_after, slow), EARLY)
+    part = ca.if_else(mean > 0, 1 - late, 1 - early)
     return h * ca.fmax(ca.mmax(ca.if_else(counts, part, 0)), 0)
 
 
-LIGHT = 1e-12  # least mobility [1/kg], that of a slip that nothing with a mass takes part in
+LIGHT = 1e-12  # least mobility [1/kg], that of a slip in which nothing with a mass takes part
 
 
 class Friction:
@@ -150,12 +148,12 @@ class Friction:
         self._mpcc, self._d, self._scales, self._tag = mpcc, dynamics, scales, tag
         self._creep = creep
         owners = np.array(dynamics.slip_contacts, dtype=int)
-        alone = np.array([np.sum(owners == i) == 1 for i in owners], dtype=bool)
+        in_plane = np.array([np.sum(owners == i) == 1 for i in owners], dtype=bool)
         mu = dynamics.friction(ca.SX.sym("p", len(dynamics.parameters)))
         dry = np.array([not mu[int(i)].is_zero() for i in owners], dtype=bool)
         exact = dry & (creep == 0)
-        self._owners, self._plane = owners, np.flatnonzero(exact & alone)
-        self._space = np.flatnonzero(exact & ~alone)
+        self._owners, self._plane = owners, np.flatnonzero(exact & in_plane)
+        self._space = np.flatnonzero(exact & ~in_plane)
         self._smoothed = np.flatnonzero(dry & ~exact)
         self._unknowns = ca.SX.zeros(owners.size)
         self._law: tuple[ca.SX, ca.SX, ca.SX] | None = None
@@ -185,10 +183,10 @@ class Friction:
     ) -> ca.SX:
         """Return the tangential impulses (ns,) [N s], to be followed by `state`.
 
-        Contacts and directions are taken at the node, slip (ns,) [m/s] is judged there with v (nv,)
-        unless it is given. Impulses lam (ng,) [N s], times the slope of the gap function, are the
-        normal ones. The viscous part acts where ``closed`` (ng,), from 0 to 1, over h. ``turn``
-        (ns,), in space, is the unit vector against which friction acts, less that of the slip.
+        Directions are those at the node; the slip (ns,) [m/s] is that there at v (nv,) unless it is
+        given. Normal impulses are lam (ng,) [N s] times the slope of the gap function. The viscous
+        part acts where ``closed`` (ng,), from 0 to 1, over h. In space friction acts against the
+        direction of the slip plus ``turn`` (ns,).
         """
         owners = [int(i) for i in self._owners]
         if not owners:
@@ -197,10 +195,10 @@ class Friction:
         T = d.slip_matrix(*at)
         u = T.T @ v + node.slip_drift if slip is None else slip
         if turn is not None and self._space.size:
-            u += _each(size_of_slip(d, u), owners) * turn
-        limit = _each(d.friction(p) * d.slope(*at) * lam, owners)
-        self._law = (u, limit, _resistance(T, metric(d.mass(*at[1:]))))
-        return self._unknowns - h * _each(d.viscous(p) * closed, owners) * u
+            u += _select(measure_slip(d, u), owners) * turn
+        limit = _select(d.friction(p) * d.slope(*at) * lam, owners)
+        self._law = (u, limit, _estimate_mass(T, metric(d.mass(*at[1:]))))
+        return self._unknowns - h * _select(d.viscous(p) * closed, owners) * u
 
     def state(self) -> None:
         """State the law."""
@@ -212,17 +210,17 @@ class Friction:
         parts = (self._smoothed, self._plane, self._space)
         smoothed, plane, space = ([int(i) for i in part] for part in parts)
         if smoothed:
-            sizes = ca.sqrt(_each(by_contact(self._d, u**2) + self._creep**2, owners))
+            sizes = ca.sqrt(_select(sum_by_contact(self._d, u**2) + self._creep**2, owners))
             law = self._unknowns + limit * u / sizes
             name, size = f"friction_smoothed{self._tag}", self._scales.impulse
-            self._mpcc.equal(name, _each(law, smoothed), scale=size)
+            self._mpcc.equal(name, _select(law, smoothed), scale=size)
         if plane:
             self._mpcc.box(
                 f"friction{self._tag}",
-                _each(self._unknowns, plane),
-                _each(u, plane),
-                lower=-_each(limit, plane),
-                upper=_each(limit, plane),
+                _select(self._unknowns, plane),
+                _select(u, plane),
+                lower=-_select(limit, plane),
+                upper=_select(limit, plane),
                 scale=(self._scales.impulse, speed),
                 labels=[self._d.contact_names[owners[k]] for k in plane],
             )
@@ -230,19 +228,19 @@ class Friction:
             first = space[::2]  # both slips of a contact are side by side
             self._mpcc.disc(
                 f"friction_in_space{self._tag}",
-                _each(self._unknowns, space),
-                _each(u, space),
-                radius=_each(limit, first),
+                _select(self._unknowns, space),
+                _select(u, space),
+                radius=_select(limit, first),
                 scale=(self._scales.impulse, speed),
-                rho=ca.fmin(_each(mass, first), _each(mass, space[1::2])),
+                rho=ca.fmin(_select(mass, first), _select(mass, space[1::2])),
                 labels=[self._d.contact_names[owners[k]] for k in first],
             )
 
 
-def _resistance(T: ca.SX, M: ca.SX) -> ca.SX:
-    """Return about the mass that resists each slip (ns,) [kg], of the diagonal of M alone."""
+def _estimate_mass(T: ca.SX, M: ca.SX) -> ca.SX:
+    """Return about the mass that resists each slip (ns,) [kg], by the diagonal of M alone."""
     return 1 / ca.fmax((T**2).T @ (1 / ca.diag(M)), LIGHT)
 
 
-def _each(values: ca.SX, rows: list[int]) -> ca.SX:
+def _select(values: ca.SX, rows: list[int]) -> ca.SX:
     return ca.vertcat(ca.SX(0, 1), *(values[k] for k in rows))

@@ -14,16 +14,17 @@ from numpy.typing import NDArray
 from nsopt.mechanics import Dynamics
 from nsopt.schemes.balance import Balance, Impulses
 from nsopt.schemes.contacts.friction import Friction
-from nsopt.schemes.contacts.modes import ContactModes, KnownModes, rate_sizes
+from nsopt.schemes.contacts.modes import ContactModes, KnownModes, find_rate_scales
 from nsopt.schemes.contacts.walls import respond
 from nsopt.schemes.node import Node
 from nsopt.schemes.terms import rolling
 
-Early = Callable[[ca.SX], ca.SX]  # of all else before the rebound, by v of greatest compression
+Early = Callable[[ca.SX], ca.SX]
+"""Returns the impulse (nv,) of all else before the rebound, of v at greatest compression."""
 
 
 def nothing(v: ca.SX) -> ca.SX:
-    """Return that nothing else acts, as where a step ends at the impact."""
+    """Return the impulse (nv,) of all else where a step ends at the impact: zero."""
     return ca.SX(v.numel(), 1)
 
 
@@ -37,14 +38,14 @@ class Rebound:
     """
 
     rate: ca.SX  # (ng,) [m/s]
-    given: ca.SX  # (ng,) [N s] what the last phase gives at least
+    given: ca.SX  # (ng,) [N s] impulse of the last phase at least
     spent: Impulses  # of the phases before
-    approach: ca.SX | None = None  # (ng,) [m/s] of those without impulse so far; they get none
+    approach: ca.SX | None = None  # (ng,) [m/s] of those without impulse; they get none
 
     @classmethod
-    def none(cls, d: Dynamics) -> Rebound:
-        """Return that nothing rebounds."""
-        none = Impulses.none(d)
+    def zero(cls, d: Dynamics) -> Rebound:
+        """Return a rebound by which everything comes to rest."""
+        none = Impulses.zero(d)
         return cls(none.lam, none.lam, none)
 
     def press(self, name: str, modes: ContactModes, rate: ca.SX, more: ca.SX) -> None:
@@ -52,11 +53,11 @@ class Rebound:
         modes.press(name, rate + self.rate, more)
         if self.approach is None:
             return
-        sizes, labels = rate_sizes(modes.scales), modes.dynamics.contact_names
+        sizes, labels = find_rate_scales(modes.scales), modes.dynamics.contact_names
         modes.mpcc.complement("approaching", self.approach, more, scale=sizes, labels=labels)
 
     def complete_rate(self, rate: ca.SX, more: ca.SX) -> ca.SX:
-        """Return the rate (ng,) [m/s] that the whole impulse complements, not ``more`` alone."""
+        """Return the rate (ng,) [m/s] to which the whole impulse is complementary."""
         if self.given.is_zero() and self.spent.lam.is_zero():
             return rate + self.rate
         whole = self.spent.lam + self.given + more
@@ -86,8 +87,8 @@ class Impact(ABC):
         restitution : SX (ng,)
             e of each contact.
         early : callable
-            Half of what else acts in a step that has its impacts at its end: what lies on a floor
-            is then compressed by half of its weight, which is less than it needs afterwards.
+            Half of all else that acts in a step with its impacts at its end: what lies on a floor
+            is then compressed by half of its weight, and given back less than it needs afterwards.
         """
 
     def coefficients(self, e: ca.SX, fresh: ca.SX) -> ca.SX:
@@ -126,8 +127,8 @@ class Impact(ABC):
 class NewtonImpact(Impact):
     """Newton's law: 0 <= dg(v+) + e dg(v-) _|_ Lam >= 0, dg(v) = W^T v + dg/dt.
 
-    With friction, with several contacts at once, or e that differ, energy may be gained. An impact
-    where it would be is taken by Poisson's law.
+    With friction, with several contacts at once, or e that differ, energy may be gained: such an
+    impact is taken by Poisson's law.
     """
 
     @property
@@ -146,7 +147,7 @@ class NewtonImpact(Impact):
         self, modes: ContactModes, node: Node, restitution: ca.SX, early: Early = nothing
     ) -> Rebound:
         del early
-        none = Impulses.none(modes.dynamics)
+        none = Impulses.zero(modes.dynamics)
         return Rebound(restitution * node.gap_rate(node.v), none.lam, none)
 
 
@@ -185,11 +186,11 @@ class PoissonImpact(Impact):
     ) -> Rebound:
         d = modes.dynamics
         if restitution.is_zero():
-            return Rebound.none(d)
+            return Rebound.zero(d)
         with modes.before("compression") as earlier:
             phase = Phase(earlier, node, "compression")
             lam = phase.impulse()
-            balance = phase.state(Rebound.none(d), lam, early)
+            balance = phase.state(Rebound.zero(d), lam, early)
             approach = earlier.press("compressed", node.gap_rate(balance.after), lam)
         spent, none = balance.impulses, ca.SX.zeros(lam.numel())
         return Rebound(none, restitution * lam, spent, approach)
@@ -229,8 +230,8 @@ class Phase:
         return jump
 
 
-SLOWEST = 1e-12  # of the largest speed of approach, one that is none
-TINY = 1e-300  # instead of the mobility of a contact that nothing moves
+SLOWEST = 1e-12  # of the largest rate of a gap, the speed of approach that counts as none
+TINY = 1e-300  # for the compliance of a contact that nothing moves
 
 
 @dataclass(frozen=True)
@@ -269,21 +270,21 @@ class SequentialImpact(Impact):
     ) -> Rebound:
         del early
         d, count = modes.dynamics, restitution.numel()
-        none = Impulses.none(d)
+        none = Impulses.zero(d)
         if not count:
-            return Rebound.none(d)
+            return Rebound.zero(d)
         _refuse_friction(d)
         if not isinstance(modes, KnownModes):
             raise ValueError("SequentialImpact is of simulations: take NewtonImpact over a horizon")
-        # By how much an impulse at each contact changes the rate of each gap.
-        answers = node.W.T @ respond(d.mass(*node.at[1:]), d.closure_matrix(*node.at), node.W)
+        # (ng, ng) [1/kg] by how much an impulse at each contact changes the rate of each gap.
+        compliance = node.W.T @ respond(d.mass(*node.at[1:]), d.closure_matrix(*node.at), node.W)
         rate, lam = node.gap_rate(node.v), none.lam
         least = SLOWEST * ca.mmax(ca.fabs(rate))
         for _ in range(self.rounds * count):
             approach = ca.if_else(modes.closed, ca.fmax(-rate, 0), 0)
             first = _find_first(approach, ca.fmax(ca.mmax(approach), least))
-            push = first * (1 + restitution) * approach / ca.fmax(ca.diag(answers), TINY)
-            lam, rate = lam + push, rate + answers @ push
+            push = first * (1 + restitution) * approach / ca.fmax(ca.diag(compliance), TINY)
+            lam, rate = lam + push, rate + compliance @ push
         return Rebound(ca.SX.zeros(count), none.lam, none._replace(lam=lam))
 
 

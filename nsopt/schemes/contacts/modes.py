@@ -1,7 +1,7 @@
 """Contacts that are closed or open: known, or found by complementarity.
 
 A step of a simulation starts from a known state, which tells which contacts are closed. Over a
-horizon states are unknowns, and both sides of such a switch must be one statement.
+horizon states are unknowns, and one statement must hold for both, closed and open.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from nsopt.schemes.scales import Scales
 from nsopt.schemes.terms import smooth_forces, solve_mass
 
 TOUCH = 1e-10  # of a typical opening, `Gap.scale`, the gap up to which a contact is closed
-FASTER = 10.0  # over the typical rate of a gap, the scale of rates where modes are reached
-HALF = 0.5  # guess of what is from 0 to 1
+FASTER = 10.0  # times the typical rate of a gap, the scale of rates of `ReachedGaps`
+HALF = 0.5  # guess of an unknown from 0 to 1
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ class ContactModes(ABC):
 
     @contextmanager
     def before(self, name: str) -> Iterator[Self]:
-        """Yield these contacts for what is stated to be solved before.
+        """Yield these contacts for statements that are solved before.
 
-        Where modes are known that has a program of that name, see `Mpcc.before`; else it is part of
-        the same one.
+        Where modes are known these are a program of that name, see `Mpcc.before`; else they are
+        part of the same program.
         """
         del name
         yield self
@@ -59,7 +59,7 @@ class KnownModes(ContactModes):
     closed: ca.SX  # (ng,), 0 or 1
 
     def press(self, name: str, rate: ca.SX, lam: ca.SX) -> ca.SX | None:
-        sizes, labels = rate_sizes(self.scales), self.dynamics.contact_names
+        sizes, labels = find_rate_scales(self.scales), self.dynamics.contact_names
         self.mpcc.complement(name, rate, lam, scale=sizes, labels=labels, active=self.closed)
         return None
 
@@ -78,12 +78,12 @@ class ClosedGaps(ContactModes):
     def press(self, name: str, rate: ca.SX, lam: ca.SX) -> ca.SX | None:
         sizes, labels = (self.scales.gap, self.scales.impulse), self.dynamics.contact_names
         self.mpcc.complement(f"{name}_closed", self.gap, lam, scale=sizes, labels=labels)
-        return zero_where_pressed(self.mpcc, name, rate, lam, rate_sizes(self.scales), labels)
+        return zero_where_pressed(self.mpcc, name, rate, lam, find_rate_scales(self.scales), labels)
 
 
 @dataclass(frozen=True)
 class ReachedGaps(ContactModes):
-    """Contacts that are closed where a gap is reached, by a switch that has a width.
+    """Contacts that are closed where a gap is zero or below, by a switch that has a width.
 
         0 <= rate + sharp/T max(gap, 0) _|_ lam >= 0
 
@@ -93,27 +93,27 @@ class ReachedGaps(ContactModes):
 
     node: Node  # whose ``sharp`` it is
     away: ca.SX  # (ng,) [m] max(gap, 0)
-    closed: ca.SX  # (ng,), from 0 to 1: see `touching`
+    closed: ca.SX  # (ng,), from 0 to 1: see `state_touching`
 
     @classmethod
     def at(
         cls, mpcc: Mpcc, d: Dynamics, scales: Scales, node: Node, gap: ca.SX, guess: ca.SX
     ) -> ReachedGaps:
-        """State which gaps (ng,) [m] are reached; ``guess`` of them."""
-        away, below = parts(mpcc, "reach", gap, scales.gap, guess)
+        """State which gaps (ng,) [m] are reached; ``guess`` is that of the gaps."""
+        away, below = split_parts(mpcc, "reach", gap, scales.gap, guess)
         sizes = (scales.gap, scales.gap)
         mpcc.complement("reach_parts", away, below, scale=sizes, labels=d.contact_names)
-        return cls(mpcc, d, scales, node, away, touching(mpcc, d, node, away, scales.gap))
+        return cls(mpcc, d, scales, node, away, state_touching(mpcc, d, node, away, scales.gap))
 
     def press(self, name: str, rate: ca.SX, lam: ca.SX) -> ca.SX | None:
-        scale, impulse = rate_sizes(self.scales)
+        scale, impulse = find_rate_scales(self.scales)
         rate += self.node.sharp / self.scales.time * self.away
         sizes, labels = (FASTER * scale, impulse), self.dynamics.contact_names
         self.mpcc.complement(name, rate, lam, scale=sizes, labels=labels)
         return None
 
 
-def rate_sizes(scales: Scales) -> tuple[ca.SX, ca.SX]:
+def find_rate_scales(scales: Scales) -> tuple[ca.SX, ca.SX]:
     """Return the scales of the rate of a gap and of a contact impulse."""
     return scales.gap / scales.time, scales.impulse
 
@@ -127,13 +127,13 @@ def zero_where_pressed(
     labels: tuple[str, ...],
 ) -> ca.SX:
     """State rate = 0 where lam > 0, and nothing elsewhere; return the negative part of rate."""
-    up, down = parts(mpcc, name, rate, scale[0])
+    up, down = split_parts(mpcc, name, rate, scale[0])
     mpcc.complement(f"{name}_parts", up, down, scale=(scale[0], scale[0]), labels=labels)
     mpcc.complement(f"{name}_size", up + down, lam, scale=scale, labels=labels)
     return down
 
 
-def touching(mpcc: Mpcc, d: Dynamics, node: Node, gap: ca.SX, scale: ca.SX) -> ca.SX:
+def state_touching(mpcc: Mpcc, d: Dynamics, node: Node, gap: ca.SX, scale: ca.SX) -> ca.SX:
     """Return max(1 - sharp gap / scale, 0): which contacts touch, (ng,).
 
     Only for contacts with viscous friction; zero for the others. The solver keeps gaps (ng,) [m] at
@@ -152,13 +152,13 @@ def touching(mpcc: Mpcc, d: Dynamics, node: Node, gap: ca.SX, scale: ca.SX) -> c
     return closed
 
 
-def parts(
+def split_parts(
     mpcc: Mpcc, name: str, x: ca.SX, scale: ca.SX, guess: ca.SX | float = 0.0
 ) -> tuple[ca.SX, ca.SX]:
     """Return two unknowns of zero or more whose difference is x.
 
-    What states them makes them complementary to each other, or to something else: where neither
-    holds, a solver lets both grow without end.
+    The caller makes them complementary to each other, or to something else: otherwise a solver lets
+    both grow without end.
     """
     above, below = (
         mpcc.variable(f"{name}_{part}", x.numel(), scale=scale, guess=ca.fmax(sign * guess, 0))
@@ -168,8 +168,8 @@ def parts(
     return above, below
 
 
-ARRIVING = 100  # times what counts as touching, the way in a step from which a contact arrives
-SAME_SIDE = 0.5  # cosine by which a contact may turn in a step and still be one lasting contact
+ARRIVING = 100  # times the gap that counts as closed, the way in a step from which a contact hits
+SAME_SIDE = 0.5  # least cosine between normals at both ends of a step of a lasting contact
 
 
 @dataclass(frozen=True)
@@ -177,9 +177,9 @@ class StepContacts:
     """The contacts of a step as the start of it tells.
 
     Lasting ones are closed, and headed for the same side of their clearance. D are directions of
-    the impulses of the first half: for a lasting contact the gradient of the gap at the start, as
-    the discrete Euler-Lagrange equations have it; for others the normal where free motion would
-    lead, from where the wall is reached even across the clearance.
+    the impulses of the first half: of a lasting contact the gradient of the gap at the start, as
+    in the discrete Euler-Lagrange equations; of others the normal where free motion would lead,
+    along which a wall is reached even across the clearance.
     """
 
     closed: ca.SX  # (ng,), 0 or 1
@@ -187,20 +187,20 @@ class StepContacts:
     D: ca.SX  # (nv, ng)
 
 
-def contacts_of_step(d: Dynamics, start: Node, h: ca.SX, closed: float) -> StepContacts:
+def find_step_contacts(d: Dynamics, start: Node, h: ca.SX, closed: float) -> StepContacts:
     """Return the contacts of a step of h; closed up to that part of their typical opening."""
     if start.gap.numel() == 0:
         return StepContacts(ca.SX(0, 1), ca.SX(0, 1), ca.SX(d.nv, 0))
-    at, forces = start.at, smooth_forces(d, *start.at, start.v)
-    free = solve_mass(d.mass(start.q, start.p), forces)
-    there = (start.t + h, d.retract(start.q, h * (start.v + h / 2 * free)), start.p)
+    forces = smooth_forces(d, *start.at, start.v)
+    a = solve_mass(d.mass(start.q, start.p), forces)
+    there = (start.t + h, d.retract(start.q, h * (start.v + h / 2 * a)), start.p)
     touch = closed * d.gap_scale(start.p)
     # What lies on its wall and still approaches is about to hit it.
     arrives = h * start.gap_rate(start.v) < -ARRIVING * touch
-    shut = (start.gap <= touch) * (1 - arrives)
-    cosine = ca.sum1(d.contact_normals(*at) * d.contact_normals(*there)).T
-    lasting = shut * (cosine > SAME_SIDE)
+    is_closed = (start.gap <= touch) * (1 - arrives)
+    cosine = ca.sum1(d.contact_normals(*start.at) * d.contact_normals(*there)).T
+    lasting = is_closed * (cosine > SAME_SIDE)
     slope = ca.fmax(d.slope(*there), 1e-6)
     normals = d.gap_matrix(*there) / ca.repmat(slope.T, d.nv, 1)
     D = ca.if_else(ca.repmat(lasting.T, d.nv, 1), start.W, normals)
-    return StepContacts(shut, lasting, D)
+    return StepContacts(is_closed, lasting, D)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import casadi as ca
 
@@ -12,19 +13,16 @@ from nsopt.schemes.contacts.modes import TOUCH
 from nsopt.schemes.node import Node
 from nsopt.schemes.terms import kinetic, solve_mass
 
-MATTERS = 1e-2  # of the largest impulse, that from which the time of an impact matters
+MATTERS = 1e-2  # of the largest impulse, that from which on the time of an impact matters
 SHORT = 1e-2  # of a typical step, one in which forces change speeds by little
 
 LIKELY, SLIGHT = 3.0, 1e-3
-"""Over what applied forces give, the speed that bodies gain in a step; and a part of the speed of
-approach that is within what they may."""
+"""Speed that bodies gain in a step at most, over that by applied forces; and the part of the speed
+of approach that they may gain beside."""
 
 FLAT = 1e-6  # least slope of a gap function whose direction counts
-REDUNDANT = 1e-9  # of the trace of C M^-1 C^T, what is added so that redundant joints solve too
-
-
-def _zero() -> ca.SX:
-    return ca.SX(0)
+_zero = partial(ca.SX, 0)
+REDUNDANT = 1e-9  # of the trace of C M^-1 C^T, added to it so that redundant joints solve too
 
 
 @dataclass(frozen=True)
@@ -44,8 +42,8 @@ class WallFigures:
         How long before the end of the step a contact changed so that the step should have ended: it
         was open and closed, or its slip turned round. Forces are of other directions since.
     unplaced : SX scalar [J]
-        By which the energy is off because that impact is placed at the end, or because directions
-        are those at the start (`estimate_turned_directions`).
+        Error of the energy, as that impact is placed at the end, or as directions are those at the
+        start (`estimate_turned_directions`).
     """
 
     depth: ca.SX = field(default_factory=_zero)
@@ -55,7 +53,7 @@ class WallFigures:
     unplaced: ca.SX = field(default_factory=_zero)
 
 
-def depth(first: Balance, lam: ca.SX, h: ca.SX) -> ca.SX:
+def measure_depth(first: Balance, lam: ca.SX, h: ca.SX) -> ca.SX:
     """Return how far beyond the walls of bores a step would lead without them, over clearances.
 
     Flat walls need not be followed: their normals do not turn with the body that slides along.
@@ -64,7 +62,7 @@ def depth(first: Balance, lam: ca.SX, h: ca.SX) -> ca.SX:
     d, D = first.dynamics, first.node.W
     if not (bores := list(d.bores)):
         return ca.SX(0)
-    beyond = h * D[:, bores].T @ respond(first.M, first.C, D @ lam)
+    beyond = h * D[:, bores].T @ respond(first.M, first.C, D @ lam)  # [m]
     return ca.fmax(ca.mmax(beyond / d.clearance(first.node.p)[bores]), 0)
 
 
@@ -73,12 +71,12 @@ def time_impacts(
 ) -> tuple[ca.SX, ca.SX]:
     """Return when impacts were (ng,) [s] before the end, and the error of their energy.
 
-    Bodies go on for the rest of the step, and are brought back by the impulse of that time; so
-    they met their wall as long before the end as that impulse is a part of the whole impact.
-    Meanwhile the directions of walls and joints turn, and momentum changes along the later ones.
-    An estimate: friction is not counted, and in space a body that spins counts as turning them.
-    The second balance is the impact; ``placing`` (ng,) place the bodies. Of contacts (ng,) those
-    that are ``new`` close in the step, those ``closed`` at its start do not rebound.
+    Bodies go on for the rest of the step, and are brought back by the impulses that place them,
+    ``placing`` (ng,): the part of these in the whole impact is the part of h for which they were
+    beyond their wall. Meanwhile directions of walls and joints turn, and momentum changes along the
+    later ones. An estimate: friction is not counted, and in space a body that spins counts as
+    turning them. The second balance is the impact. Of contacts (ng,) those that are ``new`` close
+    in the step, those ``closed`` at its start do not rebound.
     """
     d, lam = first.dynamics, second.impulses.lam
     if not lam.numel():
@@ -88,51 +86,52 @@ def time_impacts(
     part = ca.fmin(ca.fmax(placing * (1 + e) / ca.if_else(matters, lam, 1), 0), 1)
     parts = ca.if_else(matters, part, 0)
     late = ca.mmax(parts)
-    turned = (_normals(d, second.node) - _normals(d, first.node)) @ lam
+    turned = (_find_normals(d, second.node) - _find_normals(d, first.node)) @ lam
     turned += (second.F - first.F) @ second.impulses.mu
-    given = ca.fmax(ca.dot(turned, respond(second.M, second.C, turned)), 0)
-    off = late * ca.sqrt(given * 2 * kinetic(second.M, second.after))
+    square = ca.fmax(ca.dot(turned, respond(second.M, second.C, turned)), 0)  # [J] of its motion
+    off = late * ca.sqrt(square * 2 * kinetic(second.M, second.after))
     return h * parts, ca.if_else(late > 0, off, 0)
 
 
 def estimate_turned_directions(first: Balance, end: Node) -> ca.SX:
-    """Return by how much the energy is off that a step with all directions at its start has [J].
+    """Return the error of the energy of a step that takes all directions at its start [J].
 
-    An impact is somewhere in the step, where on average directions have turned by half of what they
-    turn in all. A contact that lasts meets its wall anew in each step, and loses what a small
-    impact would.
+    An impact is somewhere in the step, where on average directions have turned by half of their
+    whole turn. A contact that lasts meets its wall anew in each step, and loses the energy of a
+    small impact.
     """
     d, lam = first.dynamics, first.impulses.lam
     if not lam.numel():
         return ca.SX(0)
     opened = first.node.gap > TOUCH * d.gap_scale(first.node.p)
     struck = opened * (lam > MATTERS * ca.mmax(lam)) * lam
-    turned = (_normals(d, end) - _normals(d, first.node)) @ struck
-    given = ca.fmax(ca.dot(turned, respond(first.M, first.C, turned)), 0)
-    # By no more than directions turn, in this step or one like it: an impact that begins at its
-    # wall meets it faster, and is not off.
-    turns = 2 * ca.fabs((_normals(d, end) - _normals(d, first.node)).T @ first.before)
+    turn = _find_normals(d, end) - _find_normals(d, first.node)
+    turned = turn @ struck
+    square = ca.fmax(ca.dot(turned, respond(first.M, first.C, turned)), 0)
+    # The speed at which contacts that last meet their wall, as directions turned in the step before
+    # (or in this one, alike). What is faster is an impact that begins at its wall, and not off.
+    turns = 2 * ca.fabs(turn.T @ first.before)
     meets = ca.logic_not(opened) * ca.fmin(ca.fmax(-first.node.gap_rate(first.before), 0), turns)
-    return ca.sqrt(given * 2 * kinetic(first.M, first.after)) / 2 + ca.dot(lam, meets) / 2
+    return ca.sqrt(square * 2 * kinetic(first.M, first.after)) / 2 + ca.dot(lam, meets) / 2
 
 
 @dataclass(frozen=True)
 class Approach:
     """Velocities before an impact."""
 
-    node: Node  # where it is, with the velocities of bodies and walls before it
+    node: Node  # of the impact, with the velocities of bodies and walls before it
     gained: ca.SX  # (ng,) [m/s] by which the speed of approach grows in a free step
-    late: ca.SX | None = None  # (ng,) [s] before the end when each met its wall
+    late: ca.SX | None = None  # (ng,) [s] before the end of the step when each met its wall
 
     @classmethod
     def at_once(cls, d: Dynamics, node: Node, M: ca.SX, smooth: ca.SX, h: ca.SX) -> Approach:
         """Return the approach at a node, where smooth forces (nv,) act over a step of h."""
         t, q, p = node.at
         free = respond(M, d.closure_matrix(t, q, p), h * smooth)
-        return cls(node, -(node.W.T @ free + h * _of_distances(d, node, node.v)))
+        return cls(node, -(node.W.T @ free + h * _find_distance_accelerations(d, node, node.v)))
 
     def where(self, impact: ca.SX, v: ca.SX) -> Approach:
-        """Return the approach in an impact; v (nv,) elsewhere, where nothing asks for it."""
+        """Return the approach where there is an ``impact`` (1 or 0), else one with v (nv,)."""
         at = replace(
             self.node,
             v=ca.if_else(impact, self.node.v, v),
@@ -144,8 +143,8 @@ class Approach:
     def rests(self, e: ca.SX) -> ca.SX:
         """Return which contacts come to rest (ng,): their rebound would be over within two steps.
 
-        Rebounds that short are not resolved, and would go on for ever. The energy lost with them
-        falls with h^2.
+        Such rebounds are not resolved, and would go on for ever. The energy lost with them falls
+        with h^2.
         """
         approach = -self.node.gap_rate(self.node.v)
         return ca.logic_and(approach > 0, e * approach <= self.gained)
@@ -157,43 +156,46 @@ def find_approach(
     """Return the velocities before the first impact of a step.
 
     Without the walls that close bodies gain velocity evenly over the step, and come as far beyond
-    the wall as the placing impulses (ng,) bring them back: so long before the end they met it.
-    Velocities of walls are those of that time too.
+    the wall as the placing impulses (ng,) bring them back, which tells when they met it. Velocities
+    of walls are those at that time too. ``moved`` (nv,) is the velocity of the move, ``usual`` [s]
+    a usual step.
 
-    What contacts that last answer to the placing impulses is not known apart, and would count as
-    what bodies gain. Where they approach far faster by it than applied forces make them, and in
-    steps far shorter than usual, as those that end at an impact, what these forces give counts
-    instead. In short steps the gap at the start tells when they meet. ``moved`` (nv,) is the
-    velocity of the move.
+    The reactions of lasting contacts to the placing impulses are not known apart, and count as
+    velocity that bodies gain. Where these approach far faster by it than by applied forces, and in
+    steps far shorter than usual, as those that end at an impact, the velocity that applied forces
+    give counts instead. In short steps the gap at the start tells when bodies meet.
     """
     d = first.dynamics
-    back, short = respond(first.M, first.C, first.node.W @ placing), h < SHORT * usual
+    short = h < SHORT * usual
+    back = respond(first.M, first.C, first.node.W @ placing)  # (nv,) velocity by placing
     gained = 2 * (moved - back - first.before)
-    forced, bends = respond(first.M, first.C, h * first.K), h * _of_distances(d, end, first.before)
+    forced = respond(first.M, first.C, h * first.K)  # (nv,) velocity by applied forces
+    bends = h * _find_distance_accelerations(d, end, first.before)
     found, likely = end.W.T @ gained + bends, ca.fabs(end.W.T @ forced) + ca.fabs(bends)
     likely = LIKELY * likely + SLIGHT * ca.fabs(end.gap_rate(first.before))
-    strange = ca.sum1((placing > 0) * (ca.fabs(found) > likely)) > 0
-    gained = ca.if_else(ca.logic_or(strange, short), forced, gained)
-    fast = first.before + gained
-    faster = -(end.W.T @ gained + h * _of_distances(d, end, fast))
-    nearing = -end.gap_rate(fast)
-    nears = first.node.gap_rate(first.before) + (first.node.W.T @ forced + bends) / 2
-    passed = -nears - first.node.gap / h
+    unlikely = ca.sum1((placing > 0) * (ca.fabs(found) > likely)) > 0
+    gained = ca.if_else(ca.logic_or(unlikely, short), forced, gained)
+    fast = first.before + gained  # at the end
+    faster = -(end.W.T @ gained + h * _find_distance_accelerations(d, end, fast))
+    speed = -end.gap_rate(fast)  # of approach, at the end
+    mean_rate = first.node.gap_rate(first.before) + (first.node.W.T @ forced + bends) / 2
+    passed = -mean_rate - first.node.gap / h
     beyond = ca.if_else(short, ca.fmax(passed, 0), first.node.W.T @ back)
-    # In units of h: beyond = nearing s - faster s^2 / 2, at the time s before the end.
-    root = ca.sqrt(ca.fmax(nearing**2 - 2 * faster * beyond, 0))
-    met = ca.logic_and(placing > 0, nearing > 0)
-    late = ca.if_else(met, 2 * beyond / ca.if_else(met, nearing + root, 1), 0)
+    # Times h: beyond = speed s - faster s^2 / 2, at the part s of the step before its end.
+    root = ca.sqrt(ca.fmax(speed**2 - 2 * faster * beyond, 0))
+    met = ca.logic_and(placing > 0, speed > 0)
+    late = ca.if_else(met, 2 * beyond / ca.if_else(met, speed + root, 1), 0)
     late = ca.fmin(ca.fmax(late, 0), 1)
-    after = ca.mmax(late)
-    v = first.before + (1 - after) * gained
-    node = replace(end, v=v, drift=end.drift - after * h * _of_surfaces(first, end, v))
-    faster = -(end.W.T @ gained + h * _of_distances(d, end, v))
+    latest = ca.mmax(late)
+    v = first.before + (1 - latest) * gained
+    drift = end.drift - latest * h * _find_surface_accelerations(first, end, v)
+    node = replace(end, v=v, drift=drift)
+    faster = -(end.W.T @ gained + h * _find_distance_accelerations(d, end, v))
     return Approach(node, faster, h * late)
 
 
-def _of_surfaces(first: Balance, end: Node, v: ca.SX) -> ca.SX:
-    """Return relative accelerations of surfaces at constant v along normals held fixed, (ng,).
+def _find_surface_accelerations(first: Balance, end: Node, v: ca.SX) -> ca.SX:
+    """Return relative accelerations of surfaces at constant v along fixed normals, (ng,) [m/s^2].
 
     Of planes and in bores; zero of other surfaces.
     """
@@ -209,8 +211,8 @@ def _of_surfaces(first: Balance, end: Node, v: ca.SX) -> ca.SX:
     return surfaces
 
 
-def _of_distances(d: Dynamics, node: Node, v: ca.SX) -> ca.SX:
-    """Return accelerations of the distances from walls at constant v, (ng,), in contact."""
+def _find_distance_accelerations(d: Dynamics, node: Node, v: ca.SX) -> ca.SX:
+    """Return accelerations of distances from walls at constant v, (ng,) [m/s^2], in contact."""
     known = (node.t, node.q, v, node.p)
     steeper = d.slope_rates(*known) / ca.fmax(d.slope(*node.at), FLAT)
     return d.gap_bias(*known) - steeper * node.gap_rate(v)
@@ -227,24 +229,24 @@ def respond(M: ca.SX, C: ca.SX, impulse: ca.SX) -> ca.SX:
     return free - carried @ ca.ldl_solve(C @ free, *ca.ldl(S))
 
 
-def _normals(d: Dynamics, node: Node) -> ca.SX:
-    """Return gradients of gaps, of the size they have at the wall, (nv, ng)."""
+def _find_normals(d: Dynamics, node: Node) -> ca.SX:
+    """Return gradients of distances, those of gap functions over their slopes, (nv, ng)."""
     return d.gap_matrix(*node.at) / ca.repmat(ca.fmax(d.slope(*node.at), FLAT).T, d.nv, 1)
 
 
 RESOLVED = (ca.pi / 30) ** 2
-"""(w h)^2 of a step of a thirtieth of the time for which a linear spring holds a body that strikes
-it, pi / w."""
+"""(w h)^2 of a step of a thirtieth of pi / w, the time that a body stays on a linear spring that
+it strikes."""
 
 
 def judge_pressed(d: Dynamics, start: Node, end: Node) -> tuple[ca.SX, ca.SX]:
     """Return how well a step resolves surfaces that forces press apart: swing, and when one closed.
 
-    The force on a surface follows its depth, so that its frequency is seen from the change of its
-    rate: du = w^2 depth h. Where it sets in, depths change by more than they are. The first number
-    is (w h)^2 over `RESOLVED`, of the surface that swings fastest; of one that lasts at a constant
-    depth it is zero, however stiff. The second is how long before the end of the step one closed
-    that was open [s].
+    The force on a surface follows its depth, so that its frequency w is seen from the change of its
+    rate: du = w^2 depth h; as contact begins, the change of the depth is taken in its place, if
+    that is larger. The first number is (w h)^2 over `RESOLVED`, of the surface that swings fastest;
+    at a constant depth it is zero, however stiff. The second is how long before the end of the step
+    one closed that was open [s].
     """
     if not d.pressed_names:
         return ca.SX(0), ca.SX(0)
@@ -255,11 +257,11 @@ def judge_pressed(d: Dynamics, start: Node, end: Node) -> tuple[ca.SX, ca.SX]:
     swing = ca.if_else(inside, h * ca.fabs(last - rate) / ca.if_else(inside, deep, 1), 0)
     # Before it closes a surface has a constant acceleration: -after = u s - du s^2 / (2 h).
     arrives = 2 * (after - before) / h - rate
-    bends = (arrives - rate) / h
+    acceleration = (arrives - rate) / h
     closes = ca.logic_and(ca.logic_and(before >= 0, after < 0), arrives < 0)
-    root = ca.sqrt(ca.fmax(arrives**2 - 2 * bends * after, 0))
-    since = ca.if_else(closes, -2 * after / ca.if_else(closes, root - arrives, 1), 0)
-    return ca.mmax(swing) / RESOLVED, ca.fmin(ca.mmax(since), h)
+    root = ca.sqrt(ca.fmax(arrives**2 - 2 * acceleration * after, 0))
+    late = ca.if_else(closes, -2 * after / ca.if_else(closes, root - arrives, 1), 0)
+    return ca.mmax(swing) / RESOLVED, ca.fmin(ca.mmax(late), h)
 
 
 def _distances(d: Dynamics, node: Node) -> tuple[ca.SX, ca.SX]:

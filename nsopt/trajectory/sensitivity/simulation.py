@@ -242,7 +242,6 @@ def check_differentiable(dynamics: Dynamics, scheme: Scheme, p: Array) -> None:
             f"{type(scheme).__name__}(finds_h=False)"
         )
     scheme.check(dynamics, p)
-    scheme.check_joint_friction(dynamics)
 
 
 def _check_stated_start(dynamics: Dynamics, by: Sequence[int], p: Array) -> None:

@@ -58,7 +58,6 @@ class Stepped(Transcription):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.scheme.check_joint_friction(self.dynamics)
         self.scheme.check_horizon(self.dynamics, self.p)
 
     @property
