@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from nsopt.analysis.quantities import Quantity, quantity
-from nsopt.analysis.sections import PoincareSection, at_times
+from nsopt.analysis.sections import PoincareSection, interpolate
 from nsopt.result import Result
 
 
@@ -23,7 +23,7 @@ class SectionValues:
         As for `quantity`.
     section : PoincareSection
     last : int
-        How many of the last times to keep, after the motion has settled.
+        Number of times to keep, the last ones, after the motion has settled.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class SectionValues:
         times = self.section.times(result)[-self.last :]
         values = np.full(self.last, np.nan)
         if times.size:
-            values[-len(times) :] = at_times(result, quantity(result, self.of), times)
+            values[-len(times) :] = interpolate(result, quantity(result, self.of), times)
         name = self.of if isinstance(self.of, str) else "a quantity"
         attrs = {"long_name": f"{name} where the run meets a section", "units": ""}
         return xr.DataArray(values, dims="point", attrs=attrs)
@@ -63,7 +63,7 @@ def bifurcation(data: xr.Dataset, values: str = "points", over: str | None = Non
     values : str
         Name of the measure.
     over : str, optional
-        The swept name across; the only one by default.
+        The swept name on the axis across; the only one by default.
 
     Returns
     -------

@@ -64,9 +64,9 @@ def lyapunov(
         Time after which vectors are made orthonormal, such as a period of the drive.
     steps : StepBounds
     count : int
-        How many exponents.
+        Number of exponents.
     settle : float [s]
-        Time before that, in which the motion and the vectors settle.
+        Time before ``duration``, in which the motion and the vectors settle.
     scheme, parameters
         As for `sensitivities`.
 
@@ -89,17 +89,16 @@ def lyapunov(
         raise ValueError(f"interval must be above 0 and within the duration, got {interval:g} s")
     now = start or Start.stated(dynamics, parameters)
     vectors = np.linalg.qr(np.random.default_rng(0).normal(size=(2 * n, count)))[0]
-    growth, times, running = np.zeros(count), [], []  # sums of logarithms
-    settling, counted = round(settle / interval), max(round(duration / interval), 1)
-    for k in range(settling + counted):
+    growth, times, running = np.zeros(count), [], []  # growth: sums of logarithms
+    settling, averaging = round(settle / interval), max(round(duration / interval), 1)
+    for k in range(settling + averaging):
         how: dict[str, Any] = {"steps": steps, "scheme": scheme, "parameters": parameters}
-        found = sensitivities(dynamics, now, now.t + interval, by=(), **how)
-        derivatives = found.forward()
-        carried = np.hstack([derivatives.q0[0], derivatives.v0[0]]) @ vectors
-        vectors, sizes = np.linalg.qr(carried)
-        now = Start(found.value[0, :n], found.value[0, n:], now.t + interval)
+        motion = sensitivities(dynamics, now, now.t + interval, by=(), **how)
+        derivatives = motion.forward()
+        vectors, R = np.linalg.qr(np.hstack([derivatives.q0[0], derivatives.v0[0]]) @ vectors)
+        now = Start(motion.value[0, :n], motion.value[0, n:], now.t + interval)
         if k >= settling:
-            growth += np.log(np.abs(np.diag(sizes)))
+            growth += np.log(np.abs(np.diag(R)))
             times.append(now.t)
             running.append(growth / ((k - settling + 1) * interval))
     return Exponents(np.sort(running[-1])[::-1], np.array(times), np.array(running), now)

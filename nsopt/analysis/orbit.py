@@ -47,10 +47,10 @@ class Orbit(NamedTuple):
         The part of the clearance that is used, 1 in contact: of a bore the size of the offset; and
         the direction of the offset in the plane [rad], of a ball about z of frame a.
     mode : (time,)
-        Of the contact, as ``contact_mode``; of the contacts of a corner an impact counts most, then
-        lasting contact.
+        Of the contact, as ``contact_mode``; of a corner that of its contacts which counts most: an
+        impact, then lasting contact.
     walls : (m, 2)
-        A closed line that the offset stays within, none of a ball that moves in space.
+        A closed line within which the offset stays; empty of a ball that moves in space.
     clearance : float [m]
     """
 
@@ -124,8 +124,8 @@ def _make_bore_orbit(result: Result, k: int) -> Orbit:
     turn = np.linspace(0, 2 * np.pi, 181)
     circle = np.column_stack([np.cos(turn), np.sin(turn)])[: None if len(plane) == 2 else 0]
     angle, mode = np.arctan2(offset[:, 1], offset[:, 0]), result["contact_mode"].values[:, k]
-    axes, used = tuple("xyz"[i] for i in plane), np.linalg.norm(d, axis=1)
-    return Orbit(name, name, axes, offset, used, angle, mode, circle, c)
+    axes, eccentricity = tuple("xyz"[i] for i in plane), np.linalg.norm(d, axis=1)
+    return Orbit(name, name, axes, offset, eccentricity, angle, mode, circle, c)
 
 
 def _make_guide_orbits(result: Result, joint: str) -> list[Orbit]:
@@ -142,10 +142,8 @@ def _make_guide_orbits(result: Result, joint: str) -> list[Orbit]:
     points = result["contact_point"].values[:, shown]
     centred = _express_in(result, b, points[:1])[0]  # corners do not move in the slider
     offsets = (_express_in(result, a, points) - centred)[:, :, :2]
-    modes, c = (
-        result["contact_mode"].values[:, contacts],
-        float(read_clearances(result.data)[contacts[0]]),
-    )
+    modes = result["contact_mode"].values[:, contacts]
+    c = float(read_clearances(result.data)[contacts[0]])
     if not is_prism:
         return [_make_end_orbit(joint, offsets[:, :, 1], modes, c)]
     modes = np.fmax(modes[:, ::2], modes[:, 1::2])
@@ -157,8 +155,8 @@ def _make_corner_orbits(
 ) -> list[Orbit]:
     """Return the orbits of the corners of a prism, front end first.
 
-    ``offsets`` (time, corners, 2) [m], ``modes`` (time, corners), ``centred`` (corners, 2) [m]
-    where corners are in the axes of the slider.
+    ``offsets`` (time, corners, 2) [m] and ``modes`` (time, corners) are of corners at ``centred``
+    (corners, 2) [m] in the axes of the slider.
     """
     count = len(centred) // 2
     polygon = centred[:count]

@@ -13,7 +13,7 @@ Quantity = str | Callable[[Result], Array]
 """A name as `quantity` takes it, or a function of a result that returns (time,)."""
 
 LABELLED = {"q": "q_name", "v": "v_name", "joint_coordinate": "freedom", "joint_rate": "freedom"}
-"""Variables whose labels are names of quantities, and where these are; the first that fits."""
+"""Variables with the dimension whose labels name their parts; the first that has a name counts."""
 
 
 def quantity(result: Result, name: Quantity) -> Array:
@@ -56,7 +56,7 @@ def quantity(result: Result, name: Quantity) -> Array:
 
 
 def unit(result: Result, name: Quantity) -> str:
-    """Return the unit of a quantity, empty where it has none of its own.
+    """Return the unit of a quantity, empty if it has none or several.
 
     Parameters
     ----------

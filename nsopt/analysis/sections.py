@@ -97,11 +97,11 @@ class Crossing(PoincareSection):
             share = -x[k] / (x[k + 1] - x[k])
             return np.asarray(t[k] + share * np.diff(t)[k])
         number = np.floor(x / self.every)  # of the last level below
-        found = [np.zeros(0)]
+        times = [np.zeros(0)]
         for i in np.flatnonzero(np.diff(number) > 0).tolist():
-            passed = np.arange(number[i] + 1, number[i + 1] + 1) * self.every
-            found.append(t[i] + (passed - x[i]) / (x[i + 1] - x[i]) * (t[i + 1] - t[i]))
-        return np.concatenate(found)
+            levels = np.arange(number[i] + 1, number[i + 1] + 1) * self.every
+            times.append(t[i] + (levels - x[i]) / (x[i + 1] - x[i]) * (t[i + 1] - t[i]))
+        return np.concatenate(times)
 
 
 @dataclass(frozen=True)
@@ -133,8 +133,8 @@ def poincare(
 ) -> pd.DataFrame:
     """Return quantities where a run meets a section, a row for each time.
 
-    Interpolated linearly between steps, an error of second order in h; velocities in a step with an
-    impact are those before it. A run with ``times=section...`` has the states themselves.
+    Interpolated linearly between steps, with an error of second order in h; velocities in a step
+    with an impact are those before it. With these ``times`` `simulate` keeps the states themselves.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def poincare(
     if of is None:
         of = [*map(str, result["q_name"].values), *map(str, result["v_name"].values)]
     return pd.DataFrame(
-        {name: at_times(result, quantity(result, name), times) for name in of},
+        {name: interpolate(result, quantity(result, name), times) for name in of},
         index=pd.Index(times, name="time"),
     )
 
@@ -167,7 +167,7 @@ def phase(result: Result, x: Quantity, y: Quantity) -> pd.DataFrame:
     return pd.DataFrame(dict(zip(names, values, strict=True)), index=index)
 
 
-def at_times(result: Result, values: Array, times: Array) -> Array:
+def interpolate(result: Result, values: Array, times: Array) -> Array:
     """Return values (time,) interpolated at times (n,), constant in steps with an impact."""
     t = result["time"].values
     found = np.interp(times, t, values)

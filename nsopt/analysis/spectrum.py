@@ -7,7 +7,7 @@ import scipy
 import xarray as xr
 
 from nsopt.analysis.quantities import Quantity, quantity, unit
-from nsopt.analysis.sections import at_times
+from nsopt.analysis.sections import interpolate
 from nsopt.result import Result
 
 
@@ -61,7 +61,7 @@ def spectrum(
             f"{len(used)} times, as between two impacts or where steps were left out: take another "
             "quantity, or a function of the result that fills them"
         )
-    x = at_times(result, np.nan_to_num(values), times)
+    x = interpolate(result, np.nan_to_num(values), times)
     weights = scipy.signal.get_window(window, count)
     amplitude = 2 * np.abs(scipy.fft.rfft((x - x.mean()) * weights)) / weights.sum()
     amplitude[0] /= 2  # the mean has no negative frequency beside it

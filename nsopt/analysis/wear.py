@@ -14,7 +14,7 @@ from nsopt.loads import bores_of_joints
 from nsopt.result import Result
 
 PARTS = 72
-"""Number of parts of the circumference, of each of which depth is told."""
+"""Parts of the circumference, each with a depth."""
 
 LITTLE = 0.1
 """Depth worn off, over the clearance, that leaves the motion about as it is."""
@@ -67,10 +67,10 @@ def wear(
     coefficient : float [1/Pa]
         k: the dimensionless coefficient over the hardness, 1e-16 (mild) to 1e-12 (severe).
     radius, length : float [m], optional
-        Of the bore; the length is that which each of its gaps stands for. Depth and clearance are
-        told if both are given.
+        Of the bore; the length is that which each of its gaps stands for. Without these there is
+        neither depth nor clearance.
     runs : float
-        How many times the run is repeated before the clearance is told.
+        Number of runs like this one.
     parts : int
         Of the circumference.
 
@@ -105,7 +105,7 @@ def wear(
         )
     normal = _find_normal_impulses(result)[:, ks]
     slip = np.linalg.norm(result["contact_slip"].values[:, ks], axis=2)
-    mean = slip.copy()
+    mean = slip.copy()  # of each step
     mean[1:] = (slip[1:] + slip[:-1]) / 2
     # Where steps were left out, impulses are of the kept ones: forces over the time between them.
     steps = np.diff(result["time"].values, prepend=result["time"].values[0]) / h
@@ -142,7 +142,7 @@ def wear(
 def _find_normal_impulses(result: Result) -> Array:
     """Return the normal impulses of steps (time, contact) [N s].
 
-    On record impulses of compliant contacts contain friction, which is along the slip.
+    Recorded impulses of compliant contacts contain friction, which is along the slip.
     """
     impulse, k = result["impulse"].values.copy(), count_rigid(result.data)
     force, slip = (result[x].values[:, k:] for x in ("contact_force", "contact_slip"))

@@ -33,7 +33,7 @@ from nsopt.caveats.errors import (
     has_errors,
 )
 from nsopt.caveats.sizes import measure_exchange
-from nsopt.caveats.steps import by_other_schemes
+from nsopt.caveats.steps import tell_share_of_other_schemes
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 __all__ = [
     "FORCES",
     "LargestError",
-    "by_other_schemes",
     "caveats",
     "cover_all",
     "dissipates",
@@ -55,15 +54,16 @@ __all__ = [
     "forces_dissipate",
     "has_errors",
     "measure_exchange",
+    "tell_share_of_other_schemes",
     "tell_slip",
     "tell_unresolved_closing",
     "turns_directions",
 ]
 
-TELLING = (optima, steps, motion, contacts, compliant)
-"""Modules whose ``CHECKS`` tell what errors do not tell."""
+ALWAYS = (errors, optima, steps, motion, contacts, compliant)
+"""Modules whose ``CHECKS`` tell what measured errors do not."""
 
-GUESSING = (steps, motion, closing, contacts, impacts, closing_speed, forces, energy)
+UNMEASURED = (steps, motion, closing, contacts, impacts, closing_speed, forces, energy)
 """Modules whose ``RULES`` of thumb stand for errors that were not measured."""
 
 
@@ -74,9 +74,9 @@ def caveats(data: xr.Dataset) -> tuple[str, ...]:
     """
     if data.sizes["time"] < 2:
         return ()
-    checks = [check for part in (errors, *TELLING) for check in part.CHECKS]
+    checks = [check for part in ALWAYS for check in part.CHECKS]
     if has_errors(data):
         checks += errors.ERRORS
     if not cover_all(data):
-        checks += [rule for part in GUESSING for rule in part.RULES]
+        checks += [rule for part in UNMEASURED for rule in part.RULES]
     return tuple(text for check in checks for text in check(data))

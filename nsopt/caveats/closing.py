@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     import xarray as xr
 
 NEEDED = {"body_position", "body_velocity", "contact_mode"}
-"""Variables without which nothing is told."""
+"""Variables without which there is no caveat."""
 
 PARTS = 64
 """Parts of a step at whose ends the ways of bodies are compared."""
 
 SWINGS = 0.22
-"""Root mean square of the angle [rad] by which a body swings in a step, if there are contacts, from
-which there is a caveat: on runs with references most motions are wrong above it, few below 0.2."""
+"""Root mean square of the angle [rad] by which a body swings in a step, beside contacts, from which
+there is a caveat: measured on runs with references, most are wrong above it, few below 0.2."""
 
 
 def _tell_closing_in_steps(data: xr.Dataset) -> Iterator[str]:
@@ -38,8 +38,8 @@ def _tell_closing_in_steps(data: xr.Dataset) -> Iterator[str]:
     if not steps.size:
         return
     least = max(OFF * (way := measure_way(data)), LEAST)
-    # A quick bound leaves few steps; the first one is looked at anyway.
-    steps = steps[(steps == 0) | (_estimate_most(data, steps) > least)]
+    # A quick bound leaves few steps; in the first, where bodies may touch, it does not hold.
+    steps = steps[(steps == 0) | (_bound_distances(data, steps) > least)]
     off = _measure_at_meetings(data, closes, steps)
     if off.size and off[k := int(off.argmax())] > least:
         name = str(data["contact"].values[np.argmax(closes[steps[k]])])
@@ -59,7 +59,7 @@ def _find_closings(data: xr.Dataset) -> NDArray[np.bool_]:
     return np.asarray(closed[1:] & before)
 
 
-def _estimate_most(data: xr.Dataset, steps: NDArray[np.int_]) -> Array:
+def _bound_distances(data: xr.Dataset, steps: NDArray[np.int_]) -> Array:
     """Return how far bodies are off the straight ways of steps at most, (n,) [m]."""
     x, v = data["body_position"].values, data["body_velocity"].values
     h = data["h"].values[steps + 1, None, None]
@@ -90,12 +90,12 @@ def _measure_at_meetings(
     """Return how far bodies are off the straight ways of steps as surfaces meet, (n,) [m].
 
     When they meet follows from the gaps before, else from where the ways from both ends of the step
-    come closest. Surfaces that touch as the run begins met then: bodies move away all the step.
+    come closest. Surfaces that touch as the run begins meet then: bodies move away all the step.
     """
     motion, met_at, changes = _Motion.of(data), _find_meetings(data), find_changes(data)
     is_open = find_open(data)[:, : closes.shape[1]]
     then_open = np.append(is_open[2:], is_open[-1:], axis=0)
-    # Bodies slide on after steps in which contacts close and stay closed, but on ideal joints.
+    # Bodies without ideal joints slide on after steps in which contacts close and stay closed.
     slides = ~np.any(closes & then_open, axis=1) & (not data.attrs["ideal_joints"])
     touches = "gap" in data and closes[0].any() and not is_open[0][closes[0]].all()
     off = np.zeros(len(steps))
@@ -107,7 +107,7 @@ def _measure_at_meetings(
             acceleration = _find_accelerations_at_first(data)
         elif not changes[k] or k in met_at:
             acceleration = (motion.v[k] - motion.v[k - 1]) / motion.h[k]
-        else:  # the contact that changes beside it may have changed the velocity at once
+        else:  # the contact that changed in the step before may have changed the velocity at once
             acceleration = np.zeros_like(motion.v[k])
         if k in met_at:
             off[i] = _measure_until(motion, k, acceleration, met_at[k], slides=bool(slides[k]))
@@ -162,7 +162,7 @@ def _measure_until_nearest(motion: _Motion, k: int, acceleration: Array) -> floa
 def _find_accelerations_at_first(data: xr.Dataset) -> Array:
     """Return accelerations until an impact that ends the first step, (body, 3) [m/s^2].
 
-    With the speed at the impact by the balance of energy, which knows of no loss before it.
+    With the speed at the impact by the balance of energy, as if nothing were lost before it.
     """
     x, v = (data[f"body_{name}"].values for name in ("position", "velocity"))
     kinetic, potential = (data[f"{name}_energy"].values for name in ("kinetic", "potential"))

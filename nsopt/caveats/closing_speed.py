@@ -21,11 +21,11 @@ WARNED = 0.2
 """Error, likewise, from which there is a warning."""
 
 LATENESS = 1.5
-"""Steps by which schemes place impacts late at most: one that looks in the middle of a step whether
-a contact closes places what closes just after that at the end of the next."""
+"""Steps by which schemes place impacts late at most: one that judges in the middle of a step if a
+contact closes places an impact just after that at the end of the next."""
 
 BEFORE = 4
-"""Steps before a contact closes, from whose gaps its speed and acceleration follow."""
+"""Steps before a contact closes whose gaps tell its speed and acceleration."""
 
 SLOW = 0.01
 """Largest speed at which contacts of a joint close, over that of all joints, from which its impacts
@@ -89,8 +89,7 @@ def tell_unresolved_closing(data: xr.Dataset, found: UnresolvedClosing) -> str:
     where, steps = data["contact"].values[found.end.contact], found.end.steps
     flight = "one step" if steps == 1 else f"{steps} steps"
     known = f"may be off by {100 * found.error:.0f} %" if found.error < 1 else "are not known"
-    # Cut to its first digit, as rounded up it might not do; by round-off the quotient may be just
-    # below a whole number.
+    # Cut to its first digit, as rounded up it might not do; against round-off, 1e-9 more.
     digit = 10.0 ** np.floor(np.log10(found.h))
     h = np.floor(found.h / digit * (1 + 1e-9)) * digit
     return (
@@ -110,7 +109,7 @@ def _find_closings(data: xr.Dataset, j: int) -> Iterator[FlightEnd]:
     ends_at_impact = chosen and a["scheme_name"] != "PaperStep"
     for first, end in spans(mode == FREE):
         begin = max(first - 1, 0)
-        if end == len(mode) or gap[begin:end].max() <= least:
+        if end == len(mode) or gap[begin:end].max() <= least:  # to the end, or hardly open
             continue
         if end - begin > 1:
             yield from _find_closing_of_flight(data, j, begin, end)

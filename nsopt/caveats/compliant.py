@@ -17,36 +17,36 @@ RESOLVED = 10
 """Steps that a compliant contact should last."""
 
 TAKING = 11
-"""Steps that one should last which takes energy: this depends on where in a step it begins."""
+"""Steps that one should last which takes energy: how much depends on where in a step it begins."""
 
 PEAK = 6
-"""Steps from which the largest force is within 5 %, also where it is between their ends."""
+"""Steps of a contact from which on its largest force is within 5 %, also between their ends."""
 
 SHARE = 0.01
 """Energy of a compliant contact, over what the motion exchanges, from which it matters."""
 
 KEPT = 0.025
-"""Energy by which contacts that take none may be off, over what the motion exchanges: in the flight
-that follows bodies are off by twice this part of their height."""
+"""Energy by which contacts that take none may be off, over what the motion exchanges. In the flight
+after that bodies are off by twice this part of their height."""
 
 
 def _find_pushes(data: xr.Dataset, k: int) -> list[tuple[int, int]]:
-    """Return when contact k presses and lets go again, where that matters by its energy.
+    """Return each time that contact k presses and lets go again and that matters by its energy.
 
-    As the index of the first time with a force, and the number of steps. A force that is zero in
-    between, with the surfaces still inside each other, parts two pushes.
+    As the index of the first time with a force, and the number of steps. A force of zero between,
+    with the surfaces still inside each other, separates two pushes.
     """
     force = np.linalg.norm(np.nan_to_num(data["contact_force"].values[:, k]), axis=1)
     depth = np.maximum(-data["gap"].values[:, k], 0)
     work, found = force * depth / 2, list[tuple[int, int]]()
-    if "contact_loss" in data:  # of what is over within one step, too
+    if "contact_loss" in data:  # also of pushes within one step
         work = np.maximum(work, np.abs(np.nan_to_num(data["contact_loss"].values[:, k])))
     least = SHARE * measure_exchange(data)
     for begin, end in spans((force > 0) | (work > 0)):
         parts = [(begin + a, begin + b) for a, b in spans(force[begin:end] > 0)]
         if len(parts) > 1:
-            # What takes energy without a force at either end of its step begins and ends within it:
-            # as any other push it counts the step before its first row too.
+            # A push that takes energy without a force at either end of its step is within the step.
+            # As of any other, the step before its first row counts too.
             idle = begin + np.flatnonzero((force[begin:end] == 0) & (work[begin:end] > least))
             found += [(row, 2) for row in idle.tolist()]
         for a, b in parts if len(parts) > 1 else [(begin, end)]:
@@ -56,7 +56,7 @@ def _find_pushes(data: xr.Dataset, k: int) -> list[tuple[int, int]]:
 
 
 def _tell_short_contacts(data: xr.Dataset) -> Iterator[str]:
-    """Compliant contacts that are over within a few steps, and matter."""
+    """Tell of compliant contacts that are over within a few steps, and matter."""
     count = int(data.attrs["pressed"])
     if not count or not has_all_steps(data) or not {"contact_force", "gap"} <= {*data.data_vars}:
         return
@@ -77,7 +77,7 @@ def _tell_short_contacts(data: xr.Dataset) -> Iterator[str]:
 
 
 def _take_energy(data: xr.Dataset, pushes: dict[int, list[tuple[int, int]]]) -> bool:
-    """Return whether contacts take energy by their laws; it is not known of earlier results."""
+    """Return whether contacts take energy by their laws; not known of results of old versions."""
     if "contact_loss" not in data:
         return False
     loss = np.nan_to_num(data["contact_loss"].values)[:, list(pushes)]
@@ -85,10 +85,7 @@ def _take_energy(data: xr.Dataset, pushes: dict[int, list[tuple[int, int]]]) -> 
 
 
 def _keeps_energy(data: xr.Dataset, pushes: dict[int, list[tuple[int, int]]]) -> bool:
-    """Return whether contacts whose laws take no energy give all of it back.
-
-    What the steps lose or gain counts as theirs.
-    """
+    """Return whether contacts whose laws take no energy give all back, losses of steps included."""
     if "contact_loss" not in data or _take_energy(data, pushes):
         return False
     whole, loss = measure_exchange(data), np.nan_to_num(data["contact_loss"].values)

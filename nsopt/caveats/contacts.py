@@ -36,10 +36,10 @@ HELD_SLIP = 0.01
 to which nothing is said."""
 
 STRUCK = 0.1
-"""Impulse of an impact, over the largest of its contact, from which it matters, ..."""
+"""Impulse of an impact, over the largest of its contact, from which it matters."""
 
 SLIGHT = 0.01
-"""... if it is also above this part of the largest of all contacts: light bodies get less."""
+"""The same over the largest of all contacts. It must exceed both: light bodies get less."""
 
 REBOUND = 0.01
 """Speed at which surfaces part, over that at which they met, above which they rebound."""
@@ -51,13 +51,13 @@ TELLS = 1e-6
 """Way [m] that contacts may creep without a word, however little bodies move."""
 
 CREEPS = 2e-3
-"""Way that they may, over the way of the body that moves farthest."""
+"""Way that contacts may creep without a word, over the way of the body that moves farthest."""
 
 STICKS = 1e-6
 """Slip over the speed of the wall, up to which a contact sticks."""
 
 CREEPING = ("MoreauJean",)
-"""Schemes by which what sticks on what turns creeps."""
+"""Schemes by which contacts that stick on a wall that turns creep along it."""
 
 CREEP = 1.5
 """Slip over the change of the wall's velocity in a step by its rotation, up to which a contact
@@ -111,7 +111,7 @@ def _tell_depth_in_walls(data: xr.Dataset) -> Iterator[str]:
 
 
 def _tell_impacts_together(data: xr.Dataset) -> Iterator[str]:
-    """Impacts in one step of a body with several others, which come one after the other.
+    """Tell of impacts in one step of a body with several others, which come one after the other.
 
     Where none of the surfaces parts again, the order does not matter: what strikes first stays in
     contact, and what comes of the next impact is the same for both at once.
@@ -158,7 +158,7 @@ def _find_rebounds(data: xr.Dataset, rigid: int) -> NDArray[np.bool_]:
 
 
 def _tell_rolling_pins(data: xr.Dataset) -> Iterator[str]:
-    """Pins that roll in their bores by too much a step for their forces to be followed."""
+    """Tell of pins that roll in their bores by too much a step for their forces to be followed."""
     if not has_steps_with(data, "contact_offset", "contact_mode", "body_quaternion"):
         return
     rigid = count_rigid(data)
@@ -190,7 +190,7 @@ def _measure_turns_between(x: Array) -> Array:
 
 
 def _tell_creep(data: xr.Dataset) -> Iterator[str]:
-    """Contacts that stick on a wall that turns, where slip is zero at one end of steps alone."""
+    """Tell of contacts that creep on a wall that turns: slip is zero at one end of steps alone."""
     needed = {"contact_slip", "contact_mode", "contact_point", "body_velocity", "body_position"}
     if not data.sizes["contact"] or is_optimum(data) or not needed <= {*data.data_vars}:
         return
@@ -228,13 +228,13 @@ def _tell_creep(data: xr.Dataset) -> Iterator[str]:
 
 
 def _tell_passing_through(data: xr.Dataset) -> Iterator[str]:
-    """Balls that are on the other side of each other after a step, without an impact."""
+    """Tell of balls that are on the other side of each other after a step, without an impact."""
     if not has_steps_with(data, "gap", "body_position", "body_quaternion"):
         return
     balls: dict[str, list[Array]] = {}
     for frame in json.loads(data.attrs["frames"]):
         if frame["kind"] == "SphereContact":
-            balls.setdefault(frame["element"], []).append(_find_points(frame, data))
+            balls.setdefault(frame["element"], []).append(_find_origins(frame, data))
     for j, name in enumerate(map(str, data["contact"].values)):
         if len(balls.get(name, ())) != 2:
             continue
@@ -254,8 +254,8 @@ def _tell_passing_through(data: xr.Dataset) -> Iterator[str]:
             )
 
 
-def _find_points(frame: Any, data: xr.Dataset) -> Array:
-    """Return where the origin of a frame is, (time, 3) or (3,) [m]."""
+def _find_origins(frame: Any, data: xr.Dataset) -> Array:
+    """Return where the origin of a frame is, (time, 3), or (3,) of the ground [m]."""
     origin, b = np.asarray(frame["origin"]), frame["body"]
     if b < 0:
         return origin

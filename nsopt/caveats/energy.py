@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     import xarray as xr
 
 EXCHANGED = "the energy that the motion exchanges"
-"""What energies are compared with, in words; `measure_exchange` has its size."""
+"""In words, what energies are compared with; its size is `measure_exchange`."""
 
 NOTABLE = 0.02
 """Energy that steps gain or lose for good, over that exchanged, from which there is a caveat."""
 
 SWING = 0.1
-"""Energy that they give and take back, over that exchanged, from which there is a caveat."""
+"""Energy that steps gain or lose for a while, over that exchanged, from which there is a caveat."""
 
 LATE = 0.8
-"""Part of the steps, after which a change of the energy is for good."""
+"""Part of the steps after which a change of the energy counts as for good."""
 
 UNPLACED = 3e-3
 """Energy by which impacts may be off without a word, over that exchanged."""
@@ -73,10 +73,10 @@ def _tell_energy_of_steps(data: xr.Dataset) -> Iterator[str]:
 
 
 def sum_step_losses(data: xr.Dataset) -> Array:
-    """Return what the steps took since the start [J], (time,).
+    """Return the energy that steps took since the start [J], (time,).
 
-    With what forces that dissipate took, if any; without what contacts took, where nothing else
-    dissipates and that is on record.
+    Losses of contacts are left out if they are on record and nothing else dissipates. Where forces
+    do, their losses are in it too.
     """
     loss: Array = data["dissipated_energy"].values
     if forces_dissipate(data) or not data.sizes["contact"]:
@@ -87,8 +87,7 @@ def sum_step_losses(data: xr.Dataset) -> Array:
 def _sum_losses_between_impacts(data: xr.Dataset) -> Array:
     """Return `sum_step_losses` without steps in which rigid contacts change.
 
-    What one takes in such a step is known up to the work of forces within it, which the motion
-    neither loses nor gains.
+    The loss of a contact in such a step is known only up to the work of forces within it.
     """
     loss = sum_step_losses(data)
     if forces_dissipate(data) or not (rigid := count_rigid(data)):
@@ -103,12 +102,12 @@ def _read_contact_losses(data: xr.Dataset) -> Array:
 
 
 def dissipates(data: xr.Dataset) -> bool:
-    """Return whether something in a run may dissipate; earlier versions do not tell, so it may."""
+    """Return whether something in a run may dissipate; true of results of old versions."""
     return is_optimum(data) or bool(data.attrs.get("dissipates", True))
 
 
 def forces_dissipate(data: xr.Dataset) -> bool:
-    """Return whether anything may take energy that is not on record as loss of a contact."""
+    """Return whether energy may be taken that is not on record as loss of a contact."""
     if data.sizes["contact"] and "contact_loss" not in data:
         return dissipates(data)
     return is_optimum(data) or bool(data.attrs.get("forces_dissipate", dissipates(data)))

@@ -20,10 +20,10 @@ ACCURATE = 0.05
 """Relative error up to which there is no caveat."""
 
 SURE = 0.95
-"""Estimate of an error over the error itself: it may be some 5 % too small."""
+"""Estimate of an error over the error itself at least: it may be some 5 % too small."""
 
 LASTS = 0.1
-"""Part of the time in lasting contact, below which its force does not count."""
+"""Part of the time that a contact must last for its force to count."""
 
 FORCES = ("largest_force", "peak_force", "rms_force")
 """Figures of forces that last."""
@@ -42,10 +42,10 @@ SMALL = 0.01
 """Figure of a joint, over the largest of all joints, up to which it does not matter."""
 
 MOSTLY = 0.95
-"""Part of the time in which the error of a force is below what is told."""
+"""Part of the time in which the error of a force is below that of the caveat."""
 
 AIM = 0.5
-"""Error that suggested tolerances aim at, over `ACCURATE`: they set h by another estimate."""
+"""Error at which suggested tolerances aim, over `ACCURATE`: they set h by another estimate."""
 
 BELOW = 0.99
 """Usual step, over h_max, up to which something else than h_max sets h."""
@@ -57,9 +57,9 @@ PREDICTABLE = 0.05
 class LargestError(NamedTuple):
     """The largest error of one kind."""
 
-    value: float  # in the unit of what it is of
-    part: float  # over the size of that
-    order: float = np.nan  # in h, as it was seen
+    value: float  # in the unit of the figure
+    part: float  # over the size of the figure
+    order: float = np.nan  # in h, as seen in repetitions
     where: str = ""  # the joint, if it is of one
 
     @property
@@ -103,7 +103,8 @@ def find_error_of_figure(
     if ERROR + name not in data.variables or not data.sizes["contact_joint"]:
         return None
     error, values = data[ERROR + name], np.abs(data[name].values)
-    counts = values + error.values > SMALL * (values + error.values).max()
+    largest = values + error.values  # that the figure may be
+    counts = largest > SMALL * largest.max()
     if among is not None:
         counts &= among
     if name in FORCES:
@@ -158,22 +159,21 @@ def find_error_of_reactions(data: xr.Dataset) -> LargestError | None:
 
 
 def find_predictable_time(data: xr.Dataset) -> float:
-    """Return until when the motion is known to a part of its size [s]."""
+    """Return the time [s] until which the motion is known to `PREDICTABLE` of its size."""
     error = data[ERROR + "motion"]
     off = np.flatnonzero(~(error.values <= PREDICTABLE * error.attrs["size"]))
-    t = data["time"].values
-    return float(t[off[0] - 1] if off.size and off[0] else t[0] if off.size else t[-1])
+    return float(data["time"].values[max(off[0] - 1, 0) if off.size else -1])
 
 
 def _tell_error_of_motion(data: xr.Dataset) -> Iterator[str]:
     found = find_error_of_motion(data)
     if found.matters:
-        until, passed = find_predictable_time(data), ""
+        until, before = find_predictable_time(data), ""
         if until < data["time"].values[-1]:
-            passed = f" (at most {100 * PREDICTABLE:.2g} % until {until:.4g} s)"
+            before = f" (at most {100 * PREDICTABLE:.2g} % until {until:.4g} s)"
         yield (
             f"bodies are off by up to {found.value:.2g} m, {100 * found.part:.2g} % of the motion"
-            f"{passed}: {_suggest(data, found)}"
+            f"{before}: {_suggest(data, found)}"
         )
 
 

@@ -24,7 +24,7 @@ PART = 0.1
 
 HIGH = 0.95
 """Part of the time of a contact in which its force is below the one that counts as its largest:
-what is above belongs to the transient of its beginning."""
+larger ones are of the transient as it begins."""
 
 MATTERS = 0.2
 """Force of a contact, over the largest of all contacts, from which it matters."""
@@ -35,7 +35,7 @@ force while it stays closed."""
 
 
 def _tell_alternating_forces(data: xr.Dataset) -> Iterator[str]:
-    """Forces that alternate from step to step, of which mean squares have no use."""
+    """Tell of forces that alternate from step to step, so that their mean squares are of no use."""
     if not has_steps_with(data, "contact_force", "lasting_force", "contact_mode", "impulse"):
         return
     rigid = count_rigid(data)
@@ -61,7 +61,7 @@ def _tell_alternating_forces(data: xr.Dataset) -> Iterator[str]:
 def _tell_forces_of_flights(data: xr.Dataset) -> Iterator[str]:
     """Tell of forces that are largest where a contact opens, closes or strikes.
 
-    A flight of a few steps counts as part of a lasting contact, whose force is what would hold it
+    A flight of a few steps counts as part of a lasting contact, with the force that would hold it
     closed; only shorter steps tell whether it lasts there.
     """
     if not has_steps_with(data, "gap", "lasting_force", "contact_mode"):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 SHIFTED = 0.01
-"""Energy by which late impacts may change what contacts take, over that, without a word."""
+"""Error of the energy that contacts take, over it, by late impacts, without a word."""
 
 
 class LateImpacts(NamedTuple):
@@ -48,9 +48,9 @@ def find_late_impacts(data: xr.Dataset) -> Iterator[tuple[int, LateImpacts]]:
         before, speed = (-(gap[k - i] - gap[k - i - 1]) / h[k - i] for i in (2, 1))
         growth = 2 * (speed - before) / (h[k - 1] + h[k - 2])
         speed = speed + growth * h[k - 1] / 2  # at the start of the step
-        to_go = np.maximum(gap[k - 1], 0)
-        root = np.sqrt(np.maximum(speed**2 + 2 * growth * to_go, 0))
-        met = 2 * to_go / np.maximum(speed + root, TINY)
+        way = np.maximum(gap[k - 1], 0)
+        root = np.sqrt(np.maximum(speed**2 + 2 * growth * way, 0))
+        met = 2 * way / np.maximum(speed + root, TINY)  # way = speed met + growth met^2 / 2
         late = np.clip(h[k] - met, 0, h[k]) * (speed > 0)
         after = np.minimum(k + 1, len(h) - 1)
         rebound = np.maximum((gap[after] - gap[k]) / h[after] + growth * h[after] / 2, 0)
@@ -59,34 +59,34 @@ def find_late_impacts(data: xr.Dataset) -> Iterator[tuple[int, LateImpacts]]:
 
 
 def _tell_late_impacts(data: xr.Dataset) -> Iterator[str]:
-    """Impacts of driven bodies, late by part of a step in which what drives them goes on."""
+    """Tell of impacts of driven bodies, late by a part of a step in which their drives go on."""
     if not has_steps_with(data, "impact_impulse", "contact_loss"):
         return
     if not np.any(data["external_work"].values):
-        return  # nothing else goes on meanwhile: the rebound is as it was, and later
-    shifted = taken = most = 0.0
-    worst = ""
+        return  # nothing else goes on meanwhile: the motion is as it was, and later
+    whole = error = largest = 0.0
+    name = ""
     for j, x in find_late_impacts(data):
-        loss, change = _late_losses(data, j, x)
-        taken, shifted = taken + float(loss.sum()), shifted + float(change.sum())
-        if change.size and np.abs(change).max() > most:
-            most, worst = float(np.abs(change).max()), str(data["contact"].values[j])
-    if abs(shifted) > max(SHIFTED * taken, UNPLACED * measure_exchange(data)):
+        loss, change = _find_late_losses(data, j, x)
+        whole, error = whole + float(loss.sum()), error + float(change.sum())
+        if change.size and np.abs(change).max() > largest:
+            largest, name = float(np.abs(change).max()), str(data["contact"].values[j])
+    if abs(error) > max(SHIFTED * whole, UNPLACED * measure_exchange(data)):
         yield (
-            f"impacts of contact {worst!r} are placed at the end of their steps, late by up to a "
+            f"impacts of contact {name!r} are placed at the end of their steps, late by up to a "
             f"step in which forces change its speed: what it takes is off by some "
-            f"{100 * abs(shifted) / taken:.2g} %; take ContactAligned, whose steps end at impacts, "
+            f"{100 * abs(error) / whole:.2g} %; take ContactAligned, whose steps end at impacts, "
             f"or {suggest_shorter(data)}"
         )
 
 
-def _late_losses(data: xr.Dataset, j: int, x: LateImpacts) -> tuple[Array, Array]:
-    """Return what impacts of a contact took, and by how much that is off for being late [J].
+def _find_late_losses(data: xr.Dataset, j: int, x: LateImpacts) -> tuple[Array, Array]:
+    """Return the losses of impacts of a contact, and their errors for being late [J].
 
     An impulse I that turns an approach v into a rebound w takes I (v - w) / 2, from which the v of
-    the step follows. The right one is that at which surfaces met, less what the motion gained while
-    impacts before delayed it. What is taken goes with v^2, and is larger where I also holds the
-    body for what is left of the step.
+    the step follows. The right v is that at which surfaces met, less what the motion gained while
+    impacts before delayed it. The loss goes with v^2, and is larger where I also holds the body for
+    the rest of the step.
     """
     impulse = np.nan_to_num(data["impact_impulse"].values[x.step, j])
     loss = np.nan_to_num(data["contact_loss"].values[x.step, j])

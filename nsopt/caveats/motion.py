@@ -1,4 +1,4 @@
-"""How far a motion is ahead of its equations, or behind, from what is on record of it."""
+"""How far a recorded motion is ahead of its equations, or behind."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NEEDED = {"body_position", "body_velocity", "body_acceleration"}
 
 SLOW = 0.3
 """Speed, over its root mean square, above which the slope of an acceleration along the path is its
-rate over the speed; below it is interpolated."""
+rate over the speed; below, the slope is interpolated."""
 
 STRUCK = 0.1
 """Change of a velocity in a step with an impact, over the largest one in it, from which the impact
@@ -50,7 +50,7 @@ ROUNDING = 1e-6
 
 
 class _Defects(NamedTuple):
-    """What steps add to their equations of motion; zero where contacts change.
+    """Errors that single steps make in their equations of motion; zero where contacts change.
 
     Positions and velocities at the end of a step less integrals of the velocities and accelerations
     on record, of fourth order. All are (time - 1, 3 bodies).
@@ -90,7 +90,7 @@ def measure_shifts(data: xr.Dataset) -> Array:
     comes and goes. On runs with references the sum agrees with the error within a half, and where
     bodies turn at a steady rate within 2 %.
     """
-    slowest = 1 / float(np.ptp(data["time"].values))  # what is slower is no frequency of the motion
+    slowest = 1 / float(np.ptp(data["time"].values))  # [1/s] that the motion may have
     return np.concatenate([_project_on_motion(x, slowest) for x in _yield_defects(data)])
 
 
@@ -109,7 +109,7 @@ def _project_on_motion(x: _Defects, slowest: float) -> Array:
 
 
 def measure_shifts_on_path(data: xr.Dataset) -> Array:
-    """Return by how much steps are ahead that stay on their path, (time - 1,) [s].
+    """Return by how much steps are ahead along their path, (time - 1,) [s].
 
     With one degree of freedom the energy tells how much too fast the motion is at each place; the
     sum agrees with the error within some 5 %. With several it leaves out errors across the path.
@@ -148,7 +148,7 @@ def _tell_shift(data: xr.Dataset) -> Iterator[str]:
         return
     way = measure_way(data)
     ahead, off = _estimate_distances(data)
-    k = int(np.argmax(np.minimum(off, way)))  # the first where nothing more is known
+    k = int(np.argmax(np.minimum(off, way)))  # the first of those that are off by the whole way
     if off[k] <= max(OFF * way, LEAST):
         return
     if phase:
@@ -171,8 +171,8 @@ def _estimate_distances(data: xr.Dataset) -> tuple[Array, Array]:
     speed = np.concatenate([*speeds])[1:]
     # One degree of freedom, and nothing from outside depends on time.
     one_way = data.attrs.get("degrees_of_freedom") == 1 and not np.any(data["external_work"].values)
-    find = _estimate_on_one_way if one_way else _estimate_on_several_ways
-    off = find(data, np.abs(ahead) * speed, speed)
+    estimate = _estimate_on_one_way if one_way else _estimate_on_several_ways
+    off = estimate(data, np.abs(ahead) * speed, speed)
     return np.sign(ahead) * off / np.maximum(speed, TINY), off
 
 
@@ -191,7 +191,7 @@ def _estimate_on_one_way(data: xr.Dataset, by_shift: Array, speed: Array) -> Arr
 
 
 def _estimate_on_several_ways(data: xr.Dataset, by_shift: Array, speed: Array) -> Array:
-    """Return by how much bodies are off: by shifts in time, less where the path says less.
+    """Return by how much bodies are off [m], (time - 1,): by shifts in time, or less by the path.
 
     The path leaves out errors across it, so that the mean of both is taken.
     """
@@ -203,7 +203,7 @@ def _estimate_on_several_ways(data: xr.Dataset, by_shift: Array, speed: Array) -
 
 
 def _estimate_with_delays(data: xr.Dataset, ahead: Array) -> tuple[Array, Array]:
-    """Return by how much the motion is ahead [s], and bodies [m], where contacts act.
+    """Return by how much the motion is ahead [s], and bodies off [m], where contacts act.
 
     An impact delays what moves along the axes in which it changes velocities.
     """
@@ -228,7 +228,7 @@ def _touches(data: xr.Dataset) -> bool:
 
 
 def _carry_defects(data: xr.Dataset, gain: Array | None) -> Array:
-    """Return how far bodies are off by what steps add, as `_carry_errors` does, (time - 1,) [m]."""
+    """Return how far bodies are off by the defects of all steps, (time - 1,) [m]."""
     found = [(x.dx, x.dv) for x in _yield_defects(data)]
     dx, dv = (
         np.concatenate(x).reshape(-1, data.sizes["body"], 3) for x in zip(*found, strict=True)
@@ -266,9 +266,9 @@ def _find_path(data: xr.Dataset) -> _FarthestWay:
 def _carry_errors(data: xr.Dataset, dx: Array, dv: Array, gain: Array | None, way: float) -> Array:
     """Return by how much a body is off along its path [m], (time - 1,).
 
-    What steps add to its place s and speed u, ``dx`` [m] and ``dv`` [m/s] (time - 1, body, 3),
-    follows its linearised equation of motion, s'' = g s with the slope g of its acceleration: it
-    grows where g > 0, as on a summit. Energy that steps add, ``gain`` (time - 1,) [J], tells the
+    The defects ``dx`` [m] and ``dv`` [m/s] (time - 1, body, 3) of its place s and speed u follow
+    its linearised equation of motion, s'' = g s with the slope g of its acceleration: they grow
+    where g > 0, as on a summit. The energy that steps add, ``gain`` (time - 1,) [J], tells the
     speed better where it is known. Once the body is off by as far as it moves, ``way`` [m], nothing
     more is known.
     """
@@ -308,24 +308,23 @@ def measure_way(data: xr.Dataset) -> float:
 def _measure_delays(data: xr.Dataset) -> Array:
     """Return by how much impacts at the end of steps delay the motion, (time - 1,) [s].
 
-    Delays add up. Where something outside goes on at its own times, the next impact takes off what
-    `carry_delays` tells.
+    Delays add up. Where something outside goes on at its own times, an impact keeps a part of the
+    delays before it alone (`carry_delays`).
     """
-    # `left` is what an impact leaves of delays before it.
-    delay, left = np.zeros(data.sizes["time"]), np.ones(data.sizes["time"])
+    delay, kept = np.zeros(data.sizes["time"]), np.ones(data.sizes["time"])
     for j, x in find_late_impacts(data):
         rebounds = data["contact_mode"].values[x.step, j] == IMPACT
         delay[x.step] = np.maximum(delay[x.step], np.where(rebounds, x.late, 0))
         part = np.minimum(x.rebound / np.maximum(x.speed, TINY), 1)
-        left[x.step] = np.minimum(left[x.step], np.where(rebounds, part, 1))
+        kept[x.step] = np.minimum(kept[x.step], np.where(rebounds, part, 1))
     if np.any(data["external_work"].values):
         k = np.flatnonzero(delay)
-        delay[k] -= (1 - left[k]) * carry_delays(delay[k], left[k])
+        delay[k] -= (1 - kept[k]) * carry_delays(delay[k], kept[k])
     return delay[1:]
 
 
 def _tell_angles_of_one_turn(data: xr.Dataset) -> Iterator[str]:
-    """Tell of measured angles that jump by a full turn, and the torques of drives with them."""
+    """Tell of measured angles that jump by a full turn, and with them the torques of drives."""
     for name in map(str, data.data_vars):
         owner, angle, index = name.partition(".angle")
         torque = f"{owner}.torque{index}"
@@ -335,12 +334,12 @@ def _tell_angles_of_one_turn(data: xr.Dataset) -> Iterator[str]:
         beside = np.pad(change, 1)
         usual = np.maximum(beside[:-2], beside[2:])  # a law of the sine goes on like this
         turned = np.abs(np.diff(data[name].values)) > np.pi
-        struck = np.flatnonzero(turned & (change > JUMP * usual + ROUNDING * change.max(initial=0)))
-        if struck.size:
+        jumps = np.flatnonzero(turned & (change > JUMP * usual + ROUNDING * change.max(initial=0)))
+        if jumps.size:
             yield (
                 f"the angle that {owner!r} measures is of one turn and came round at "
-                f"t = {data['time'].values[struck[0] + 1]:.4g} s, where its torque jumps by "
-                f"{change[struck[0]]:.3g} N m: use relative coordinates, in which the angle of a "
+                f"t = {data['time'].values[jumps[0] + 1]:.4g} s, where its torque jumps by "
+                f"{change[jumps[0]]:.3g} N m: use relative coordinates, in which the angle of a "
                 "joint of the tree counts its turns, or a law of its sine and cosine"
             )
 

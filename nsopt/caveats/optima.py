@@ -14,12 +14,12 @@ from nsopt.contact_modes import FREE, count_rigid
 if TYPE_CHECKING:
     import xarray as xr
 
-CREPT = 0.3
+CREEP_COST = 0.3
 """Part of the cost with exact dry friction that an objective may leave out without a word."""
 
-DEPARTED = 0.05
+DEPARTURE = 0.05
 """Distance of a simulation from its optimum, over the largest range of a coordinate, from which it
-has departed."""
+counts as departed."""
 
 
 def _tell_reversals(data: xr.Dataset) -> Iterator[str]:
@@ -55,7 +55,7 @@ def _within_a_step(a: Mapping[str, Any], event: str, does: str, count: int | str
 
 
 def _tell_changes_at_steps(data: xr.Dataset) -> Iterator[str]:
-    """Contacts that open or close by complementarity, at ends of steps that are given."""
+    """Tell of contacts that open or close by complementarity, at the ends of given steps."""
     a = data.attrs
     if not a.get("stationarity_kind") or "modes" in a or "contact_mode" not in data:
         return
@@ -65,11 +65,11 @@ def _tell_changes_at_steps(data: xr.Dataset) -> Iterator[str]:
     if changes.any():
         k, j = (int(x[0]) for x in np.nonzero(changes))
         name, t = str(data["contact"].values[j]), data["time"].values[k + 1]
-        exact = (
+        remedy = (
             "plan=EXACT_CONTACTS makes them exact, or give the times as phases (optimize_phases)"
         )
-        why = a.get("not_exact")  # where that was tried
-        remedy = f"compare several; they are not exact, for {why}" if why else exact
+        if why := a.get("not_exact"):  # where that was tried
+            remedy = f"compare several; they are not exact, for {why}"
         yield (
             f"contact {name!r} {'closes' if closed[k + 1, j] else 'opens'} at the end of a step "
             f"(t = {t:.4g} s, {int(changes.sum())} such changes in all): their times "
@@ -79,13 +79,13 @@ def _tell_changes_at_steps(data: xr.Dataset) -> Iterator[str]:
 
 
 def _tell_smoothed_friction(data: xr.Dataset) -> Iterator[str]:
-    """Tell of the cost that an objective with smoothed dry friction leaves out."""
+    """Tell of the cost of dry friction that an objective leaves out, as it is smoothed there."""
     if "exact_cost" not in data.attrs:
         return
     exact, stated = (json.loads(data.attrs[x]) for x in ("exact_cost", "detailed_cost"))
     whole = sum(exact.values())
     part = (whole - sum(stated[name] for name in exact)) / max(abs(whole), TINY)
-    if part > CREPT:
+    if part > CREEP_COST:
         yield (
             f"with the exact sign of dry friction, {100 * part:.2g} % of the cost are not in the "
             "objective, where it is smoothed: joints creep that could rest, and a motion that "
@@ -108,7 +108,7 @@ def _tell_departure(data: xr.Dataset) -> Iterator[str]:
         return
     q = data["q"].values
     off = np.abs(data["resimulated"].values - q).max(axis=1)
-    far = max(STILL, DEPARTED * float(np.ptp(q, axis=0).max()))
+    far = max(STILL, DEPARTURE * float(np.ptp(q, axis=0).max()))
     departed = np.flatnonzero(off > far)
     if departed.size:
         a, t = data.attrs, float(data["time"].values[departed[0]])

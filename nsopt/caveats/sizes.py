@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 FEW = 0.01
-"""Part of the steps, or of the time, that may be taken otherwise than asked for, without a word."""
+"""Part of the steps, or of the time, that may be otherwise than asked for without a word."""
 
 TINY = 1e-300
 """Size that keeps quotients of zeros finite."""
@@ -21,33 +21,33 @@ STILL = 1e-3
 """Distance [m, rad] that a motion may be off without a word, however little it moves."""
 
 MOVED = 1e-6
-"""Way [m] on which the work of the largest force is within tolerances."""
+"""Way [m] on which the work of the largest force counts as none."""
 
 ROUND_OFF = 1e-9
-"""Energy, over the largest one, that rounding may make."""
+"""Energy, over the largest one, that counts as rounding."""
 
 LEAST = 1e-15
 """Energy [J] that does not count."""
 
 BLIND = "contacts=None"
-"""In the repr of a step control: it does not shorten steps for contacts."""
+"""In the repr of a step control that does not shorten steps for contacts."""
 
 
 def measure_exchange(data: xr.Dataset) -> float:
     """Return the size of the energies that a motion exchanges [J].
 
-    The largest of kinetic energy and of the ranges of potential energy and external work; never
-    less than what a mechanism at rest has by tolerances and rounding.
+    The largest of kinetic energy and of the ranges of potential energy and external work; at least
+    the energy that a mechanism at rest has by tolerances and rounding.
     """
     kinetic, potential, work = (
         data[name].values for name in ("kinetic_energy", "potential_energy", "external_work")
     )
     motion = max(float(kinetic.max()), float(np.ptp(potential)), float(np.ptp(work)))
     size = max(float(np.abs(x).max()) for x in (kinetic, potential, work))
-    return max(motion, MOVED * _largest_force(data), ROUND_OFF * size, LEAST)
+    return max(motion, MOVED * _find_largest_force(data), ROUND_OFF * size, LEAST)
 
 
-def _largest_force(data: xr.Dataset) -> float:
+def _find_largest_force(data: xr.Dataset) -> float:
     """Return the largest entry of forces that last, of joints and contacts [N]."""
     ideal = data.isel(joint=slice(data.attrs["ideal_joints"]))
     lasting = [

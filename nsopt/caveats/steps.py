@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 NOTABLE_TURN = 0.1
 """Angle [rad] that a body on ideal joints, in absolute coordinates, may turn in a step without a
-word, and ..."""
+word."""
 
 PHASE = 0.01
-"""... angle [rad] by which it may be ahead at the end."""
+"""Angle [rad] by which such a body may be ahead at the end without a word."""
 
 EXACT = ("RungeKutta", "Composition")
 """Schemes whose errors are of a higher order than those told here."""
@@ -36,7 +36,7 @@ STEADY = 1e-6
 def _tell_other_schemes(data: xr.Dataset) -> Iterator[str]:
     if max(measure_other_schemes(data)) > FEW:
         yield (
-            f"{by_other_schemes(data)}, were taken by another scheme than "
+            f"{tell_share_of_other_schemes(data)}, were taken by another scheme than "
             f"{data.attrs['scheme_name']} (step_reason tells which): lower h_min, "
             f"{suggest_shorter(data)}"
         )
@@ -48,10 +48,9 @@ def measure_other_schemes(data: xr.Dataset) -> tuple[float, float]:
     return a["steps_by_other_schemes"] / a["steps"], a["time_by_other_schemes"] / (t[-1] - t[0])
 
 
-def by_other_schemes(data: xr.Dataset) -> str:
-    """Return these parts in words."""
-    _, time = measure_other_schemes(data)
-    a = data.attrs
+def tell_share_of_other_schemes(data: xr.Dataset) -> str:
+    """Return in words which part of the run other schemes took."""
+    a, (_, time) = data.attrs, measure_other_schemes(data)
     return f"{a['steps_by_other_schemes']} of {a['steps']} steps, {100 * time:.3g} % of the time"
 
 
@@ -111,22 +110,21 @@ def _measure_turns(data: xr.Dataset) -> Array:
 
 
 def measure_phase_errors(data: xr.Dataset) -> dict[str, float]:
-    """Return by how much bodies on ideal joints are ahead at the end [rad], where that is notable.
+    """Return by how much bodies on ideal joints are ahead at the end [rad], by name, where notable.
 
-    In absolute coordinates they move along chords: too fast by (w h)^2/8.
+    In absolute coordinates they move along chords of their circles: too fast by (w h)^2 / 8.
     """
     names = read_names(data.attrs, "phase_bodies")
     simulated = not is_optimum(data) and data.attrs["scheme_name"] not in EXACT
     if not names or not simulated or "body_angular_velocity" not in data:
         return {}
     turns, bodies = _measure_turns(data), [str(name) for name in data["body"].values]
-    count = np.diff(data["time"].values) / data["h"].values[1:]  # steps to each that was kept
-    ahead = np.sum(turns**3 / 8 * count[:, None], axis=0)
-    most = turns.max(axis=0)
+    count = np.diff(data["time"].values) / data["h"].values[1:]  # of steps to each kept one
+    ahead, largest = np.sum(turns**3 / 8 * count[:, None], axis=0), turns.max(axis=0)
     return {
         name: float(ahead[k])
         for k, name in enumerate(bodies)
-        if name in names and most[k] > NOTABLE_TURN and ahead[k] > PHASE
+        if name in names and largest[k] > NOTABLE_TURN and ahead[k] > PHASE
     }
 
 

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     import xarray as xr
 
 STANDS_OUT = 1.05
-"""Largest force as the motion starts, over that afterwards, above which it is told too."""
+"""Largest force as the motion starts, over that afterwards, above which the summary has both."""
 
 RESOLVED = 0.05
-"""Part of the largest force by which it may be above those of the steps beside it."""
+"""Part of the largest force by which it may exceed those of the steps beside it without a word."""
 
 MOST_JOINTS = 4
-"""Number of joints whose modes are told."""
+"""Joints whose modes the summary has."""
 
 _Force = tuple[float, int, int]
 """Size [N], minus the index of its time, and contact: the largest of equal forces is the first."""
@@ -86,33 +86,32 @@ def _tell_largest_force(data: xr.Dataset) -> str:
 
 
 def _largest_forces(data: xr.Dataset, begin: int, end: int) -> tuple[_Force, _Force]:
-    """Return the largest force of a contact from a time to another, and that of its whole joint."""
+    """Return the largest force of a contact among rows of times, and that of its whole joint."""
     parts = [(begin + row, x) for row, x in blocks(data["lasting_force"][begin:end])]
     of_contact = max(map(largest_of, parts))
     j = of_contact[2]
-    ks = contacts_of_joints(data)[joint_of(str(data["contact"].values[j]))]
-    sums = ((row, np.nansum(x[:, ks], axis=1, keepdims=True)) for row, x in parts)
+    contacts = contacts_of_joints(data)[joint_of(str(data["contact"].values[j]))]
+    sums = ((row, np.nansum(x[:, contacts], axis=1, keepdims=True)) for row, x in parts)
     return of_contact, (*max(map(largest_of, sums))[:2], j)
 
 
 def _tell_force(data: xr.Dataset, of_contact: _Force, of_joint: _Force) -> str:
     """Return the largest force of a contact in words, and that of its joint if they differ."""
-    force, k, j = of_contact
-    most, when = of_joint[0], data["time"].values[-k]
-    where = str(data["contact"].values[j])
+    (force, k, j), whole = of_contact, of_joint[0]
+    where, when = str(data["contact"].values[j]), data["time"].values[-k]
     text = f"{force:.4g} N at {where}, t = {when:.6g} s{tell_thinning(data)}"
-    ks = contacts_of_joints(data)[joint_of(where)]
+    contacts = contacts_of_joints(data)[joint_of(where)]
     above = rise_above_steps_beside(data, -k, [j])
-    alone = len(ks) == 1 or abs(most - force) < 1e-3 * most  # within the digits told
-    if not alone:
-        above = max(above, rise_above_steps_beside(data, -of_joint[1], ks))
+    is_whole = len(contacts) == 1 or abs(whole - force) < 1e-3 * whole  # within the digits shown
+    if not is_whole:
+        above = max(above, rise_above_steps_beside(data, -of_joint[1], contacts))
     if above > RESOLVED:
         text += f", {100 * above:.2g} % above the steps beside it: a smaller h resolves it"
-    if alone:
+    if is_whole:
         return text
-    # Contacts of one joint press against each other: what it carries is their sum.
-    carried = f"{most:.4g} N in all of {joint_of(where)}"
-    if force > most:
+    # A joint carries the sum of its contacts, which may press against each other.
+    carried = f"{whole:.4g} N in all of {joint_of(where)}"
+    if force > whole:
         return f"{carried}, whose contacts press against each other: {text}"
     return f"{carried}, of it at most {text}"
 
@@ -122,15 +121,15 @@ def tell_impacts(data: xr.Dataset) -> list[Row]:
     if not _has_modes(data):
         return []
     count = sum(x.impacts for x in statistics_of_modes(data).values())
-    total, most, last = 0.0, (0.0, 0, 0), np.zeros(data.sizes["contact"])
+    total, largest, carried = 0.0, (0.0, 0, 0), np.zeros(data.sizes["contact"])
     for begin, x in blocks(data["impact_impulse"]):
         impulse = np.nan_to_num(x)
-        sums = last + np.cumsum(impulse, axis=0)
+        sums = carried + np.cumsum(impulse, axis=0)
         # Sums since the last step without an impulse: those in successive steps are one impact.
         of_each = sums - np.maximum.accumulate(np.where(impulse > 0, 0.0, sums), axis=0)
         k, j = np.unravel_index(int(np.argmax(of_each)), of_each.shape)
-        most = max(most, (float(of_each[k, j]), -(begin + int(k)), int(j)))
-        total, last = total + float(impulse.sum()), of_each[-1]
+        largest = max(largest, (float(of_each[k, j]), -(begin + int(k)), int(j)))
+        total, carried = total + float(impulse.sum()), of_each[-1]
     more = count_unresolved(data)
     others = f"{more} that only a smaller h tells from lasting contact" if more else ""
     found = None if has_errors(data) else find_unresolved_closing(data)
@@ -140,11 +139,12 @@ def tell_impacts(data: xr.Dataset) -> list[Row]:
     if not count:
         none = f"none but {others}" if more else "none that steps of this size tell"
         return [("impacts", none + remark)] if more or found else []
-    if not most[0]:
+    if not largest[0]:
         return [("impacts", f"{count}, over between the ends of steps: a smaller h resolves them")]
-    where, when = data["contact"].values[most[2]], data["time"].values[-most[1]]
-    largest_one = f"up to {most[0]:.4g} N s (at {where}, t = {when:.6g} s)"
-    text = f"{count} of {largest_one}, {total:.4g} N s in all{tell_thinning(data)}"
+    size, minus_row, contact = largest
+    where, when = data["contact"].values[contact], data["time"].values[-minus_row]
+    text = f"{count} of up to {size:.4g} N s (at {where}, t = {when:.6g} s)"
+    text += f", {total:.4g} N s in all{tell_thinning(data)}"
     return [("impacts", (f"{text}, and {others}" if more else text) + remark)]
 
 

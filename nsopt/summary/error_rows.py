@@ -29,11 +29,10 @@ FIGURES = {
     "impact_impulse_sum": "impulses",
     "contact_loss_sum": "loss in contacts",
 }
-"""Figures of contacts whose errors are told, in words."""
+"""Figures of contacts whose errors the summary has, in words."""
 
 LEAST = 1e-4
-"""Error in percent, below which "< 0.0001 %" is told."""
-
+"""Error in percent, below which it reads "< 0.0001 %"."""
 
 STATISTICS = {
     "beyond_mean_force": "N on average",
@@ -41,7 +40,7 @@ STATISTICS = {
     "beyond_impact_rate": "impacts/s",
     "beyond_loss_rate": "J/s lost",
 }
-"""Statistics that are told, in words."""
+"""Statistics that the summary has, in words."""
 
 COMPARED = ("beyond_median_force",)
 """Statistics that are only compared between runs."""
@@ -78,8 +77,8 @@ def _tell_figures(data: xr.Dataset) -> Iterator[str]:
     if joints := find_error_of_reactions(data):
         shared = "" if data["error_joint_reaction"].attrs["unique"] else ", of least norm"
         yield f"reactions {_tell_percent(joints.part)}{shared}"
-    told = {name: found for name in FIGURES if (found := find_error_of_figure(data, name))}
-    parts = {name: f"{FIGURES[name]} {_tell_size(data, name, x)}" for name, x in told.items()}
+    errors = {name: found for name in FIGURES if (found := find_error_of_figure(data, name))}
+    parts = {name: f"{FIGURES[name]} {_tell_size(data, name, x)}" for name, x in errors.items()}
     if force := find_error_of_force(data):
         of_force = ", ".join(parts.pop(x) for x in ("largest_force", "rms_force") if x in parts)
         yield f"force {_tell_percent(force.part)} ({of_force})"
@@ -87,7 +86,7 @@ def _tell_figures(data: xr.Dataset) -> Iterator[str]:
 
 
 def _tell_size(data: xr.Dataset, name: str, found: LargestError) -> str:
-    """Return an error in percent; of what is off by more than itself the error."""
+    """Return an error in percent; of 100 % or more, in the unit of its figure."""
     if found.part < 1:
         return _tell_percent(found.part)
     return f"{found.value:.2g} {data[name].attrs['units']}"
@@ -114,8 +113,8 @@ def tell_beyond(data: xr.Dataset, short: bool) -> list[Row]:
     texts = [text for k in by_force if (text := _tell_joint(data, k))] or ["nothing is carried"]
     left = len(texts) - 1 if short else 0
     more = f"; {left} more: nsopt info" if left else ""
-    told = [x for x in (grows, f"statistics {_compare(data, names)}") if x]
-    first = (label, f"{', '.join(told)}: {texts[0]}{more}")
+    heads = [x for x in (grows, f"statistics {_compare(data, names)}") if x]
+    first = (label, f"{', '.join(heads)}: {texts[0]}{more}")
     return [first, *(("", text) for text in texts[1:])][: 1 if short else None]
 
 
@@ -131,8 +130,8 @@ def _compare(data: xr.Dataset, names: list[str]) -> str:
 
 
 def _tell_joint(data: xr.Dataset, k: int) -> str:
-    """Return what a joint carries and what it does, but for what is zero; nothing if all is."""
+    """Return the statistics of a joint that are not zero, in words; empty if all are."""
     pairs = {x: (data[x].values[k], data[f"error_{x}"].values[k]) for x in STATISTICS if x in data}
     known = {x: pair for x, pair in pairs.items() if np.nansum(np.abs(pair))}
-    told = [f"{value:.3g} +- {error:.2g} {STATISTICS[x]}" for x, (value, error) in known.items()]
-    return f"{data['joint'].values[k]} {', '.join(told)}" if told else ""
+    texts = [f"{value:.3g} +- {error:.2g} {STATISTICS[x]}" for x, (value, error) in known.items()]
+    return f"{data['joint'].values[k]} {', '.join(texts)}" if texts else ""

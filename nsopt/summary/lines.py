@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nsopt.blocks import largest
-from nsopt.caveats import by_other_schemes, caveats, has_errors, tell_slip
+from nsopt.caveats import caveats, has_errors, tell_share_of_other_schemes, tell_slip
 from nsopt.contact_modes import statistics_of_modes
 from nsopt.summary.contact_rows import (
     tell_contacts,
@@ -32,16 +32,16 @@ MOST_WARNINGS = 3
 """Lines of warnings in a short summary."""
 
 NOTABLE = 0.01
-"""Part of the time in steps that go on past a change of contact, from which it is told."""
+"""Part of the time in steps that go on past a change of contact, from which on to say so."""
 
 EVEN = 1e-9
 """Relative difference of numbers that count as equal."""
 
 SOLVED = 1e-7
-"""Error of an objective, over it, that solvers leave."""
+"""Relative error of an objective that solvers leave."""
 
 KEPT = 1e-6
-"""Largest violation of conditions with which a guess still keeps them."""
+"""Violation of conditions up to which a guess counts as keeping them."""
 
 RESIDUALS = (
     ("equations of motion", "motion_residual"),
@@ -50,18 +50,17 @@ RESIDUALS = (
     ("joint closure", "constraint_violation"),
     ("Euler-parameter norm", "euler_norm_error"),
 )
-"""Labels and variables of the residuals that are told."""
+"""Labels and variables of residuals."""
 
 
 def summary(data: xr.Dataset, full: bool = False) -> str:
     """Return the summary of the dataset of a Result, short or with all there is to tell."""
     short, is_optimum = not full, "objective" in data.attrs
-    told = caveats(data)
     beyond = [] if is_optimum else tell_beyond(data, short)
-    rows = [("WARNING", text) for text in told]
+    rows = [("WARNING", text) for text in caveats(data)]
     most = MOST_WARNINGS - len(beyond)
-    if short and len(told) > most:
-        rest = len(told) - most + 1
+    if short and len(rows) > most:
+        rest = len(rows) - most + 1
         rows[most - 1 :] = [("WARNING", f"and {rest} more: result.warnings, nsopt info")]
     rows += tell_run(data, "motion") + tell_optimum(data, short) if is_optimum else tell_run(data)
     if data.sizes["time"] > 1:
@@ -153,13 +152,13 @@ def tell_optimum(data: xr.Dataset, short: bool = False) -> list[Row]:
         rows.append(("kind", attrs["stationarity"]))
     if np.isfinite(attrs["defect"]):
         rows.append(("reintegrated", f"{attrs['defect']:.1e} (m, rad) from a node at most"))
-    rows += tell_given_modes(attrs)[: 1 if short else None]
-    if (slid := tell_slip(data)) and not short:
-        rows.append(("though held", slid))
+    rows += tell_phase_modes(attrs)[: 1 if short else None]
+    if (slip := tell_slip(data)) and not short:
+        rows.append(("though held", slip))
     if "resimulated_defect" in attrs:
         off, until = attrs["resimulated_defect"], attrs["resimulated_until"]
-        built = attrs.get("resimulated_compile_time")
-        code = "" if built is None else f"; {built:.2g} s to make or find its code"
+        seconds = attrs.get("resimulated_compile_time")
+        code = "" if seconds is None else f"; {seconds:.2g} s to make or find its code"
         rows.append(("resimulated", f"to {until:g} s, {off:.1e} (m, rad) off at most{code}"))
     return rows
 
@@ -175,8 +174,8 @@ def tell_grid_error(attrs: Mapping[str, Any]) -> str:
     return f", off by {attrs['objective_error']:.2g} (by half and twice the steps: {how})"
 
 
-def tell_given_modes(attrs: Mapping[str, Any]) -> list[Row]:
-    """Return the modes of contacts of a phase, what they leave, and impulses at its start."""
+def tell_phase_modes(attrs: Mapping[str, Any]) -> list[Row]:
+    """Return the modes of contacts of an optimum, how exact they are, and impacts at its start."""
     if "contact_sequence" in attrs:
         changes = ", ".join(f"{t:.5g}" for t in np.atleast_1d(attrs["borders"])[1:-1])
         when = f"change at {changes} s" if changes else "do not change"
@@ -218,8 +217,8 @@ def tell_solves(data: xr.Dataset, short: bool = False) -> list[Row]:
     if np.ptp(h) < EVEN * h.mean():
         each = f"{h.mean():.4g} s"
     count = round(float(np.nansum(data["iterations"])))
-    built = data.attrs["compile_time"]
-    effort = f"{count} iterations in {seconds:.3g} s; {built:.2g} s to state the problem"
+    setup = data.attrs["compile_time"]
+    effort = f"{count} iterations in {seconds:.3g} s; {setup:.2g} s to state the problem"
     return [("step size h", each), ("solver", effort), *tell_strategies(data.attrs, short)]
 
 
@@ -263,14 +262,14 @@ def tell_steps(data: xr.Dataset) -> list[Row]:
     each, unit = 1e3 * seconds / count, "ms"
     if each < 0.1:
         each, unit = 1e3 * each, "us"
-    built = attrs["compile_time"]
-    code = f"; {built:.2g} s to make or find its code" if built else ""
+    setup = attrs["compile_time"]
+    code = f"; {setup:.2g} s to make or find its code" if setup else ""
     bounds = f"{attrs['h_min']:.3g} ... {attrs['h_max']:.3g}"
     if (part := attrs.get("h_part", 1.0)) != 1:
         bounds += f", part {part:.3g}"
     sizes = f"{h.min():.3g} ... {h.max():.3g} s, mean {h.mean():.3g} (bounds {bounds})"
     iterations = f"{np.nansum(data['iterations']) / count:.3g} iterations a step{code}"
-    others = "by other schemes", by_other_schemes(data)
+    others = "by other schemes", tell_share_of_other_schemes(data)
     return [
         ("step size h", sizes),
         ("h below h_min", f"{below} steps ({100 * below / count:.2g} %), events not counted"),

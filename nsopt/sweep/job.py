@@ -12,7 +12,7 @@ from nsopt.problem import Problem, Variants
 from nsopt.result import Result
 from nsopt.simulation import simulate
 from nsopt.stored import NOTES
-from nsopt.sweep.measures import Measure, measure_errors, measure_run, note
+from nsopt.sweep.measures import Measure, make_notes, measure_errors, measure_run
 from nsopt.sweep.points import DIMENSIONS, Row, find_bounds, find_settings
 from nsopt.sweep.store import name_program
 
@@ -36,7 +36,7 @@ class SweepPoint:
     """Notes and measures of one run of a sweep."""
 
     data: xr.Dataset
-    final: bool  # whether it would end the same way again, and is kept; not after an error
+    final: bool  # whether it is kept in the folder: it would end the same way again
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +52,8 @@ class Job:
     options: Mapping[str, Any]  # of `simulate`, that no point changes
     measures: Mapping[str, Measure]  # functions by name
     title: str
-    program: str  # what makes the numbers, by `name_program`
-    _longer: dict[int, Problem] = field(default_factory=dict, init=False, repr=False)
+    program: str  # from `name_program`
+    _with_duration: dict[int, Problem] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in self.options:
@@ -72,7 +72,8 @@ class Job:
         problem = self.problem.at(row)
         if self.duration is None:
             return problem
-        return self._longer.setdefault(id(problem), replace(problem, duration=self.duration))
+        other = replace(problem, duration=self.duration)
+        return self._with_duration.setdefault(id(problem), other)
 
     def run(self, row: Row) -> SweepPoint:
         """Return the point of a row of values; an error there is its stop reason.
@@ -100,7 +101,7 @@ class Job:
         if result is not None and result.interrupted:
             raise KeyboardInterrupt
         run_time = perf_counter() - begin
-        return SweepPoint(note(result, stop_reason, run_time).assign(measures), final)
+        return SweepPoint(make_notes(result, stop_reason, run_time).assign(measures), final)
 
     def _simulate(self, row: Row) -> Result:
         problem = self.at(row)

@@ -29,7 +29,7 @@ def _take_last(name: str) -> Measure:
 
 
 def _largest_lasting_force(result: Result) -> xr.DataArray:
-    """Return the force of that one step which is largest, which need not settle as h falls."""
+    """Return the largest force of a single step, which need not converge as h falls."""
     size = np.linalg.norm(result["lasting_force"].values, axis=-1)
     meaning = "largest force of each contact in any one step, impacts left out"
     return _find_largest(result, size, "N", meaning)
@@ -96,7 +96,7 @@ OF_CHECKED = (
 """Names that a checked run may have beside its measures."""
 
 
-def note(result: Result | None, stop_reason: str, run_time: float) -> xr.Dataset:
+def make_notes(result: Result | None, stop_reason: str, run_time: float) -> xr.Dataset:
     """Return the `NOTES` on a run that took ``run_time`` [s], also on one that never began."""
     import xarray as xr
 

@@ -52,7 +52,7 @@ class Points(ABC):
     """
 
     values: Mapping[str, Any]
-    along: ClassVar[str] = ""  # the dimension shared by all names; each has its own if empty
+    along: ClassVar[str] = ""  # the dimension of all names; if empty, each is one
 
     def __post_init__(self) -> None:
         values = {str(name): _check_column(str(name), x) for name, x in dict(self.values).items()}

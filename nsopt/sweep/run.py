@@ -16,7 +16,7 @@ from nsopt.interrupt import interruptible, suspend_interrupts
 from nsopt.problem import Problem, Variants, load_stated
 from nsopt.stored import NOTES
 from nsopt.sweep.job import Job, SweepPoint
-from nsopt.sweep.measures import MEASURES, OF_CHECKED, Measure, note
+from nsopt.sweep.measures import MEASURES, OF_CHECKED, Measure, make_notes
 from nsopt.sweep.points import Points, Row, find_settings
 from nsopt.sweep.store import Store, digest, name_program, name_versions, write
 
@@ -24,11 +24,10 @@ if TYPE_CHECKING:
     import xarray as xr
 
 KEYS = "point_keys"
-"""Attribute of a sweep: what each of its points is known by in the folder."""
-
+"""Attribute of a sweep: the name of the file of each of its points."""
 
 _KINDS: dict[str, type] = {"O": str, "i": int}
-"""Types of text and whole numbers by NumPy's kind: stored points have others than new ones."""
+"""Types of text and whole numbers by NumPy's kind: netCDF gives stored points other ones."""
 
 
 def sweep(
@@ -126,7 +125,7 @@ def sweep(
     processes = workers, workers_timeout
     points = _find_points(job, rows, keys, Store(target and target.parent), processes, progress)
     data = _gather(
-        over, points, [*measures, *OF_CHECKED], _provenance(job, over) | {KEYS: " ".join(keys)}
+        over, points, [*measures, *OF_CHECKED], _find_provenance(job, over) | {KEYS: " ".join(keys)}
     )
     if target is not None:
         with suspend_interrupts():
@@ -192,7 +191,7 @@ def _find_points(
         closing(wait_interruptibly(run_all(job.run, todo, *processes))) as arriving,
     ):
         for k, value in arriving:
-            point = value or SweepPoint(note(None, DIED, float("nan")), final=False)
+            point = value or SweepPoint(make_notes(None, DIED, float("nan")), final=False)
             done[k] = point.data
             if point.final:
                 store.save(keys[k], point.data)
@@ -202,7 +201,7 @@ def _find_points(
     return [done[k] for k in range(len(rows))]
 
 
-def _provenance(job: Job, over: Points) -> dict[str, Any]:
+def _find_provenance(job: Job, over: Points) -> dict[str, Any]:
     """Return the provenance of a sweep, beside that of its results."""
     values, bounds = find_settings(job.problem, {})
     swept = {*over.values, *(bounds if "h" in over.values else ())}

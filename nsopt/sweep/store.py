@@ -51,8 +51,8 @@ def list_content(x: Any) -> Any:
     if isinstance(x, partial):
         return list_content([x.func, x.args, x.keywords])
     if isinstance(x, FunctionType):
-        closed = [cell.cell_contents for cell in x.__closure__ or ()]
-        others = [value for value in closed if value is not x]  # itself, where it is recursive
+        closure = [cell.cell_contents for cell in x.__closure__ or ()]
+        others = [value for value in closure if value is not x]  # itself, where it is recursive
         return list_content([x.__code__, x.__defaults__, x.__kwdefaults__, others])
     if isinstance(x, CodeType):
         return [x.co_code.hex(), list(x.co_names), list_content(x.co_consts)]

@@ -19,10 +19,10 @@ MOST_REASONS = 5
 """Failed points whose reasons are shown."""
 
 HIDDEN = {"end_time", "run_time"}
-"""Notes that are not shown."""
+"""Notes that the table leaves out."""
 
 OF_CONTACTS = ("contact", *FIGURE)
-"""Dimensions over which the largest value is shown."""
+"""Dimensions over which the largest value is taken."""
 
 
 def table(data: xr.Dataset) -> str:
