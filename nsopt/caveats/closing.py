@@ -39,7 +39,7 @@ def _tell_closing_in_steps(data: xr.Dataset) -> Iterator[str]:
         return
     least = max(OFF * (way := measure_way(data)), LEAST)
     # A quick bound leaves few steps; in the first, where bodies may touch, it does not hold.
-    steps = steps[(steps == 0) | (_bound_distances(data, steps) > least)]
+    steps = steps[(steps == 0) | (_find_largest_distances(data, steps) > least)]
     off = _measure_at_meetings(data, closes, steps)
     if off.size and off[k := int(off.argmax())] > least:
         name = str(data["contact"].values[np.argmax(closes[steps[k]])])
@@ -59,7 +59,7 @@ def _find_closings(data: xr.Dataset) -> NDArray[np.bool_]:
     return np.asarray(closed[1:] & before)
 
 
-def _bound_distances(data: xr.Dataset, steps: NDArray[np.int_]) -> Array:
+def _find_largest_distances(data: xr.Dataset, steps: NDArray[np.int_]) -> Array:
     """Return how far bodies are off the straight ways of steps at most, (n,) [m]."""
     x, v = data["body_position"].values, data["body_velocity"].values
     h = data["h"].values[steps + 1, None, None]

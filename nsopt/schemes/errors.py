@@ -42,7 +42,7 @@ def estimate_first_order_errors(balances: Sequence[Balance], end: Node, h: ca.SX
     smooth = sum((b.h * b.K for b in balances), ca.SX.zeros(after.numel()))
     energies = kinetic(M, after) + kinetic(M, before) + square(M, smooth)
     energy = ca.sqrt(square(M, changed) * energies)
-    return Errors(energy, h / 2 * find_mean_speed(M, changed + smooth))
+    return Errors(energy, h / 2 * _find_mean_speed(M, square(M, changed + smooth)))
 
 
 def estimate_symmetric_errors(
@@ -87,8 +87,8 @@ def estimate_symmetric_errors(
         # Loads work on the mean velocity of each half, potentials on that of the move.
         + ca.sqrt(from_uneven * from_mean) / 4
     )
-    speed = _find_speed(second.M, from_uneven) if M is None else find_mean_speed(M, uneven)
-    return Errors(energy, h / 6 * speed)
+    in_metric = (second.M, from_uneven) if M is None else (M, square(M, uneven))
+    return Errors(energy, h / 6 * _find_mean_speed(*in_metric))
 
 
 def estimate_quadrature_error(b: Balance, h: ca.SX, v: ca.SX, ends: ca.SX) -> ca.SX:
@@ -102,11 +102,6 @@ def estimate_quadrature_error(b: Balance, h: ca.SX, v: ca.SX, ends: ca.SX) -> ca
     return 2 / 3 * h * (ends / 2 - momentum_rate(d, t + h / 2, middle, p, v))
 
 
-def find_mean_speed(M: ca.SX, impulse: ca.SX) -> ca.SX:
-    """Return the speed that an impulse gives a mechanism at rest, in the metric of the mass."""
-    return _find_speed(M, square(M, impulse))
-
-
-def _find_speed(M: ca.SX, energy: ca.SX) -> ca.SX:
-    """Return the speed of the mean mass, tr M / nv, that has twice the kinetic energy given [J]."""
-    return ca.sqrt(energy * M.size1() / ca.trace(M))
+def _find_mean_speed(M: ca.SX, square: ca.SX) -> ca.SX:
+    """Return the speed of the mean mass, tr M / nv, at this square of an impulse [J]."""
+    return ca.sqrt(square * M.size1() / ca.trace(M))

@@ -167,7 +167,9 @@ class PaperStep(UnifiedScheme):
             return step
         (b,) = step.transition.balances
         mu, lam, _ = b.impulses
-        mpcc.minimize(_gauss(b.M, (b.node.W @ lam + b.F @ mu) / h, scales))
+        # |vdot - M^-1 K|_M^2 = F.M^-1 F, F the forces of contacts and joints, scaled to about one.
+        force, size = (b.node.W @ lam + b.F @ mu) / h, scales.force**2 / scales.mass
+        mpcc.minimize(square(b.M, force) / ca.SX(size))
         mpcc.minimize(-self.growth * h / scales.time)
         return step
 
@@ -295,13 +297,3 @@ class PaperStep(UnifiedScheme):
             return rates
         excess = ca.DM(d.norms.jac_sparsity(0, 0)).T @ (norms - 1)  # (nq,) of each entry's norm
         return (rates - excess * start.q / (2 * h)) / (1 + excess)
-
-
-def _gauss(M: ca.SX, force: ca.SX, scales: Scales) -> ca.SX:
-    """Return Gauss' constraint |vdot - M^-1 K|_M^2 = F.M^-1 F, scaled to about one.
-
-    F are the forces of contacts and joints (eqs. 17-19). Where a body has no mass, the forces on it
-    are measured by the mass of the mechanism.
-    """
-    size = scales.force**2 / scales.mass
-    return square(M, force) / ca.SX(size)

@@ -213,12 +213,13 @@ class Variational(Scheme):
         friction = Friction(mpcc, d, scales)
         more = mpcc.variable("contact_end", push.numel(), scale=scales.impulse, guess=push)
         friction.add()
-        meeting = KnownModes(mpcc, d, scales, closed * impact)
-        placing = push * (1 - contacts.lasting)
-        met = self._find_approach(half, step, placing, end, ca.SX(scales.time))
+        meeting, stated = KnownModes(mpcc, d, scales, closed * impact), d.restitution(p)
+        met = Approach(replace(end, v=half.before), ca.SX.zeros(end.gap.numel()))
+        if rebounds := not stated.is_zero():  # else nobody asks for the time of an impact
+            placing, usual = push * (1 - contacts.lasting), ca.SX(scales.time)
+            met = find_approach(half, step.v, placing, h, end, usual)
         met = met.where(impact, half.before)
         closes = (1 - contacts.closed) * (met.node.gap_rate(met.node.v) < 0)
-        stated = d.restitution(p)
         e = self.impact.coefficients(stated, closes) * (1 - closes * met.rests(stated))
         rebound = self.impact.state(meeting, met.node, e)
         last_lam = rebound.given + more
@@ -228,7 +229,7 @@ class Variational(Scheme):
         last_slip = friction.impulse(end, v, last_lam, closed, acting_time, turn=turn)
         lam, slip = rebound.spent.lam + last_lam, rebound.spent.slip + last_slip
         # As contacts in `Balance.loss`, loads work on the velocity of an impact, where it is known.
-        rebounds, walls = _may_rebound(d, p), average_walls(end, average_walls_over(d, end, -h))
+        walls = average_walls(end, average_walls_over(d, end, -h))
         loaded_v = step.v if rebounds else (u + v) / 2
         load = d.external(*end.at[:2], u, p)
         loads = ReactionLoads(acting_time, v - u, mu, lam, slip)
@@ -276,17 +277,6 @@ class Variational(Scheme):
             frozen=first.impulses.lam,
             walls=WallFigures(step.walls.depth, swing, first_hit, overdue, unplaced),
         )
-
-    def _find_approach(
-        self, half: Balance, step: Step, placing: ca.SX, end: Node, h: ca.SX
-    ) -> Approach:
-        """Return the approach, with the velocity of the start where nothing rebounds.
-
-        ``placing`` (ng,) are the impulses of contacts that close, ``h`` is a usual step.
-        """
-        if not _may_rebound(half.dynamics, end.p):
-            return Approach(replace(end, v=half.before), ca.SX.zeros(end.gap.numel()))
-        return find_approach(half, step.v, placing, step.h, end, h)
 
     def _count_first_half(self, half: Balance, lasting: ca.SX, impact: ca.SX, v: ca.SX) -> Balance:
         """Return the first half as it counts: in impacts its loads alone, which work on v (nv,)."""
@@ -398,8 +388,3 @@ class Variational(Scheme):
             # What acts over the step before has acted, what acts over the one after is to come.
             at_node=arrived + before / (before + after) * (v - arrived),
         ), v
-
-
-def _may_rebound(d: Dynamics, p: ca.SX) -> bool:
-    """Return whether contacts may rebound, for which the time of an impact is found."""
-    return not d.restitution(p).is_zero()
