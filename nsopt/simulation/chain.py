@@ -22,8 +22,6 @@ from nsopt.simulation.run import Run
 from nsopt.simulation.step_error import Refused
 from nsopt.simulation.step_kernel import StepKernel
 
-NONE_REFUSED = Refused()
-
 SAVED = 0.9
 """Part of the time of interpreted steps that machine code saves: it is 10 to 28 times as fast."""
 
@@ -128,7 +126,8 @@ class Chain:
         """Return a single step of ``h`` [s], or less at the end of the run, if it is accepted."""
         # The step is what is left to this end; bounds above that, so that no round-off matters.
         end, bound = min(start.t + h, self._run.t_end), 2 * h
-        run = self._run_attempts(self.resume(z, start, bound), self._pack(bound, bound, end))
+        parameters = self._pack(bound, bound, end)
+        run = self._attempt(self.resume(z, start, bound), parameters, Refused(), self._chunk)
         # Where an event ended the step, more of them were taken.
         return replace(run, accepted=run.accepted.at(slice(1)))
 
@@ -140,41 +139,27 @@ class Chain:
         """Tell whether the chain does not go on: it is stuck, or the end is reached."""
         return bool(self._kernel.layout.state(z).status != ChainStatus.RUNNING)
 
-    def run(
-        self, z: Array, refused_before: Refused = NONE_REFUSED, attempts: int | None = None
-    ) -> ChainRun:
+    def run(self, z: Array, earlier: Refused, count: int | None = None) -> ChainRun:
         """Return what the next attempts came to.
 
         Parameters
         ----------
         z : (nz,)
-        refused_before : Refused
+        earlier : Refused
             Attempts since the last accepted step in the call before.
-        attempts : int, optional
-            At most; by default `Compiled.chunk`.
+        count : int, optional
+            Attempts at most; by default `Compiled.chunk`.
         """
-        return self._run_attempts(z, self._parameters, refused_before, attempts)
+        return self._attempt(z, self._parameters, earlier, count or self._chunk)
 
-    def _run_attempts(
-        self,
-        z: Array,
-        parameters: Array,
-        refused_before: Refused = NONE_REFUSED,
-        attempts: int | None = None,
-    ) -> ChainRun:
+    def _attempt(self, z: Array, parameters: Array, earlier: Refused, count: int) -> ChainRun:
         begin = perf_counter()
-        state, records = self._kernel(z, parameters, attempts or self._chunk)
+        state, rows = self._kernel(z, parameters, count)
         seconds = perf_counter() - begin
-        return self._record(state, records, seconds, refused_before)
-
-    def _record(
-        self, state: Array, rows: Array, seconds: float, refused_before: Refused
-    ) -> ChainRun:
-        """Return the steps among the attempts on record, ``rows`` (attempts, record)."""
         attempts = self._kernel.fields(rows)
         good = attempts["good"][:, 0] > 0
         n = int(good.sum())
-        refused = [refused_before, *[Refused()] * n]  # before each accepted step, after the last
+        refused = [earlier, *[Refused()] * n]  # before each accepted step, and after the last
         step_of = np.cumsum(good)
         for k in np.flatnonzero(~good):
             fault, i = self._kernel.refusal(rows[k]), step_of[k]

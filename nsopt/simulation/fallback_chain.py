@@ -144,7 +144,7 @@ class FallbackChains:
         """Return up to ``count`` steps of a chain, within `ATTEMPTS` for each."""
         taken = FallbackSteps(AcceptedSteps.empty(self._dynamics))
         for _ in range(ATTEMPTS * count):
-            run = chain.run(z, taken.refused, attempts=1)
+            run = chain.run(z, taken.refused, count=1)
             z = run.state
             taken = FallbackSteps(AcceptedSteps.join([taken.accepted, run.accepted]), run.refused)
             if chain.has_ended(z) or len(taken.accepted) >= count:

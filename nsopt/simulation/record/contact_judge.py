@@ -16,10 +16,9 @@ from nsopt.mechanics import Dynamics, Start
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 from nsopt.simulation.record.evaluated_steps import BLOCK, evaluate_at_times
 from nsopt.simulation.record.node_equations import NodeEquations, Nodes
-from nsopt.simulation.record.node_forces import hold_closed
+from nsopt.simulation.record.node_forces import Mask, hold_closed
 
 Rows = NDArray[np.int_]
-Mask = NDArray[np.bool_]
 
 MANY = 4.0
 """Steps. An impulse is an impact if the lasting force needs more steps for it, else chatter; and a
@@ -85,7 +84,8 @@ class ContactJudge:
         self.same_joint = (owners[:, None] == owners).astype(float)  # (ng, ng) 1 or 0
 
     @cached_property
-    def _equations(self) -> NodeEquations:
+    def equations(self) -> NodeEquations:
+        """The equations of motion at nodes."""
         return NodeEquations(self.dynamics, self._gains)
 
     def judge(
@@ -105,18 +105,6 @@ class ContactJudge:
             return steps
         return _Judgement(self, start, before, steps, at_nodes).steps
 
-    def hold(self, nodes: tuple[Array, ...], slip: Array, pressing: Mask) -> HeldContacts:
-        """Return contacts at nodes (t, q, v, p, drive), those that press (n, ng) held closed.
-
-        ``slip`` (n, ns) [N] are the forces along tangents.
-        """
-        parts = []
-        for begin in range(0, len(slip), BLOCK):
-            rows = slice(begin, begin + BLOCK)
-            block = tuple(x[rows] for x in nodes)
-            parts.append(_hold(self._equations, block, slip[rows], pressing[rows]))
-        return HeldContacts(*(np.concatenate(x) for x in zip(*parts, strict=True)))
-
 
 class _Judgement:
     """The modes of contacts in n steps, found one kind after another; ``steps`` have them."""
@@ -132,7 +120,7 @@ class _Judgement:
         self._judge, n = judge, len(steps) + 1
         p, drive = at_nodes or (np.tile(judge.p, (n, 1)), np.zeros((n, judge.dynamics.nv)))
         q, v = np.vstack([start.q, steps.q]), np.vstack([start.v, steps.v])
-        self._nodes = np.append(start.t, steps.t), q, v, p, drive
+        self._nodes = np.append(start.t, steps.t), q, v, p, drive  # (n + 1, ...) each
         impulse, h = steps.impulse, steps.h[:, None]
         (force, mode), h_before = np.zeros((2, 1, impulse.shape[1])), h[:1]
         if before is not None:
@@ -158,7 +146,7 @@ class _Judgement:
         self.steps = replace(steps, contact_mode=mode, impact_impulse=impact)
 
     def _mark_impacts(self, asked: Mask, slip: Array, begins: bool = False) -> None:
-        """Mark those of the contacts asked for (n, ng) whose impulse is far above that of lasting.
+        """Mark contacts asked for (n, ng) whose impulse is far above that of the lasting force.
 
         Where a contact ``begins``, the impulse that stops the rest of its approach is part of it.
         """
@@ -195,7 +183,16 @@ class _Judgement:
             asked = idle & (self._mode[:-1] > FREE) & ~done
 
     def _hold(self, nodes: Rows, slip: Array, pressing: Mask) -> HeldContacts:
-        return self._judge.hold(tuple(x[nodes] for x in self._nodes), slip, pressing)
+        """Return contacts at nodes (n,), those that press (n, ng) held closed.
+
+        ``slip`` (n, ns) [N] are the forces along tangents.
+        """
+        parts = []
+        for begin in range(0, len(nodes), BLOCK):
+            rows = slice(begin, begin + BLOCK)
+            block = tuple(x[nodes[rows]] for x in self._nodes)
+            parts.append(_hold(self._judge.equations, block, slip[rows], pressing[rows]))
+        return HeldContacts(*(np.concatenate(x) for x in zip(*parts, strict=True)))
 
 
 def _hold(

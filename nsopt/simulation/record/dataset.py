@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from nsopt.algebra import new_directions
 from nsopt.arrays import Array
 from nsopt.mechanics import INSTANT, redundant_rows
-from nsopt.simulation.record.contact_judge import After, Mask, find_after
+from nsopt.simulation.record.contact_judge import After, find_after
 from nsopt.simulation.record.evaluated_steps import EvaluatedSteps, evaluate_at_times
 from nsopt.simulation.record.node_equations import Nodes, body_accelerations
-from nsopt.simulation.record.node_forces import NodeForces, find_node_forces
+from nsopt.simulation.record.node_forces import Mask, NodeForces, find_node_forces
 from nsopt.simulation.record.pressed_surfaces import PressedSurfaces
 from nsopt.stored import TIME, VARIABLES
 
