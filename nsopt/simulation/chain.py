@@ -17,7 +17,7 @@ from nsopt.simulation.bounds import are_below, name_reasons
 from nsopt.simulation.chain_state import ChainParameters, ChainStatus
 from nsopt.simulation.control import LATE, StepControl
 from nsopt.simulation.program import StepProgram
-from nsopt.simulation.record.accepted_steps import AcceptedSteps, How, objects, significant_impulses
+from nsopt.simulation.record.accepted_steps import AcceptedSteps, How, objects
 from nsopt.simulation.run import Run
 from nsopt.simulation.step_error import Refused
 from nsopt.simulation.step_kernel import StepKernel
@@ -179,29 +179,16 @@ class Chain:
         why[shortened & (late == 0)] = EVENTS[ContactEvent.END_OF_SLIP]
         why[retried] = [f"{text}; smaller h" for text in why[retried]]
         below = are_below(h, remaining, self._run.steps) & (event == 0) & ~shortened
-        accepted = AcceptedSteps(
+        accepted = AcceptedSteps.of_ends(
+            of,
+            self._force,
             t=t,
-            h=h,
-            q=of["q"],
-            v=of["v"],
-            impulse=significant_impulses(of["impulse"], h[:, None] * self._force),
-            impact_impulse=significant_impulses(of["impact_impulse"], h[:, None] * self._force),
-            contact_mode=np.zeros_like(of["impulse"]),
-            joint_impulse=of["joint_impulse"],
-            slip_impulse=of["slip_impulse"],
             motion_residual=of["motion"][:, 0],
-            loss=np.hstack([of["loss"], of["pressed_loss"]]),
-            work=of["work"][:, 0],
-            projection_work=of["projection_work"][:, 0],
             iterations=of["iterations"][:, 0],
             solve_time=np.full(n, seconds / max(n, 1)),
-            retries=np.array([float(len(texts)) for texts in tried]),
             reason=why,
             tried=tried,
             at_end=np.full(n, self._forces_at_end),
-            depth=of["depth"][:, 0] * (late == 0),
-            unplaced=of["unplaced"][:, 0],
-            overdue=overdue,
             how=np.where(below, How.BELOW_H_MIN, How.AS_ASKED),
         )
         solved = bool(np.all(attempts["solved"][-1:] > 0))

@@ -25,7 +25,7 @@ from nsopt.simulation.control import (
     describe_refusal,
 )
 from nsopt.simulation.program import StepProgram
-from nsopt.simulation.record.accepted_steps import AcceptedSteps, How, objects, significant_impulses
+from nsopt.simulation.record.accepted_steps import AcceptedSteps, How, objects
 from nsopt.simulation.retry import Retry, RetryLevel, RetryPolicy
 from nsopt.simulation.run import Run
 from nsopt.simulation.step_error import RESTARTED, Refused, StepError
@@ -253,28 +253,15 @@ class Stepper:
         below = event == ContactEvent.NONE and bool(are_below(h, remaining, self._steps))
         if tried:
             reason = f"{reason}; {label}"
-        return AcceptedSteps(
+        return AcceptedSteps.of_ends(
+            {name: x[None] for name, x in end._asdict().items()},
+            self._force,
             t=np.array([t]),
-            h=np.array([h]),
-            q=end.q[None],
-            v=end.v[None],
-            impulse=significant_impulses(end.impulse, h * self._force)[None],
-            impact_impulse=significant_impulses(end.impact_impulse, h * self._force)[None],
-            contact_mode=np.zeros_like(end.impulse)[None],
-            joint_impulse=end.joint_impulse[None],
-            slip_impulse=end.slip_impulse[None],
             motion_residual=np.array([np.max(np.abs(end.motion))]),
-            loss=np.concatenate([end.loss, end.pressed_loss])[None],
-            work=end.work,
-            projection_work=end.projection_work,
             iterations=np.array([float(iterations)]),
             solve_time=np.array([seconds]),
-            retries=np.array([float(len(tried))]),
             reason=objects([reason]),
             tried=objects([tried]),
             at_end=np.array([self._program.scheme.forces_at_end]),
-            depth=end.depth * (end.late == 0),
-            unplaced=end.unplaced,
-            overdue=end.overdue,
             how=np.array([How.BELOW_H_MIN if below else How.AS_ASKED]),
         )

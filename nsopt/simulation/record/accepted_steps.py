@@ -107,6 +107,31 @@ class AcceptedSteps:
             )
         )
 
+    @classmethod
+    def of_ends(cls, ends: Mapping[str, Array], force: float, **others: Any) -> Self:
+        """Return steps by fields of `StepEnd`, (n, size) each, and the columns that these lack.
+
+        ``force`` [N] is the typical one, to which the round-off of impulses is compared.
+        """
+        return cls(
+            h=ends["h"][:, 0],
+            q=ends["q"],
+            v=ends["v"],
+            impulse=significant_impulses(ends["impulse"], ends["h"] * force),
+            impact_impulse=significant_impulses(ends["impact_impulse"], ends["h"] * force),
+            contact_mode=np.zeros_like(ends["impulse"]),
+            joint_impulse=ends["joint_impulse"],
+            slip_impulse=ends["slip_impulse"],
+            loss=np.hstack([ends["loss"], ends["pressed_loss"]]),
+            work=ends["work"][:, 0],
+            projection_work=ends["projection_work"][:, 0],
+            retries=np.array([float(len(texts)) for texts in others["tried"]]),
+            depth=ends["depth"][:, 0] * (ends["late"][:, 0] == 0),
+            unplaced=ends["unplaced"][:, 0],
+            overdue=ends["overdue"][:, 0],
+            **others,
+        )
+
     def at(self, rows: object) -> Self:
         """Return some of the steps, as copies, so that the others can be freed."""
         return type(self)(*(np.array(getattr(self, f.name)[rows]) for f in fields(self)))
