@@ -113,7 +113,7 @@ def measured(n: int, repeats: int) -> Parts:
     layout = kernel.layout
     now = layout.state(state)
     t, q, v, x = now.t, now.q, now.v, now.x
-    p, _, scales = layout.split_parameters(parameters)
+    p, scales = parameters[: layout.mechanism], parameters[layout.mechanism + 4 :]
     numbers, space = np.concatenate([t, q, v, p, [STEP], scales, x]), np.zeros(tables.space)
     scratch = np.zeros(10 * state.size)
 

@@ -38,7 +38,7 @@ def _tell_closing_in_steps(data: xr.Dataset) -> Iterator[str]:
     if not steps.size:
         return
     least = max(OFF * (way := measure_way(data)), LEAST)
-    # A quick bound leaves few steps; in the first, where bodies may touch, it does not hold.
+    # A quick estimate leaves few steps, and the first, before which nothing is known.
     steps = steps[(steps == 0) | (_find_largest_distances(data, steps) > least)]
     off = _measure_at_meetings(data, closes, steps)
     if off.size and off[k := int(off.argmax())] > least:

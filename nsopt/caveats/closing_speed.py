@@ -109,7 +109,7 @@ def _find_closings(data: xr.Dataset, j: int) -> Iterator[FlightEnd]:
     ends_at_impact = chosen and a["scheme_name"] != "PaperStep"
     for first, end in spans(mode == FREE):
         begin = max(first - 1, 0)
-        if end == len(mode) or gap[begin:end].max() <= least:  # to the end, or hardly open
+        if end == len(mode) or gap[begin:end].max() <= least:  # still open, or it hardly was
             continue
         if end - begin > 1:
             yield from _find_closing_of_flight(data, j, begin, end)

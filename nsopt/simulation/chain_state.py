@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
@@ -83,16 +83,13 @@ class ChainLayout:
 
     @property
     def parameters(self) -> int:
-        """Number of parameters."""
-        return sum(self._parameters)
+        """Number of parameters: of the mechanism, bounds, and scales."""
+        return self.mechanism + 4 + (4 + self.contacts)
 
     def state(self, z: Array) -> ChainState:
         """Return views of the parts of states z (..., nz)."""
-        return ChainState(*_split(z, self._state))
-
-    def split_parameters(self, parameters: Array) -> ChainParameters:
-        """Return views of the parts of parameters, likewise."""
-        return ChainParameters(*_split(parameters, self._parameters))
+        edges = np.cumsum([0, *self._state]).tolist()
+        return ChainState(*(z[..., a:b] for a, b in pairwise(edges)))
 
     def begin(self, start: Start, h: float, x: Array | None = None) -> Array:
         """Return the state (nz,) of a chain that runs on from ``start``.
@@ -117,14 +114,6 @@ class ChainLayout:
     def _state(self) -> tuple[int, ...]:
         return 1, self.nq, self.nv, 1, 1, 1, self.unknowns, 1
 
-    @property
-    def _parameters(self) -> tuple[int, ...]:
-        return self.mechanism, 4, 4 + self.contacts
-
 
 def _join(parts: Iterable[ArrayLike]) -> Array:
     return np.concatenate([np.asarray(part, dtype=float) for part in parts])
-
-
-def _split(vector: Array, sizes: Sequence[int]) -> list[Array]:
-    return [vector[..., a:b] for a, b in pairwise(np.cumsum([0, *sizes]).tolist())]

@@ -49,7 +49,7 @@ class StepProgram:
         self, d: Dynamics, scheme: Scheme, acceptance: Acceptance, scales: Scales | None = None
     ) -> None:
         self.dynamics, self.scheme = d, scheme
-        d = recall_calls(d)
+        d = recall_calls(d)  # so that equal calls are one expression
         modes = Mpcc("modes")
         scales_are_known = scales is not None
         start, h, scales = _state_start(modes, d, scheme, scales)
