@@ -62,7 +62,7 @@ def summary(data: xr.Dataset, full: bool = False) -> str:
     if short and len(rows) > most:
         rest = len(rows) - most + 1
         rows[most - 1 :] = [("WARNING", f"and {rest} more: result.warnings, nsopt info")]
-    rows += tell_run(data, "motion") + tell_optimum(data, short) if is_optimum else tell_run(data)
+    rows += tell_run(data) + (tell_optimum(data, short) if is_optimum else [])
     if data.sizes["time"] > 1:
         if is_optimum:
             rows += tell_solves(data, short)
@@ -235,10 +235,11 @@ def tell_strategies(attrs: Mapping[str, Any], short: bool) -> list[Row]:
     return [("" if k else "search", text) for k, text in enumerate(texts)]
 
 
-def tell_run(data: xr.Dataset, label: str = "simulated") -> list[Row]:
+def tell_run(data: xr.Dataset) -> list[Row]:
     """Return scheme, solver, duration and state of the run."""
-    attrs, t = data.attrs, data["time"].values
-    failed = "NO SOLUTION" if label == "motion" else "STOPPED EARLY"
+    attrs, t, label, failed = data.attrs, data["time"].values, "simulated", "STOPPED EARLY"
+    if "objective" in attrs:
+        label, failed = "motion", "NO SOLUTION"
     # Of many lines the first says why, the others where.
     why = attrs["stop_reason"].partition("\n")[0]
     state = "complete" if attrs["completed"] else f"{failed}: {why}"
