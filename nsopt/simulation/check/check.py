@@ -82,17 +82,16 @@ class Check:
         if not times.size:
             return explain_missing(data, "no step was made")
         cost = RECORDED * checked.seconds * sum(1 / part for part in FINER)
-        finer = cost <= max(self.seconds, checked.start_seconds) if self.seconds else False
+        allowed = max(self.seconds, checked.start_seconds)
+        finer = self.seconds > 0 and cost <= allowed
         # Where the duration is a few steps, longer ones would be the same.
         few = COARSER[1] * checked.run.steps.h_max > checked.run.t_end - checked.run.start.t
         parts = FINER if finer or few else COARSER
         # Where longer steps fail, what takes their place may take much longer than the run did.
-        time_limit = SLOWER * max(self.seconds, checked.start_seconds, checked.seconds)
+        time_limit = SLOWER * max(allowed, checked.seconds)
         repetitions: list[Repetition] = []
-        allowed = max(self.seconds, checked.start_seconds, RECORDS)
-        recorded = (
-            name_recorded(data) if 2 * checked.record_seconds <= allowed else frozenset[str]()
-        )
+        records = 2 * checked.record_seconds <= max(allowed, RECORDS)
+        recorded = name_recorded(data) if records else frozenset[str]()
         for part in parts:
             repetitions.append(repeat(checked, part, times, recorded, progress, time_limit))
             stop = repetitions[-1].stop
@@ -102,9 +101,7 @@ class Check:
                 reason = f"nothing came of the run in {name_steps(part)}: {stop.first_line}"
                 return explain_missing(data, reason)
         found = _add_errors(checked, data, repetitions, parts)
-        once_more = cost + RECORDED * checked.seconds / FINEST <= max(
-            self.seconds, checked.start_seconds
-        )
+        once_more = cost + RECORDED * checked.seconds / FINEST <= allowed
         if parts == FINER and once_more and _may_agree_by_chance(found):
             last = repeat(checked, FINEST, times, recorded, progress, time_limit)
             if not last.stop.reason:
