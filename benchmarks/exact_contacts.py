@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
 
 import casadi as ca
@@ -30,7 +30,6 @@ from nsopt import (
 )
 from nsopt.problem import load_optimization
 from nsopt.trajectory import (
-    EXACT_CONTACTS,
     Cost,
     Effort,
     EndAt,
@@ -128,7 +127,7 @@ def main(names: list[str]) -> None:
     print("|---|--:|--:|--:|--:|--:|---|")
     for name, stated, parameters, steps, least in cases(names):
         begin = perf_counter()
-        found = replace(stated, plan=EXACT_CONTACTS).solve(parameters, steps or None)
+        found = stated.solve(parameters, steps or None)
         seconds, attrs = perf_counter() - begin, found.data.attrs
         told = attrs.get("contact_sequence") or f"in steps alone: {attrs.get('not_exact', '')}"
         in_steps = attrs.get("objective_in_steps", found.objective)

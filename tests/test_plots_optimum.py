@@ -1,6 +1,7 @@
 """The overview of an optimum: panels that tell something, none twice, with the right scales."""
 
 import json
+from dataclasses import replace
 from functools import cache
 from itertools import combinations
 
@@ -24,7 +25,7 @@ from nsopt.plots.figures.contact import walls
 from nsopt.plots.lines import COLOURS, draw_lines, quantity, short
 from nsopt.plots.style import label, page
 from nsopt.problem import load_optimization
-from nsopt.trajectory import Effort, EndAt, Horizon, StartAt, Straight, optimize
+from nsopt.trajectory import IN_STEPS, Effort, EndAt, Horizon, StartAt, Straight, optimize
 from tests.plotted import CLEARANCE, drawn, holds, ran_clearance
 
 SEVEN = [f"joint{k}" for k in range(1, 8)]
@@ -44,7 +45,8 @@ def bead():
 
 @pytest.fixture(scope="module")
 def bounce():
-    return load_optimization("bounce").solve(steps=50, title="bounce")
+    stated = replace(load_optimization("bounce"), plan=IN_STEPS)
+    return stated.solve(steps=50, title="bounce")
 
 
 @pytest.fixture(scope="module")

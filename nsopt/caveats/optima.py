@@ -30,7 +30,8 @@ def _tell_reversals(data: xr.Dataset) -> Iterator[str]:
         creep = np.ceil(a["reversal_change"] / unit * (1 - 1e-9)) * unit  # one digit, not below
         yield (
             f"dry friction of {where}: the optimum may be none, for derivatives leave out that the "
-            "time of this moves; plan=EXACT_CONTACTS solves it in phases, or smooth the friction "
+            "time of this moves; ExactContacts, of the default plan, may solve it in phases, or "
+            "smooth the friction "
             f"by {a['scheme_name']}(slip_creep={creep:g}) or more; "
             "shorter steps need less. Contacts that friction should hold then slide at up to about "
             "this speed [m/s]; a WARNING tells where they get far"
@@ -65,9 +66,7 @@ def _tell_changes_at_steps(data: xr.Dataset) -> Iterator[str]:
     if changes.any():
         k, j = (int(x[0]) for x in np.nonzero(changes))
         name, t = str(data["contact"].values[j]), data["time"].values[k + 1]
-        remedy = (
-            "plan=EXACT_CONTACTS makes them exact, or give the times as phases (optimize_phases)"
-        )
+        remedy = "the default plan makes them exact, by ExactContacts"
         if why := a.get("not_exact"):  # where that was tried
             remedy = f"compare several; they are not exact, for {why}"
         yield (

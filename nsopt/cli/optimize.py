@@ -49,6 +49,12 @@ def optimize(
             help=f"Backend, instead of that of the problem: {', '.join(HORIZON_BACKENDS)}."
         ),
     ] = None,
+    in_steps: Annotated[
+        bool,
+        typer.Option(
+            "--in-steps", help="Leave changes of contact at steps: do not make their times exact."
+        ),
+    ] = False,
     verify: Annotated[
         bool, typer.Option("--verify", help="Simulate the optimum from its start and compare.")
     ] = False,
@@ -65,6 +71,11 @@ def optimize(
             # The options of a backend that the problem itself states are kept.
             if type(stated.backend) is not type(backend):
                 optimization = replace(optimization, solver=replace(stated, backend=backend))
+        if in_steps:
+            from nsopt.trajectory import ExactContacts  # other commands do without
+
+            plan = optimization.plan.without(ExactContacts)
+            optimization = replace(optimization, plan=plan)
     # The motion so far is saved, however often Ctrl-C is pressed.
     with suspend_interrupts():
         with plain_errors():

@@ -57,7 +57,7 @@ from nsopt.trajectory.costs import (
     flattened,
 )
 from nsopt.trajectory.diagnosis import Scaling
-from nsopt.trajectory.exact import EXACT_CONTACTS, ContactPhase, ExactContacts
+from nsopt.trajectory.exact import PLAN, ContactPhase, ExactContacts
 from nsopt.trajectory.guesses import (
     Earlier,
     FromIdeal,
@@ -98,7 +98,7 @@ from nsopt.trajectory.phases import (
 from nsopt.trajectory.postures import find_posture
 from nsopt.trajectory.prepared import PreparedOptimization
 from nsopt.trajectory.refine import ObjectiveChange, StepDefect, measure_grid_error, refine
-from nsopt.trajectory.search import PLAN, Plan
+from nsopt.trajectory.search import IN_STEPS, Plan
 from nsopt.trajectory.sensitivity import (
     Derivatives,
     OptimumDerivatives,
@@ -126,13 +126,13 @@ from nsopt.trajectory.smoothing.schedules import (
 __all__ = [
     "DAMPED",
     "DAMPED_START",
-    "EXACT_CONTACTS",
     "FINE",
     "FREE",
     "FROM_AFAR",
     "FROM_AFAR_SLOWLY",
     "FROM_NEARBY",
     "GRADUAL",
+    "IN_STEPS",
     "PLAN",
     "STRAIGHT",
     "WARM_START",

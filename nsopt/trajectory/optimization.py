@@ -16,12 +16,13 @@ from nsopt.result import Result
 from nsopt.schemes import Scheme
 from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.costs import Cost
+from nsopt.trajectory.exact import PLAN
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimize import optimize
 from nsopt.trajectory.prepared import PreparedOptimization
 from nsopt.trajectory.programs import transcribe
-from nsopt.trajectory.search import PLAN, Plan, StatedProgram
+from nsopt.trajectory.search import Plan, StatedProgram
 from nsopt.trajectory.sensitivity import cost_derivatives, optimum_derivatives
 from nsopt.trajectory.smoothing.dry_friction import restore_friction
 from nsopt.trajectory.smoothing.small_costs import restore_small_costs
@@ -199,6 +200,11 @@ class Optimization:
         data, d = result.data, self.dynamics
         if not result.completed:
             raise ValueError(f"{result.name!r} is no solution, so it has no derivatives")
+        if "contact_sequence" in data.attrs:
+            raise ValueError(
+                f"{result.name!r} is exact in phases of contact, of which derivatives are not "
+                "known: solve it with plan=IN_STEPS"
+            )
         values = json.loads(data.attrs["parameters"])
         p = np.array([values[x.name] for x in d.parameters])
         horizon = replace(self.horizon, steps=data.sizes["time"] - 1)

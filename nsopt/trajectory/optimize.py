@@ -14,10 +14,11 @@ from nsopt.result import Result
 from nsopt.schemes import Scheme
 from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.costs import Cost
+from nsopt.trajectory.exact import PLAN
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.prepared import PreparedOptimization
-from nsopt.trajectory.search import PLAN, Plan, StatedProgram
+from nsopt.trajectory.search import Plan, StatedProgram
 
 
 def optimize(

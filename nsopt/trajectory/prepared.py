@@ -33,6 +33,7 @@ from nsopt.trajectory.diagnosis import (
     check_no_new_nan,
     warn_outside_bores,
 )
+from nsopt.trajectory.exact import PLAN
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimum import import_xarray, record
@@ -43,7 +44,7 @@ from nsopt.trajectory.programs import (
     suit_solver,
     transcribe,
 )
-from nsopt.trajectory.search import PLAN, MotionSearch, Plan, StatedProgram, restate_limits
+from nsopt.trajectory.search import MotionSearch, Plan, StatedProgram, restate_limits
 from nsopt.trajectory.smoothing.dry_friction import smooth_by_grid
 from nsopt.trajectory.smoothing.small_costs import record_tie
 from nsopt.trajectory.task import Task
@@ -159,7 +160,7 @@ class PreparedOptimization:
             costs: Sequence[Cost] | None = None,
         ) -> Result | None:
             other = vars(replace(task, horizon=horizon, guess=guess, costs=costs or task.costs))
-            plan = self._plan.without(*without)
+            plan = self._plan.on_the_way().without(*without)
             try:
                 return PreparedOptimization(**other, plan=plan, often=False).solve()
             except ValueError:

@@ -1,12 +1,9 @@
 """A lift from a floor whose least effort is known in closed form, for tests of exact optima."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from nsopt import GROUND, Actuator, Body, Frame, Mechanism, PlaneContact, Prismatic, assemble
 from nsopt.trajectory import (
-    EXACT_CONTACTS,
     PLAN,
     ContactPhase,
     Effort,
@@ -24,7 +21,7 @@ FLIGHT = [ContactPhase({"floor": Open()}, 2.0)]
 
 
 def with_sequence(**options):
-    return replace(PLAN, strategies=(*PLAN.strategies, ExactContacts(**options)))
+    return PLAN.with_others(ExactContacts(**options))
 
 
 def lift_dynamics():
@@ -36,7 +33,7 @@ def lift_dynamics():
     return assemble(mechanism, [floor], gravity=(0, 0, -G))
 
 
-def lift(steps=25, plan=EXACT_CONTACTS, conditions=(), costs=()):
+def lift(steps=25, plan=PLAN, conditions=(), costs=()):
     """1 kg at rest on a floor, lifted to 1 m within 2 s; the floor bears it until it goes."""
     d = lift_dynamics()
     stated = [StartAt([0.0], [0.0]), EndAt([1.0], [np.nan]), *conditions]

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from nsopt.problem import problem_folder
-from nsopt.trajectory import Horizon, optimize
+from nsopt.trajectory import IN_STEPS, Horizon, optimize
 
 sys.path.insert(0, str(problem_folder() / "clearance_tolerance"))
 chains = importlib.import_module("_chain")
@@ -16,7 +16,7 @@ ARM = (chains.ARM, np.radians([-70.0, 40.0]), np.radians([-10.0, 95.0]), 1.0)
 
 
 def lifted(motion, c, steps, h=None, scheme=None, more=(), breaks=(), guess=None):
-    """The motion of a chain of least torque, with one clearance everywhere or ideal joints."""
+    """The motion of a chain of least torque in steps; one clearance everywhere, or ideal joints."""
     links, start, end, T = motion
     chain = chains.chain(links, None if c is None else [c] * len(links))
     return optimize(
@@ -27,6 +27,7 @@ def lifted(motion, c, steps, h=None, scheme=None, more=(), breaks=(), guess=None
         guess or chains.Hanging(chain, start, end),
         inputs=chain.inputs,
         scheme=scheme,
+        plan=IN_STEPS,
     )
 
 

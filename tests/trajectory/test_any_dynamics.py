@@ -36,6 +36,7 @@ from nsopt.schemes import UnifiedScheme
 from nsopt.trajectory import (
     DAMPED,
     GRADUAL,
+    IN_STEPS,
     STRAIGHT,
     WARM_START,
     WIDE,
@@ -103,7 +104,7 @@ def both(d, start, T, n, scheme, guess=None, solver=None):
     simulated = simulate(d, Start(*start), T, **options, progress=False)
     guess, conditions = guess or Simulated(simulated), [StartAt(*start)]
     stated = (d, Horizon(T, n), [Duration()], conditions, guess)
-    optimum = optimize(*stated, scheme=scheme, solver=solver)
+    optimum = optimize(*stated, scheme=scheme, solver=solver, plan=IN_STEPS)
     assert simulated.completed
     assert optimum.completed, optimum.stop_reason
     return simulated, optimum

@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ from nsopt import (
 )
 from nsopt.interrupt import forget
 from nsopt.trajectory import (
-    EXACT_CONTACTS,
+    IN_STEPS,
     PLAN,
     ActuatorLimits,
     ContactPhase,
@@ -112,7 +112,7 @@ def test_a_step_between_two_changes_counts_where_there_is_no_motion_without(step
     ways = [During(high, share, share) for share in (0.25, 0.75)]
     guess = Through([[0.0], [0.5], [0.0], [0.5], [0.0]])
     stated = lift_dynamics(), Horizon(8.0, steps), [Effort()], [*ends, *ways], guess
-    result = optimize(*stated, plan=EXACT_CONTACTS)
+    result = optimize(*stated)
     # Each time the least effort to that height, then it falls freely.
     tau = np.sqrt(3 / G)
     assert result.objective == pytest.approx(2 * 12 / tau**3, rel=1e-7)
@@ -130,7 +130,7 @@ def test_a_wall_may_stop_a_motion_in_its_last_instant():
     mechanism = Mechanism([mass], [rail], "relative", [Actuator("rail", effort=2.0)])
     ends = [StartAt([0.0], [0.0]), EndAt([1.0], [0.0]), ActuatorLimits()]
     stated = assemble(mechanism, [wall]), Horizon(1.2, 25), [Effort()], ends, Quintic()
-    result = optimize(*stated, plan=EXACT_CONTACTS)
+    result = optimize(*stated)
     a = brentq(lambda a: a**2 + 2 * a * (1.2 - a) + 2 / 3 * (1.2 - a) ** 2 - 1, 0, 1.2)
     assert result.completed
     assert result.data.attrs["contact_sequence"] == "no contact; wall touches"
@@ -168,10 +168,7 @@ def test_a_phase_of_no_duration_must_bring_more_than_its_nodes(steps):
     """No trial may end above the sequence it came from, nor add a phase of a ten-thousandth."""
     stated = two_links(steps)
     alone = ExactContacts(trials=0)
-    first, best = (
-        optimize(*stated, plan=replace(PLAN, strategies=(*PLAN.strategies, x)))
-        for x in (alone, ExactContacts())
-    )
+    first, best = (optimize(*stated, plan=PLAN.with_others(x)) for x in (alone, ExactContacts()))
     assert best.completed
     assert best.objective <= first.objective * (1 + 1e-9)
     assert best.data.attrs["contact_sequence"] == "floor slides forwards"
@@ -191,7 +188,7 @@ def test_what_is_told_of_the_end_is_of_the_exact_motion():
     ends = [StartAt([0.0], [0.0]), EndAt([0.0], [np.nan])]
     costs = [Effort(), Falling()]
     stated = lift_dynamics(), Horizon(0.5, 8), costs, ends, Quintic([0.0], [0.0])
-    in_steps, exact = (optimize(*stated, plan=plan) for plan in (PLAN, EXACT_CONTACTS))
+    in_steps, exact = (optimize(*stated, plan=plan) for plan in (IN_STEPS, PLAN))
     assert "moves into its wall" in in_steps.summary()
     assert exact["v"].values[-1, 0] == pytest.approx(0.0, abs=1e-7)
     assert "moves into its wall" not in exact.summary()
@@ -199,7 +196,7 @@ def test_what_is_told_of_the_end_is_of_the_exact_motion():
 
 def test_steps_name_the_plan_that_makes_them_exact():
     """By a warning, which the exact motion has not."""
-    told = [" ".join(lift(plan=plan).warnings) for plan in (PLAN, EXACT_CONTACTS)]
+    told = [" ".join(lift(plan=plan).warnings) for plan in (IN_STEPS, PLAN)]
     assert "opens at the end of a step" in told[0]
-    assert "plan=EXACT_CONTACTS makes them exact" in told[0]
+    assert "the default plan makes them exact" in told[0]
     assert told[1] == ""

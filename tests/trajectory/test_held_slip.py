@@ -15,7 +15,7 @@ from nsopt import (
     Variational,
     assemble,
 )
-from nsopt.trajectory import EndAt, FinalPose, Horizon, StartAt, Straight, optimize
+from nsopt.trajectory import IN_STEPS, EndAt, FinalPose, Horizon, StartAt, Straight, optimize
 
 G, MU, T = 9.81, 0.5, 0.5
 
@@ -30,7 +30,8 @@ def pushed(scheme, push, planar=True, v=0.0, steps=50):
     here, start = np.zeros(3), np.array([v, 0.0, 0.0])
     ends = [StartAt(here, start), EndAt([np.nan, 0.0, 0.0])]
     guess = Straight(here, 0.5 * T * start)
-    result = optimize(d, Horizon(T, steps), [FinalPose(q=here)], ends, guess, scheme=scheme)
+    costs, options = [FinalPose(q=here)], {"scheme": scheme, "plan": IN_STEPS}
+    result = optimize(d, Horizon(T, steps), costs, ends, guess, **options)
     assert result.completed, result.stop_reason
     return result
 

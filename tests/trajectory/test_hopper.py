@@ -13,6 +13,7 @@ from nsopt.mpcc.horizon.structured_branch import StructuredBranches
 from nsopt.problem import load_optimization
 from nsopt.trajectory import (
     FROM_AFAR,
+    IN_STEPS,
     Horizon,
     MotionPhase,
     Open,
@@ -30,7 +31,7 @@ G = np.array([0.0, -9.81])
 
 @cache
 def hop():
-    return load_optimization("hopper").solve(verify=True)
+    return replace(load_optimization("hopper"), plan=IN_STEPS).solve(verify=True)
 
 
 def places(q):

@@ -22,6 +22,7 @@ from nsopt import (
 from nsopt.mpcc import ActiveSet, FischerBurmeister
 from nsopt.problem import load_optimization
 from nsopt.trajectory import (
+    IN_STEPS,
     Cost,
     Earlier,
     Horizon,
@@ -185,6 +186,7 @@ def test_friction_in_space_is_relaxed():
         [StartAt(still, still)],
         Straight(still, still),
         inputs=["u"],
+        plan=IN_STEPS,
     ).solve()
     assert result.completed, result.stop_reason
     assert result.data.attrs["stationarity"] == "not found out: friction in space is relaxed"

@@ -9,7 +9,7 @@ import pinocchio as pin
 import pytest
 
 from nsopt.problem import load_optimization, problem_folder
-from nsopt.trajectory import EXACT_CONTACTS
+from nsopt.trajectory import PLAN
 
 FILE = problem_folder() / "quadruped" / "solo12.urdf"
 LEGS = ("FL", "FR", "HL", "HR")
@@ -55,7 +55,7 @@ def test_masses_are_those_of_solo12():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("plan", [None, EXACT_CONTACTS], ids=["in steps", "exact"])
+@pytest.mark.parametrize("plan", [None, PLAN], ids=["in steps", "exact"])
 def test_it_stands_by_the_least_torques(plan):
     result = stand(plan)
     assert result.completed, result.stop_reason

@@ -11,6 +11,7 @@ from nsopt.mpcc import Tolerances
 from nsopt.plots import overview
 from nsopt.problem import load_optimization
 from nsopt.trajectory import (
+    IN_STEPS,
     ActuatorLimits,
     Cost,
     Duration,
@@ -120,7 +121,7 @@ def test_remedies_for_contacts_that_are_not_met():
 
 
 def test_remedies_for_contacts_where_the_cost_may_not_be_least():
-    stated = load_optimization("bounce")
+    stated = replace(load_optimization("bounce"), plan=IN_STEPS)
     result = stated.solve({"restitution": 1.0}, 20)
     d, horizon = stated.dynamics, Horizon(2.0, 20, stated.horizon.h, stated.horizon.breaks)
     p = d.values({"restitution": 1.0})

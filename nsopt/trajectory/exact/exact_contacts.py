@@ -30,7 +30,14 @@ from nsopt.trajectory.exact.sequence import (
 )
 from nsopt.trajectory.optimum import record
 from nsopt.trajectory.phases import SolvedPhases, record_phases
-from nsopt.trajectory.search import PLAN, ExactMotion, FoundMotion, Search, StatedProgram, Strategy
+from nsopt.trajectory.search import (
+    IN_STEPS,
+    ExactMotion,
+    FoundMotion,
+    Search,
+    StatedProgram,
+    Strategy,
+)
 from nsopt.trajectory.smoothing.small_costs import record_tie
 from nsopt.trajectory.transcription.base import TranscribedMotion, Transcription
 from nsopt.trajectory.verification.contacts import find_closing_at_end
@@ -38,6 +45,7 @@ from nsopt.trajectory.verification.contacts import find_closing_at_end
 SHARED_ATTRS = ("title", "solver", "compile_time", "search", "guess_cost", "guess_violation")
 """Attributes that the exact optimum takes from the optimum in steps."""
 
+TRIALS_INTERRUPTED = "interrupted while other sequences were tried; this motion is a solution"
 SHORTER_AT_LAST = 1e-2  # times `ExactContacts.shortest`, in the last solve if a phase is that short
 
 
@@ -54,9 +62,7 @@ class OptimumInSequence(ExactMotion):
 
     @property
     def fault(self) -> str:
-        """Why it is no solution, or why the trials ended early; empty otherwise."""
-        if self.stopped:
-            return "interrupted while other sequences were tried; this motion is a solution"
+        """Why it is no solution; empty otherwise."""
         return record_phases(self.solved, False, "").stop_reason
 
     @property
@@ -84,7 +90,7 @@ class OptimumInSequence(ExactMotion):
             **({} if excess is None else excess.attrs),
             **record_tie(first.tie),
             **find_closing_at_end(self.steps.dynamics, motion, p),
-            "stop_reason": self.fault,
+            "stop_reason": TRIALS_INTERRUPTED if self.stopped else "",
         }
         return record(self.steps, solution, motion, p, self.solved.solver.backend, own)
 
@@ -125,6 +131,7 @@ class ExactContacts(Strategy[StatedProgram]):
     """
 
     why = "steps place changes of contact at nodes, and are of first order there"
+    at_last = True
 
     sequence: Sequence[ContactPhase] | None = None
     trials: int = 20
@@ -164,10 +171,10 @@ class ExactContacts(Strategy[StatedProgram]):
         except KeyboardInterrupt:
             remember()
             return replace(found, not_exact="interrupted before it was exact")
-        if not first.solved.solution.ok:
-            main_fault = first.fault.partition("\n")[0]
-            return replace(found, not_exact=f"{describe_sequence(first.sequence)}: {main_fault}")
-        best = self._improve(motion, first)
+        best = self._improve(motion, first) if first.solved.solution.ok else first
+        if not best.stopped and (fault := best.fault or motion.find_contact_off_wall(best.solved)):
+            main_fault = fault.partition("\n")[0]
+            return replace(found, not_exact=f"{describe_sequence(best.sequence)}: {main_fault}")
         solution = search.with_all_stages(best.solved.solution)
         return replace(found, exact=replace(best, solved=replace(best.solved, solution=solution)))
 
@@ -270,5 +277,5 @@ def _identify(sequence: Sequence[ContactPhase]) -> str:
     return repr([(x.modes, x.strikes, x.ends) for x in sequence])
 
 
-EXACT_CONTACTS = replace(PLAN, strategies=(*PLAN.strategies, ExactContacts()))
-"""The plan of `optimize`, then `ExactContacts`."""
+PLAN = IN_STEPS.then(ExactContacts())
+"""The plan of `optimize`: a motion in steps, and at last optima through contact made exact."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -30,6 +32,9 @@ from nsopt.trajectory.phases import (
     with_modes,
 )
 from nsopt.trajectory.search import PLAN_OF_PHASES, FromGuess, Plan, Spent, StatedProgram
+
+OFF_WALL = 1e-2
+"""Share of its clearance by which a closed contact may be off its wall within steps."""
 
 PLAN_OF_TRIALS = Plan[SearchedPhases]((FromGuess(),))
 """The plan for a sequence that is only compared with another."""
@@ -174,18 +179,32 @@ def divide_costs(costs: Sequence[Cost], k: int, n: int) -> list[Cost]:
     ]
 
 
+class SampleWithoutContacts(NodeSample):
+    """A sample that refuses what is of contacts: in phases they are forces, of which it is zero."""
+
+    def _refuse(self) -> ca.SX:
+        raise NotExactError("gaps, forces or losses of contacts, which phases do not have")
+
+    gap = cached_property(_refuse)
+    impulse = loss = contact_force = property(_refuse)
+
+
 def check_parts(program: StatedProgram, costs: Sequence[Cost]) -> None:
     """Raise NotExactError for costs and conditions that cannot be divided among phases."""
     x, conditions = program.transcription, program.statement.conditions
+    m = sample_symbols(without_contacts(x.dynamics, x.inputs))
+    m = SampleWithoutContacts(m.dynamics, m.t, m.q, m.v, m.a, m.p)
+    of_costs = list[ca.SX]()
     for cost in costs:
         if type(cost).impact is not Cost.impact:
             raise NotExactError(f"{type(cost).__name__} is of impacts in steps")
-    try:
-        m = sample_symbols(without_contacts(x.dynamics, x.inputs))
-        spans = [y for c in conditions if not _is_about_modes(c) for y in _find_spans(c, m)]
-        of_costs = [ca.SX(value) for c in costs for value in (c.rate(m), c.final(m))]
-    except ValueError as error:  # a cost or condition needs what phases do not have
-        raise NotExactError(str(error)) from None
+        with _naming_what_is_missing(cost):
+            of_costs += [ca.SX(cost.rate(m)), ca.SX(cost.final(m))]
+    spans = list[Span]()
+    for condition in conditions:
+        if not _is_about_modes(condition):
+            with _naming_what_is_missing(condition):
+                spans += _find_spans(condition, m)
     if spans and x.horizon.h is not None:  # shares of the steps are not those of the duration
         raise NotExactError(
             "conditions hold for a part of the steps, which have sizes of their own"
@@ -194,11 +213,24 @@ def check_parts(program: StatedProgram, costs: Sequence[Cost]) -> None:
         raise NotExactError("forces or costs depend on time, phases have times of their own")
 
 
+@contextmanager
+def _naming_what_is_missing(x: Cost | Condition) -> Iterator[None]:
+    """Say which cost or condition needs what phases do not have, whatever error that gives."""
+    name = type(x).__name__
+    try:
+        yield
+    except NotExactError as error:
+        raise error if name in str(error) else NotExactError(f"{name} needs {error}") from None
+    except (ValueError, RuntimeError, LookupError, AttributeError) as error:  # as a class fails
+        raise NotExactError(f"{name} is not of phases: {error}") from None
+
+
 def _find_spans(x: Condition, m: NodeSample) -> list[Span]:
     """Return the spans of a condition; NotExactError for one that no single phase can keep."""
     name, spans = type(x).__name__, x.during(m)
     if x.couple(m, m):
         raise NotExactError(f"{name} couples start and end of the motion")
+    x.start(m)  # refuses what is of contacts
     bounds = [*x.along(m), *x.end(m), *(b for y in spans for b in y.bounds)]
     if any(ca.depends_on(ca.SX(b.value), m.t) for b in bounds):
         raise NotExactError(f"{name} depends on time, phases have times of their own")
@@ -243,13 +275,15 @@ class PhasedMotion:
         if briefly:
             solver, plan = replace(solver, backend=solver.backend.brief), PLAN_OF_TRIALS
         try:
-            solved = solve_phases(
-                self._state(sequence, known),
-                self.program.transcription.horizon.bounds,
-                [x.ends for x in sequence[:-1]],
-                solver,
-                plan,
-            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # it was told of the motion in steps
+                solved = solve_phases(
+                    self._state(sequence, known),
+                    self.program.transcription.horizon.bounds,
+                    [x.ends for x in sequence[:-1]],
+                    solver,
+                    plan,
+                )
         except ValueError as error:
             raise NotExactError(str(error)) from None
         self.spent.add(solved.solution.stages, solved.solution.time)
@@ -259,6 +293,29 @@ class PhasedMotion:
                 "friction of driven joints is smoothed, in phases of few steps most"
             )
         return solved
+
+    def find_contact_off_wall(self, solved: SolvedPhases) -> str:
+        """Return which pin is off the wall that it touches by most, in words; empty if by little.
+
+        It follows a wall to the fourth order of the steps, which may be far beside a clearance.
+        """
+        d, p = self.program.transcription.dynamics, self.program.statement.p
+        values = np.asarray(d.clearance(p)).ravel().tolist()
+        clearances = dict(zip(map(joint_of, d.contact_names), values, strict=True))
+        off = [(0.0, "")]
+        for k, phase in enumerate(solved.linked.phases):
+            fine = solved.trajectory(k)
+            for name, contact in phase.closed_contacts.items():
+                gap = np.abs(contact.measure(fine, phase.p)[0]).max()
+                if (clearance := clearances[name]) > 0:  # NaN where there is none
+                    off.append((float(gap) / clearance, name))
+        share, name = max(off)
+        if share <= OFF_WALL:
+            return ""
+        return (
+            f"contact {name!r} is off its wall by {share:.2g} of its clearance within steps: "
+            "give it more steps"
+        )
 
     def _state(self, sequence: Sequence[ContactPhase], known: KnownMotion) -> list[MotionPhase]:
         x, statement = self.program.transcription, self.program.statement

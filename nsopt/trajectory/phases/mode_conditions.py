@@ -308,7 +308,7 @@ def state_strike(
     m, no_acceleration = sample_symbols(contact.dynamics), ca.SX.zeros(after.numel())
     gaps = contact.forces.contact.gaps(m.state)
     e = ca.vertcat(*(m.state.value(gap.law.restitution) for gap in gaps))
-    e = ca.substitute(e, m.p, p)
+    e = ca.substitute(e, m.p, ca.vec(ca.SX(p)))
     earlier, later = (
         ContactMotion(*contact.motion(0, q, v, no_acceleration, p)) for v in (before, after)
     )

@@ -18,7 +18,7 @@ from nsopt.trajectory.search.resting_joints import RestingJoints
 from nsopt.trajectory.search.rough_first import RoughFirst
 from nsopt.trajectory.search.strategy import Plan
 
-PLAN = Plan[StatedProgram](
+IN_STEPS = Plan[StatedProgram](
     (
         # The first of these that applies solves the program from the guess.
         CoarserGrids(),
@@ -37,7 +37,7 @@ PLAN = Plan[StatedProgram](
         LeastDuration(),
     )
 )
-"""The plan of `optimize`."""
+"""The plan for a motion in steps; that of `optimize`, `PLAN`, has `ExactContacts` after it."""
 
 PLAN_OF_PHASES = Plan[Any](
     (

@@ -176,6 +176,7 @@ class Strategy(ABC, Generic[P]):
     """
 
     why: ClassVar[str]
+    at_last: ClassVar[bool] = False  # for the motion asked for, not for those solved on the way
 
     def check(self, dynamics: Dynamics) -> None:
         """Raise TypeError or ValueError where it does not fit a mechanism."""
@@ -206,6 +207,14 @@ class Plan(Generic[P]):
     def without(self, *kinds: type) -> Plan[P]:
         """Return the plan without strategies of some classes."""
         return replace(self, strategies=tuple(x for x in self.strategies if type(x) not in kinds))
+
+    def on_the_way(self) -> Plan[P]:
+        """Return the plan for motions that are solved on the way to the one asked for."""
+        return replace(self, strategies=tuple(x for x in self.strategies if not x.at_last))
+
+    def then(self, *strategies: Strategy[P]) -> Plan[P]:
+        """Return the plan with strategies more, after all others."""
+        return replace(self, strategies=(*self.strategies, *strategies))
 
     def before(self, kind: type) -> Plan[P]:
         """Return the plan of the strategies before one of a class."""
