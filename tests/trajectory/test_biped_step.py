@@ -8,6 +8,7 @@ import pytest
 
 from nsopt.problem import load_optimization
 from nsopt.trajectory import (
+    IN_STEPS,
     Effort,
     EndAt,
     Horizon,
@@ -26,7 +27,7 @@ LINK, FRICTION, G = 0.4, 0.7, np.array([0.0, -9.81])
 
 @cache
 def step():
-    return load_optimization("biped_step").solve()
+    return replace(load_optimization("biped_step"), plan=IN_STEPS).solve()
 
 
 def places(q):
@@ -58,7 +59,7 @@ def test_the_hind_foot_steps_to_the_front():
 
 
 def test_another_weight_of_smoothness_is_solved_too():
-    stated = load_optimization("biped_step")
+    stated = replace(load_optimization("biped_step"), plan=IN_STEPS)
     result = replace(stated, costs=[Effort(scale=20.0), Smoothness(weight=1e-2)]).solve()
     assert result.completed, result.stop_reason
     _, feet = places(result["q"].values)
@@ -94,7 +95,7 @@ def test_feet_stay_where_friction_holds_them():
 
 def test_both_feet_hold_while_it_leans_forwards_and_back():
     """By modes: feet stay, forces in their cones and the weight change its momentum."""
-    stated = load_optimization("biped_step")
+    stated = replace(load_optimization("biped_step"), plan=IN_STEPS)
     start, _, _, limits = stated.conditions
     begin = np.asarray(start.q)
     lean, back = EndAt({"base.x": 0.05}), EndAt(start.q, np.zeros(7))

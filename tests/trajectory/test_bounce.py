@@ -49,7 +49,7 @@ straight way; the second starts again from rest."""
 
 @pytest.fixture(scope="module")
 def bounce():
-    return load_optimization("bounce")
+    return replace(load_optimization("bounce"), plan=IN_STEPS)
 
 
 @pytest.mark.slow
@@ -77,7 +77,7 @@ def test_bounce(bounce, e):
 def test_a_summary_counts_what_strikes_alone(bounce):
     """One blow; what a relaxation leaves in flight is neither an impact nor a lasting force."""
     text = bounce.solve({"restitution": 1.0}, 40).summary()
-    assert re.search(r"impacts +1 of up to 3(\.00\d)? N s \(at wall, t = 1(\.000\d+)? s\)", text)
+    assert re.search(r"impacts +1 of up to 3\.00\d N s \(at wall, t = 1\.000\d+ s\)", text)
     assert re.search("largest lasting force +no lasting contact", text)
 
 
@@ -98,7 +98,6 @@ def test_a_solution_is_a_guess_with_its_multipliers(bounce):
 @pytest.mark.slow
 def test_what_restitution_is_worth(bounce):
     """The derivative of the least cost by restitution, against solving again beside it."""
-    bounce = replace(bounce, plan=IN_STEPS)
     solved = {e: bounce.solve({"restitution": e}, 40) for e in (0.799, 0.8, 0.801)}
     costs = {e: result.objective for e, result in solved.items()}
     gradient = bounce.cost_gradient(solved[0.8])
@@ -115,7 +114,6 @@ def test_modes_that_are_given(bounce):
         conditions=conditions,
         guess=Straight([1.0], [2.0]),
         scheme=Variational(),
-        plan=IN_STEPS,
     )
     result = stated.solve({"restitution": 0.0})
     assert result.completed

@@ -30,6 +30,7 @@ from nsopt import (
 )
 from nsopt.trajectory import (
     GRADUAL,
+    IN_STEPS,
     Cost,
     Duration,
     Earlier,
@@ -67,7 +68,7 @@ def pushed(steps, scheme, **law):
     ends = [StartAt(here, np.zeros(3)), EndAt(there, np.zeros(3))]
     cost, guess = InputEffort(input="force"), Straight(here, there)
     horizon, inputs = Horizon(1.0, steps), ["force"]
-    result = optimize(d, horizon, [cost], ends, guess, inputs=inputs, scheme=scheme)
+    result = optimize(d, horizon, [cost], ends, guess, inputs=inputs, scheme=scheme, plan=IN_STEPS)
     assert result.completed, result.stop_reason
     return result
 
@@ -109,7 +110,9 @@ def turning(steps, scheme, v0, solver=None):
     x = np.concatenate([[0], np.cumsum(v[1:] + v[:-1]) / 40])
     guess = Through([[k, 0, 0] for k in x], list(t / 2))
     ends = [StartAt(np.zeros(3), [np.nan, 0, 0])]
-    result = optimize(d, Horizon(2.0, steps), [Miss()], ends, guess, scheme=scheme, solver=solver)
+    result = optimize(
+        d, Horizon(2.0, steps), [Miss()], ends, guess, scheme=scheme, solver=solver, plan=IN_STEPS
+    )
     assert result.completed, result.stop_reason
     return result
 
@@ -182,7 +185,7 @@ def test_an_oily_floor_brakes_only_what_touches_it(scheme):
     here, v = np.zeros(3), np.array([1.0, 0.5, up])
     way = [here, [0.1, 0.05, up**2 / G / 2], [0.2, 0.1, 0.0], [0.3, 0.15, 0.0]]
     ends, guess = [StartAt(here, v)], Through(way, [0.0, 0.25, 0.5, 1.0])
-    result = optimize(d, Horizon(T, n), [Duration()], ends, guess, scheme=scheme)
+    result = optimize(d, Horizon(T, n), [Duration()], ends, guess, scheme=scheme, plan=IN_STEPS)
     assert result.completed, result.stop_reason
     speed = np.diff(result["q"].values[:, 0]) / (T / n)
     lands = round(0.2 / T * n)
@@ -206,7 +209,9 @@ REST = (StartAt([0.0], [0.0]), EndAt([1.0], [0.0]))
 def turned(steps, scheme, law, conditions=REST, costs=None):
     """The motion of the wheel by a radian in a second."""
     guess, horizon = Straight([0.0], [1.0]), Horizon(1.0, steps)
-    result = optimize(wheel(law), horizon, costs or [Effort()], conditions, guess, scheme=scheme)
+    result = optimize(
+        wheel(law), horizon, costs or [Effort()], conditions, guess, scheme=scheme, plan=IN_STEPS
+    )
     assert result.completed, result.stop_reason
     return result
 

@@ -68,7 +68,7 @@ def at_most(iterations, phase_two):
     backend = Ipopt(max_iter=iterations, options={"ipopt.acceptable_tol": 1e-20})
     stages = (*FROM_AFAR[:-1], Stage(1e-24))
     solver = Solver(backend=backend, schedules=[stages], phase_two=phase_two)
-    return replace(load_optimization("hopper"), solver=solver).solve()
+    return replace(load_optimization("hopper"), solver=solver, plan=IN_STEPS).solve()
 
 
 @pytest.mark.slow

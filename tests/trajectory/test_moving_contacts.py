@@ -14,7 +14,15 @@ from nsopt import (
     Variational,
     simulate,
 )
-from nsopt.trajectory import Duration, Horizon, Simulated, StartAt, optimize, sensitivities
+from nsopt.trajectory import (
+    IN_STEPS,
+    Duration,
+    Horizon,
+    Simulated,
+    StartAt,
+    optimize,
+    sensitivities,
+)
 from tests.schemes.models import G, Shaken, ball_on_piston
 from tests.trajectory.differences import TIGHT, difference, named
 
@@ -37,7 +45,9 @@ def simulated(up, duration, n, **values):
 def horizon(scheme, up, duration, n, **values):
     """Return the only motion from a start, found from a simulation by another scheme."""
     d, start, guess = simulated(up, duration, n, **values)
-    result = optimize(d, Horizon(duration, n), [Duration()], [start], guess, scheme=scheme)
+    result = optimize(
+        d, Horizon(duration, n), [Duration()], [start], guess, scheme=scheme, plan=IN_STEPS
+    )
     assert result.completed, result.stop_reason
     return result
 

@@ -1,5 +1,6 @@
 """A push against dry friction, against the best of its three phases in closed form."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from scipy.optimize import minimize
 
 from nsopt.problem import load_optimization
+from nsopt.trajectory import IN_STEPS
 
 BLOCK, FINGER, FRICTION, G = 1.0, 0.5, 0.3, 9.81
 DRAG = FRICTION * BLOCK * G  # N
@@ -17,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 @cache
 def push():
-    return load_optimization("push_block").solve(verify=True)
+    return replace(load_optimization("push_block"), plan=IN_STEPS).solve(verify=True)
 
 
 def least(mass, drag, way, before, after, time):

@@ -1,11 +1,13 @@
 """A man rises from a seat, against mechanics written by hand."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 
 from nsopt.problem import load_optimization
+from nsopt.trajectory import IN_STEPS
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +21,7 @@ FRICTION = 0.7
 
 @cache
 def rise():
-    return load_optimization("sit_to_stand").solve()
+    return replace(load_optimization("sit_to_stand"), plan=IN_STEPS).solve()
 
 
 def places(q):
