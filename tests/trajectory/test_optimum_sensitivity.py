@@ -23,6 +23,7 @@ from nsopt import (
 from nsopt.mpcc import StructuredNlp, constraint_block
 from nsopt.problem import load_optimization
 from nsopt.trajectory import (
+    IN_STEPS,
     Bound,
     Duration,
     Effort,
@@ -191,7 +192,8 @@ def test_the_best_motion_moves_as_solving_again_says(scheme, name, step):
 
 @pytest.mark.slow
 def test_motions_without_derivatives_are_refused():
-    bounce, straight = load_optimization("bounce"), load_optimization("double_integrator")
+    bounce = replace(load_optimization("bounce"), plan=IN_STEPS)
+    straight = load_optimization("double_integrator")
     best = bounce.solve({"restitution": 0.5}, 20)
     with pytest.raises(ValueError, match="with contacts has no derivatives here"):
         bounce.derivatives(best)
