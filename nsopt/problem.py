@@ -12,11 +12,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from nsopt.mechanics import Dynamics, Mechanism, Start
-from nsopt.schemes import Scheme
-from nsopt.simulation import StepBounds, check_run
-
 if TYPE_CHECKING:
+    from nsopt.mechanics import Dynamics, Mechanism, Start
+    from nsopt.schemes import Scheme
+    from nsopt.simulation import StepBounds
     from nsopt.trajectory import Optimization
 
 
@@ -56,6 +55,8 @@ class Problem:
     _started: dict[tuple[float, ...], Problem] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
+        from nsopt.simulation import check_run  # once there is a problem: lists need none
+
         check_run(self.dynamics, self.duration, self.steps)
         if self.start is not None and self.start_at is not None:
             raise ValueError("a Problem takes start or start_at, got both: leave one out")
@@ -73,6 +74,8 @@ class Problem:
         TypeError
             If ``start_at`` returns something else than a Start.
         """
+        from nsopt.mechanics import Start
+
         if self.start_at is None:
             return self
         known = {x.name: float(values.get(x.name, x.value)) for x in self.dynamics.parameters}
@@ -194,6 +197,8 @@ def load_problem(name: str, values: Mapping[str, float] | None = None) -> Proble
 
 def load_stated(name: str) -> Problem | Variants:
     """Return what a file states: a problem, or its variants; errors as for `load_problem`."""
+    from nsopt.mechanics import Mechanism
+
     file = find_problem(name)
     module = _import_file(file)
     problem = getattr(module, "problem", None)
@@ -232,6 +237,8 @@ def load_mechanism(name: str) -> Mechanism:
 
     Errors as for `load_problem`.
     """
+    from nsopt.mechanics import Mechanism
+
     file = find_problem(name)
     module = _import_file(file)
     alone = getattr(module, "mechanism", None)

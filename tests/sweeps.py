@@ -1,6 +1,6 @@
 """Sweeps of a ball that falls, and what several test files ask of a sweep."""
 
-import sys
+import importlib
 
 from nsopt import (
     GROUND,
@@ -49,5 +49,5 @@ def count_runs(monkeypatch):
         seen.append(parameters)
         return simulate(*args, parameters=parameters, **options)
 
-    monkeypatch.setattr(sys.modules["nsopt.sweep.job"], "simulate", counted)
+    monkeypatch.setattr(importlib.import_module("nsopt.sweep.job"), "simulate", counted)
     return seen

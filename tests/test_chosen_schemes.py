@@ -3,7 +3,7 @@
 import pytest
 
 from nsopt import MoreauJean, PaperStep, RungeKutta
-from nsopt.cli.common import choose_scheme
+from nsopt.cli.choices import choose_scheme
 
 pytestmark = pytest.mark.unit
 

@@ -85,14 +85,14 @@ def test_a_lock_file_that_leads_elsewhere_is_refused(tmp_path, plant):
 
 # Two runs at once, some times over: the one that simulates waits until the other has ended.
 PAIRS = """
-import json, multiprocessing, os, sys
+import importlib, json, multiprocessing, os, sys
 import multiprocessing.connection
 from pathlib import Path
 from nsopt import Result, plots
 from nsopt.cli import app
 
 context = multiprocessing.get_context("fork")
-module = sys.modules["nsopt.cli.run"]
+module = importlib.import_module("nsopt.cli.run")
 simulate = module.simulate
 
 def run(k, i, both, ended):

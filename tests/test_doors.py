@@ -40,7 +40,7 @@ BEHIND = {
         simulation.step_kernel sweep.job sweep.store
         """,
     "what pictures and commands are made of": """
-        cli.common cli.look cli.plot plots.bands plots.scenes.browser plots.figures.contact
+        cli.choices cli.look cli.plot plots.bands plots.scenes.browser plots.figures.contact
         plots.impulses plots.lines plots.scenes.magnified plots.figures.programmed
         plots.figures.robot plots.figures.run plots.scenes.scene plots.style
         """,

@@ -132,7 +132,7 @@ def doors(known):
     return {
         module: {
             alias.asname or alias.name: node.module
-            for node in ast.parse(file.read_text(encoding="utf-8")).body
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
             if isinstance(node, ast.ImportFrom)
             for alias in node.names
         }

@@ -2,28 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated
+import sys
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
-from nsopt.cli.common import BAD_INPUT, INTERRUPTED, NOT_SAVED, STOPPED_EARLY, Commands, command
-from nsopt.cli.look import info, list_problems, view
-from nsopt.cli.mobility import mobility
-from nsopt.cli.optimize import optimize
-from nsopt.cli.plot import plot
-from nsopt.cli.run import run
-from nsopt.cli.sweep import run_sweep
+from nsopt.cli.common import BAD_INPUT, INTERRUPTED, NOT_SAVED, STOPPED_EARLY, command, write_output
 from nsopt.versions import version
 
 __all__ = ["BAD_INPUT", "INTERRUPTED", "NOT_SAVED", "STOPPED_EARLY", "app"]
 
+FUNCTIONS = {
+    "list": "look:list_problems",
+    "run": "run:run",
+    "sweep": "sweep:run_sweep",
+    "optimize": "optimize:optimize",
+    "mobility": "mobility:mobility",
+    "plot": "plot:plot",
+    "view": "look:view",
+    "info": "look:info",
+}
+"""Modules of commands and their functions."""
+
+PLAIN: dict[str, Any] = {
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": None,
+}
+
+
+class _CommandsByName(Mapping[str, Any]):
+    """All commands, each loaded when it is asked for: what lists problems needs no solver."""
+
+    def __getitem__(self, name: str) -> Any:
+        module, function = FUNCTIONS[name].split(":")
+        alone = typer.Typer(**PLAIN)
+        alone.command(name)(command()(getattr(import_module(f"nsopt.cli.{module}"), function)))
+        return get_command(alone)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(FUNCTIONS)
+
+    def __len__(self) -> int:
+        return len(FUNCTIONS)
+
+
+class Commands(TyperGroup):
+    """The group of commands: where --help cannot be written it ends as a command does."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "commands": {}})
+        self.commands: Any = _CommandsByName()
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run a command, or tell its help."""
+        try:
+            with write_output():
+                return super().main(*args, **options)
+        except typer.Exit as end:
+            sys.exit(end.exit_code)
+
+
 app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
+    **PLAIN,
     help=(
         "Simulate mechanisms with real joints: clearance, contact, variable step size.\n\n"
         "Start with: nsopt run revolute_pendulum --h-min 2.5e-4 --h-max 5e-4, then open the "
@@ -49,17 +96,3 @@ def _options(
     ] = False,
 ) -> None:
     pass
-
-
-_commands: dict[str, Callable[..., None]] = {
-    "list": list_problems,
-    "run": run,
-    "sweep": run_sweep,
-    "optimize": optimize,
-    "mobility": mobility,
-    "plot": plot,
-    "view": view,
-    "info": info,
-}
-for _name, _function in _commands.items():
-    app.command(_name)(command()(_function))

@@ -1,34 +1,24 @@
-"""Shared by the commands: exit codes, names of choices, errors as one line."""
+"""Shared by the commands: exit codes, options, errors as one line."""
 
 from __future__ import annotations
 
 import errno
-import inspect
 import io
 import os
-import re
 import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from types import ModuleType
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
-from typer.core import TyperGroup
 
-from nsopt import mpcc, schemes
 from nsopt.claim import claim_file
 from nsopt.files import NotWrittenError, check_writable, tell_exposure
 from nsopt.interrupt import EXIT_CODE, interruptible
-from nsopt.mpcc import Backend, Solver
 from nsopt.problem import find_problem
-from nsopt.schemes import LinearisedClosure, PaperStep, Scheme
-from nsopt.simulation import Checkpoint, Compiled
 
 T = TypeVar("T")
 
@@ -56,75 +46,9 @@ BAD_INPUT, STOPPED_EARLY, NOT_SAVED, INTERRUPTED = 2, 3, 4, EXIT_CODE
 """Exit codes, as ``nsopt --help`` explains them."""
 
 
-def command_name(kind: type) -> str:
-    """Return the name of a class on the command line: ``moreau-jean`` of `MoreauJean`."""
-    name = kind.__name__.removesuffix("Step").removesuffix("Impact")
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
-
-
-def list_kinds(package: ModuleType, kind: type[T]) -> dict[str, Callable[[], T]]:
-    """Return the exported classes of one kind by `command_name`, abstract ones left out."""
-    exported = (getattr(package, name) for name in package.__all__)
-    classes = [x for x in exported if isinstance(x, type) and issubclass(x, kind)]
-    return {command_name(x): x for x in classes if not inspect.isabstract(x)}
-
-
-def _make_solver(backend: Callable[[], Backend]) -> Solver:
-    return Solver(backend=backend())
-
-
-PAPER_FORMS: dict[str, Callable[[], Scheme]] = {
-    "paper-linearised": partial(PaperStep, closure=LinearisedClosure()),
-    "paper-unnormalised": partial(PaperStep, renormalise=False),
-    "paper-explicit": partial(PaperStep, explicit=True),
-    "paper-printed": partial(
-        PaperStep, closure=LinearisedClosure(), renormalise=False, explicit=True
-    ),
-    "paper-given-h": partial(PaperStep, finds_h=False),
-}
-"""Forms of `PaperStep`: those printed, one by one and together, and that of a given step size; see
-docs/paper_step.md."""
-SCHEMES = list_kinds(schemes, Scheme) | PAPER_FORMS  # type: ignore[type-abstract]
-"""What ``--scheme`` may name; ``--impact`` and ``--solver`` likewise below."""
-IMPACTS = list_kinds(schemes, schemes.Impact)  # type: ignore[type-abstract]
-SchemeName = Annotated[
-    str | None,
-    typer.Option(
-        help=f"Step equations: {', '.join(SCHEMES)}; by default the problem's own, or variational."
-    ),
-]
-ImpactName = Annotated[
-    str | None, typer.Option(help=f"Law of impact, where the scheme has one: {', '.join(IMPACTS)}.")
-]
-HORIZON_BACKENDS = list_kinds(mpcc, Backend)  # type: ignore[type-abstract]
-SOLVERS: dict[str, Callable[[], Solver | Compiled]] = {
-    **{name: partial(_make_solver, kind) for name, kind in HORIZON_BACKENDS.items()},
-    "compiled": Compiled,
-}
-SolverName = Annotated[
-    str | None,
-    typer.Option(
-        help=f"First choice for each step: {', '.join(SOLVERS)}; others take over where it fails. "
-        "By default compiled, with --scheme paper ipopt."
-    ),
-]
-
-
 def _tell_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Print a warning as a line of a summary, without the place in the source that it is from."""
     print(f"{'WARNING':<21} {message}", file=sys.stderr)
-
-
-class Commands(TyperGroup):
-    """The group of commands: where --help cannot be written it ends as a command does."""
-
-    def main(self, *args: Any, **options: Any) -> Any:
-        """Run a command, or tell its help."""
-        try:
-            with _write_output():
-                return super().main(*args, **options)
-        except typer.Exit as end:
-            sys.exit(end.exit_code)
 
 
 @contextmanager
@@ -135,7 +59,7 @@ def command() -> Iterator[None]:
     cannot be written. A pipe whose reader has gone ends it without a word.
     """
     try:
-        with interruptible() as interrupted, warnings.catch_warnings(), _write_output():
+        with interruptible() as interrupted, warnings.catch_warnings(), write_output():
             warnings.showwarning = _tell_warning
             yield
             if sys.stdout is not None:
@@ -151,7 +75,7 @@ def command() -> Iterator[None]:
 
 
 @contextmanager
-def _write_output() -> Iterator[None]:
+def write_output() -> Iterator[None]:
     """End with 4, and a line, where what is printed cannot be written."""
     for stream in filter(None, (sys.stdout, sys.stderr)):
         if isinstance(stream, io.TextIOWrapper):
@@ -194,39 +118,6 @@ def plain_errors(code: int = BAD_INPUT, remedy: str = "") -> Iterator[None]:
         if remedy:
             print(remedy, file=sys.stderr)
         raise typer.Exit(NOT_SAVED if isinstance(error, NotWrittenError) else code) from error
-
-
-def choose(table: dict[str, Callable[[], T]], name: str, kind: str) -> T:
-    """Return a new object by its name in a table; ``kind`` is what it is, for messages."""
-    if name not in table:
-        raise ValueError(f"unknown {kind} {name!r}: choose one of {', '.join(table)}")
-    return table[name]()
-
-
-def choose_solver(name: str | None) -> Solver | Compiled | None:
-    """Return a solver by name; without one `simulate` chooses."""
-    return None if name is None else choose(SOLVERS, name, "solver")
-
-
-def choose_scheme(
-    name: str | None, impact: str | None, own: Scheme | None = None, default: str = "variational"
-) -> Scheme:
-    """Return a scheme, with the named law of impact if one is given.
-
-    Without a name it is a problem's ``own``, or else that of the default name. If a problem's own
-    is named it keeps what the problem states of it, such as the gains of Baumgarte.
-    """
-    if own and (name is None or SCHEMES.get(name) is type(own)):
-        scheme = own
-    else:
-        scheme = choose(SCHEMES, name or default, "scheme")
-    if impact is None:
-        return scheme
-    law = choose(IMPACTS, impact, "law of impact")
-    if not hasattr(scheme, "impact"):
-        able = ", ".join(name for name, kind in SCHEMES.items() if hasattr(kind(), "impact"))
-        raise ValueError(f"--impact is of {able}; {type(scheme).__name__} has a law of its own")
-    return replace(scheme, impact=law)  # type: ignore[type-var]
 
 
 def load(name: str, how: Callable[[str], T]) -> T:
@@ -280,6 +171,8 @@ def claim_result(
         raise ValueError(f"results are netCDF, so --out must end in .nc, got {str(path)!r}")
     claim(context, path)
     if path.exists() and not replace:  # after the claim: no other run makes one in between
+        from nsopt.simulation import Checkpoint
+
         left = resumable and Checkpoint(name_checkpoint(path)).exists
         raise FileExistsError(
             f"{str(path)!r} is there already: name another place by --out, or replace it by "

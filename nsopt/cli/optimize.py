@@ -8,13 +8,12 @@ from typing import Annotated
 
 import typer
 
+from nsopt.cli.choices import HORIZON_BACKENDS, choose
 from nsopt.cli.common import (
-    HORIZON_BACKENDS,
     NOT_SAVED,
     Out,
     Overwrite,
     Settings,
-    choose,
     claim_result,
     load,
     plain_errors,

@@ -9,18 +9,14 @@ from typing import Annotated
 
 import typer
 
+from nsopt.cli.choices import ImpactName, SchemeName, SolverName, choose_scheme, choose_solver
 from nsopt.cli.common import (
     INTERRUPTED,
     NOT_SAVED,
     STOPPED_EARLY,
-    ImpactName,
     Out,
     Overwrite,
-    SchemeName,
     Settings,
-    SolverName,
-    choose_scheme,
-    choose_solver,
     claim_result,
     load,
     name_checkpoint,

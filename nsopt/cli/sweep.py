@@ -8,15 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
+from nsopt.cli.choices import ImpactName, SchemeName, SolverName, choose_scheme, choose_solver
 from nsopt.cli.common import (
     INTERRUPTED,
     NOT_SAVED,
     STOPPED_EARLY,
-    ImpactName,
-    SchemeName,
-    SolverName,
-    choose_scheme,
-    choose_solver,
     claim,
     load,
     plain_errors,

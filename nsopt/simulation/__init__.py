@@ -28,12 +28,12 @@ from nsopt.simulation.control import (
     StepControl,
     StepFigures,
 )
+from nsopt.simulation.entry import simulate
 from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps, objects, significant_impulses
 from nsopt.simulation.record.evaluated_steps import evaluate_at_times, losses_of_forces
 from nsopt.simulation.record.history import History
 from nsopt.simulation.run import check_run
-from nsopt.simulation.simulate import simulate
 from nsopt.simulation.step_kernel import StepKernel
 
 __all__ = [

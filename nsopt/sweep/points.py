@@ -7,14 +7,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.problem import Problem, Variants
-from nsopt.simulation import StepBounds
 from nsopt.stored import FIGURE
+
+if TYPE_CHECKING:
+    from nsopt.simulation import StepBounds
 
 Row = dict[str, float]
 """The values at one point, by name."""

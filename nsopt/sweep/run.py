@@ -15,13 +15,14 @@ from nsopt.files import check_writable
 from nsopt.interrupt import interruptible, suspend_interrupts
 from nsopt.problem import Problem, Variants, load_stated
 from nsopt.stored import NOTES
-from nsopt.sweep.job import Job, SweepPoint
 from nsopt.sweep.measures import MEASURES, OF_CHECKED, Measure, make_notes
 from nsopt.sweep.points import Points, Row, find_settings
 from nsopt.sweep.store import Store, digest, name_program, name_versions, write
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from nsopt.sweep.job import Job
 
 KEYS = "point_keys"
 """Attribute of a sweep: the name of the file of each of its points."""
@@ -103,6 +104,8 @@ def sweep(
     >>> data = sweep("case_a", Grid({"clearance": [1e-4, 1e-3], "h": [1e-3, 5e-4]}))
     ... # doctest: +SKIP
     """
+    from nsopt.sweep.job import Job  # with all that a run needs
+
     if not isinstance(over, Points):
         raise TypeError(f"over must be Grid(...) or Samples(...), got {type(over).__name__}")
     if not isinstance(problem, Problem | Variants | str | Path):
@@ -180,6 +183,7 @@ def _find_points(
     from tqdm import tqdm  # by the first sweep, not by the import of nsopt
 
     from nsopt.parallel import DIED, run_all, wait_interruptibly  # joblib takes long to import
+    from nsopt.sweep.job import SweepPoint
 
     loaded = {k: store.load(key) for k, key in enumerate(keys)}
     done = {k: data for k, data in loaded.items() if data is not None}

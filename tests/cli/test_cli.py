@@ -1,5 +1,6 @@
 """The command line, as a user calls it."""
 
+import importlib
 import os
 import re
 import shutil
@@ -133,7 +134,7 @@ def test_unwritable_output_is_told_before_the_run(folder, monkeypatch):
         Path("locked").mkdir(mode=0o500)
         target = Path("locked/result.nc")
     monkeypatch.setattr(
-        sys.modules["nsopt.cli.run"], "simulate", None
+        importlib.import_module("nsopt.cli.run"), "simulate", None
     )  # to run would be another error
     assert str(target) in complaint("run", "case_a", "--out", target)
 
@@ -285,7 +286,7 @@ def test_stopped_and_killed_runs_go_on(folder):
 def test_a_result_is_not_replaced_unasked(dropped, monkeypatch):
     before = Path("results/drop.nc").read_bytes()
     with monkeypatch.context() as patch:
-        patch.delattr(sys.modules["nsopt.cli.run"], "simulate")  # nothing is solved
+        patch.delattr(importlib.import_module("nsopt.cli.run"), "simulate")  # nothing is solved
         for out in ([], ["--out", "results/drop.nc"]):
             line = complaint("run", "drop.py", "--solver", "sqp", *out)
             assert all(word in line for word in ("'results/drop.nc'", "--out", "--overwrite"))
@@ -378,6 +379,11 @@ def test_the_page_of_pictures_has_them_all():
 def test_commands_that_draw_nothing_import_nothing_for_it():
     """Importing is most of the time of ``nsopt info``."""
     slow = {"matplotlib", "scipy.interpolate", "scipy.optimize", "scipy.sparse"}
-    words = [sys.executable, "-P", "-c", f"import sys, nsopt.cli; print({slow} & {{*sys.modules}})"]
+    words = [
+        sys.executable,
+        "-P",
+        "-c",
+        f"import sys, nsopt.cli.look; print({slow} & {{*sys.modules}})",
+    ]
     done = subprocess.run(words, check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "set()", done.stdout

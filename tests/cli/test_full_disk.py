@@ -1,6 +1,7 @@
 """Commands on a full disk: one error, and no half file."""
 
 import errno
+import importlib
 import io
 import os
 import resource
@@ -134,7 +135,7 @@ def test_too_little_memory_is_one_error(folder, monkeypatch):
     def exhausted(*_):
         raise MemoryError
 
-    monkeypatch.setattr(sys.modules["nsopt.cli.look"], "problem_files", exhausted)
+    monkeypatch.setattr(importlib.import_module("nsopt.cli.look"), "problem_files", exhausted)
     assert "not enough memory" in call("list", code=BAD_INPUT).stderr
 
 

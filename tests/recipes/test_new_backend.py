@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import pytest
 
-from nsopt.cli.common import command_name
+from nsopt.cli.choices import command_name
 from nsopt.mpcc import Backend, Nlp, Solver
 from nsopt.mpcc.backends.backend import Call, NlpsolCall
 from nsopt.problem import load_optimization
