@@ -20,7 +20,7 @@ from nsopt.algebra.scalars import Scalars, evaluate
 from nsopt.algebra.se3 import Ad, ad, bracket, cross, exp
 from nsopt.algebra.so3 import ROUND_OFF, axes_from_z, rotation_vector, without_round_off
 from nsopt.algebra.state_once import state_once
-from nsopt.algebra.systems import find_parts, solve_systems
+from nsopt.algebra.systems import find_parts
 
 __all__ = [
     "ROUND_OFF",
@@ -50,7 +50,6 @@ __all__ = [
     "rotate",
     "rotation_matrix",
     "rotation_vector",
-    "solve_systems",
     "state_once",
     "turn",
     "turn_jacobian",

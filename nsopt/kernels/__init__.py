@@ -10,6 +10,7 @@ it, and index arrays. From the outside in::
     steps         evaluate at x, find Newton's direction, go along it
     min_map       which alternative of a pair, box or disc holds
     elimination   the matrix assembled from terms, and eliminated in a fixed order
+    dense         small systems by themselves, with pivots found in each
     plan, square  that order, and a program as arrays: made once, in Python
 
 With NUMBA_DISABLE_JIT=1 all of it runs as Python, for a debugger.
@@ -17,6 +18,9 @@ With NUMBA_DISABLE_JIT=1 all of it runs as Python, for a debugger.
 
 from typing import Any
 
+import numpy as np
+
+from nsopt.arrays import Array
 from nsopt.kernels.square import (
     Sizes,
     Square,
@@ -42,6 +46,7 @@ __all__ = [
     "pack",
     "run_chains",
     "solve_square",
+    "solve_systems",
     "terms_of_rows",
     "workspace_sizes",
 ]
@@ -77,6 +82,29 @@ def solve_square(
     run = compile_entries().solve
     residual, steps = run(p, space, evaluate, complete, options, last, share, False)
     return float(residual), int(steps)
+
+
+def solve_systems(A: Array, b: Array) -> Array:
+    """Return x with A x = b, by least squares where A is singular; NaN where b has a NaN.
+
+    Parameters
+    ----------
+    A : (n, m, m)
+    b : (n, m, k)
+
+    Returns
+    -------
+    (n, m, k)
+    """
+    from nsopt.kernels.entries import compile_entries
+
+    x, singular = np.array(b, dtype=float, order="C"), np.zeros(len(b), dtype=bool)
+    compile_entries().solve_dense(np.ascontiguousarray(A), x, singular)
+    for s in np.flatnonzero(singular):
+        known = np.isfinite(b[s]).all(axis=0)
+        x[s][:, known] = np.linalg.lstsq(A[s], b[s][:, known], rcond=None)[0]
+        x[s][:, ~known] = np.nan
+    return x
 
 
 def compile_kernels() -> None:

@@ -19,6 +19,7 @@ import numba
 import numpy as np
 
 from nsopt.kernels.chain import run_chains
+from nsopt.kernels.dense import solve_dense
 from nsopt.kernels.newton import solve
 from nsopt.kernels.tables import ChainCode, NewtonNumbers, PackedPrograms
 
@@ -59,11 +60,20 @@ def _make_solve(version: str) -> Callable[..., Any]:
     return run
 
 
+def _make_solve_dense(version: str) -> Callable[..., Any]:
+    def run(A: Any, x: Any, singular: Any) -> None:
+        _ = version
+        solve_dense(A, x, singular)
+
+    return run
+
+
 class KernelEntries(NamedTuple):
     """The kernels that Python calls, or what is for each of them."""
 
     run_chains: Any
     solve: Any
+    solve_dense: Any
 
 
 def _typical_arguments() -> KernelEntries:
@@ -76,6 +86,7 @@ def _typical_arguments() -> KernelEntries:
     return KernelEntries(
         (chain, programs, options, table, table, table),
         (indices, numbers, 0, 0, options, False, 1.0, False),
+        (np.zeros((0, 0, 0)), np.zeros((0, 0, 0)), np.zeros(0, dtype=bool)),
     )
 
 
@@ -96,7 +107,7 @@ def compile_entries() -> KernelEntries:
 
     All at once: most of the time goes to kernels that they share.
     """
-    makers = KernelEntries(_make_run_chains, _make_solve)
+    makers = KernelEntries(_make_run_chains, _make_solve, _make_solve_dense)
     entries = [_begin(make, keep=True) for make in makers]
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return KernelEntries._make(entries)

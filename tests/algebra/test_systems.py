@@ -1,48 +1,11 @@
-"""Systems that fall into parts against the whole of each."""
+"""Parts of a matrix that no entry couples."""
 
 import numpy as np
 import pytest
 
-from nsopt.algebra import find_parts, solve_systems
+from nsopt.algebra import find_parts
 
 pytestmark = pytest.mark.unit
-
-
-def systems(rng, n=3):
-    """Return systems of parts of 3, 1 and 4 unknowns in any order, and right-hand sides."""
-    A = np.zeros((n, 8, 8))
-    order = rng.permutation(8)
-    for part in (order[:3], order[3:4], order[4:]):
-        A[:, part[:, None], part] = rng.normal(size=(n, part.size, part.size))
-    b = rng.normal(size=(n, 8, 5)) * (rng.random((8, 5)) < 0.5)
-    return A, b, order
-
-
-def test_parts_are_solved_as_the_whole():
-    A, b, _ = systems(np.random.default_rng(0))
-    np.testing.assert_allclose(A @ solve_systems(A, b), b, atol=1e-12)
-
-
-def test_a_part_may_be_connected_in_one_direction():
-    rng = np.random.default_rng(1)
-    A, b, order = systems(rng)
-    A[1, order[0], order[5]] = 2.0
-    np.testing.assert_allclose(A @ solve_systems(A, b), b, atol=1e-11)
-
-
-def test_singular_systems_have_least_squares():
-    A, b, order = systems(np.random.default_rng(2))
-    A[1, order[5]] = A[1, order[4]]
-    expected = [np.linalg.lstsq(A[k], b[k], rcond=None)[0] for k in range(3)]
-    np.testing.assert_allclose(solve_systems(A, b), expected, atol=1e-11)
-
-
-def test_what_is_not_known_stays_so():
-    A, b, order = systems(np.random.default_rng(3))
-    b[1, order[3], 2] = np.nan
-    x = solve_systems(A, b)
-    assert np.isnan(x[1, order[3], 2])
-    assert np.isfinite(x[[0, 2]]).all()
 
 
 def test_parts_are_those_that_paths_connect():

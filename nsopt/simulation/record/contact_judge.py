@@ -203,11 +203,10 @@ def _hold(
     # Of these only t, q, v, p and drive are used here.
     nodes = Nodes(t, q, v, p, drive, t, np.zeros((n, 0)), np.zeros(pressing.shape), slip, t, q)
     at = equations.at(nodes)
-    W, T = equations.directions(t, q, p)
     gap, drift = evaluate_at_times(_gaps(equations.dynamics), t, q, p)
-    rate = (W.transpose(0, 2, 1) @ at.nodes.v[:, :, None])[:, :, 0] + drift
-    at = at._replace(force=at.force + (T @ slip[:, :, None])[:, :, 0])
-    found, compliance = hold_closed(at, W, equations.gap_bias(at.nodes), pressing)
+    rate = (at.W.transpose(0, 2, 1) @ at.nodes.v[:, :, None])[:, :, 0] + drift
+    at = at._replace(force=at.force + (at.T @ slip[:, :, None])[:, :, 0])
+    found, compliance = hold_closed(at, pressing)
     force = found[:, -pressing.shape[1] :]
     return HeldContacts(force, compliance, gap, rate)
 

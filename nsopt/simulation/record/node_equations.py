@@ -10,8 +10,9 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
-from nsopt.algebra import left_null_arrays, solve_systems
+from nsopt.algebra import left_null_arrays
 from nsopt.arrays import Array
+from nsopt.kernels import solve_systems
 from nsopt.mechanics import Dynamics
 from nsopt.simulation.record.evaluated_steps import BLOCK, evaluate_at_times
 
@@ -56,6 +57,9 @@ class EquationsAt(NamedTuple):
     system: Array  # (n, nv + nm, nv + nm) matrix of vdot and mu
     force: Array  # (n, nv) [N, N m] right-hand side of the upper rows
     rate: Array  # (n, nm) right-hand side of the rows of joints, then of rolling
+    W: Array  # (n, nv, ng) directions of contacts
+    T: Array  # (n, nv, ns) and along their tangents
+    gap_bias: Array  # (n, ng) [m/s^2]
 
 
 class NodeEquations:
@@ -75,7 +79,6 @@ class NodeEquations:
         self._matrices = partial(evaluate_at_times, _matrices(dynamics))
         self._forces = partial(evaluate_at_times, _forces(dynamics))
         self._directions = partial(evaluate_at_times, _directions(dynamics))
-        self._gap_bias = partial(evaluate_at_times, dynamics.gap_bias)
         friction = dynamics.friction_joints
         self._friction = partial(evaluate_at_times, dynamics.joint_friction) if friction else None
 
@@ -83,7 +86,7 @@ class NodeEquations:
         """Return the equations at some nodes."""
         n, d = len(x.t), self.dynamics
         nv, nm = d.nv, len(d.multiplier_names)
-        M, C, F, rates, residuals = self._matrices(x.t, x.q, x.v, x.p)
+        M, C, F, rates, residuals, *along = self._matrices(x.t, x.q, x.v, x.p)
         C, F = C.reshape(n, nm, nv), F.reshape(n, nv, nm)
         system = np.zeros((n, nv + nm, nv + nm))
         system[:, :nv, :nv], system[:, nv:, :nv] = M.reshape(n, nv, nv), C
@@ -95,28 +98,26 @@ class NodeEquations:
         if self._gains is None and np.any(np.abs(rates) > ALLOWED):
             right = np.hstack([np.zeros((n, nv)), -rates])[:, :, None]
             x = replace(x, v=x.v + solve_systems(system, right)[:, :nv, 0])
-        force, bias = self._forces(x.t, x.q, x.v, x.p)
+        force, bias, gap_bias = self._forces(x.t, x.q, x.v, x.p)
         if self._gains is not None:
             alpha, beta = self._gains
             bias = bias + 2 * alpha * rates + beta**2 * residuals
-        return EquationsAt(x, system, force + x.drive, -bias)
+        return EquationsAt(x, system, force + x.drive, -bias, *self._shape(*along), gap_bias)
 
     def directions(self, t: Array, q: Array, p: Array) -> tuple[Array, Array]:
-        """Return W (n, nv, ng) and T (n, nv, ns)."""
-        d, n = self.dynamics, len(t)
-        W, T = self._directions(t, q, p)
+        """Return W (n, nv, ng) and T (n, nv, ns) elsewhere."""
+        return self._shape(*self._directions(t, q, p))
+
+    def _shape(self, W: Array, T: Array) -> tuple[Array, Array]:
+        d = self.dynamics
         counts = len(d.contact_names), len(d.slip_contacts)
-        W, T = (A.reshape(n, k, d.nv) for A, k in zip((W, T), counts, strict=True))
+        W, T = (A.reshape(len(A), k, d.nv) for A, k in zip((W, T), counts, strict=True))
         return W.transpose(0, 2, 1), T.transpose(0, 2, 1)
 
     def self_stresses(self, x: Nodes) -> Array:
         """Return impulses of ideal joints without effect, (n, nm, k)."""
         C = self._matrices(x.t, x.q, x.v, x.p)[1]
         return _self_stresses_at(self.dynamics, C.reshape(len(x.t), -1, self.dynamics.nv))
-
-    def gap_bias(self, x: Nodes) -> Array:
-        """Return the biases of gaps (n, ng)."""
-        return self._gap_bias(x.t, x.q, x.v, x.p)[0]
 
     def friction(self, x: Nodes, wrench: Array) -> Array:
         """Return the friction of joints (n, nv) under the wrenches of all joints (n, joint, 6)."""
@@ -135,22 +136,23 @@ def _self_stresses_at(d: Dynamics, C: Array) -> Array:
 
 @lru_cache(maxsize=16)
 def _matrices(d: Dynamics) -> ca.Function:
-    """Return M, C^T, F, rates and residuals of joints."""
+    """Return M, C^T, F, rates and residuals of joints, and directions of contacts."""
     t, q, v, p = inputs = _state(d)
     nr = len(d.nonholonomic_names)
     C = ca.vertcat(d.closure_matrix(t, q, p), d.nonholonomic_matrix(t, q, p))
     rates = C @ v + d.multiplier_drift(t, q, p)
     F, closure = d.effort_matrix(t, q, p), ca.vertcat(d.closure(t, q, p), ca.SX(nr, 1))
-    return ca.Function("matrices", inputs, [d.mass(q, p), C.T, F.T, rates, closure])
+    along = d.gap_matrix(t, q, p), d.slip_matrix(t, q, p)
+    return ca.Function("matrices", inputs, [d.mass(q, p), C.T, F.T, rates, closure, *along])
 
 
 @lru_cache(maxsize=16)
 def _forces(d: Dynamics) -> ca.Function:
-    """Return forces on the mechanism, and the bias of its joints."""
+    """Return forces on the mechanism, and the biases of its joints and gaps."""
     t, q, v, p = inputs = _state(d)
     force = d.applied(t, q, v, p) - d.bias(q, v, p)
     bias = ca.vertcat(d.closure_bias(t, q, v, p), d.nonholonomic_bias(t, q, v, p))
-    return ca.Function("forces", inputs, [force, bias])
+    return ca.Function("forces", inputs, [force, bias, d.gap_bias(t, q, v, p)])
 
 
 @lru_cache(maxsize=16)

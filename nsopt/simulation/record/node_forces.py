@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.algebra import solve_systems
 from nsopt.arrays import Array
+from nsopt.kernels import solve_systems
 from nsopt.mechanics import Dynamics, transmission
 from nsopt.simulation.record.evaluated_steps import evaluate_at_times
 from nsopt.simulation.record.node_equations import EquationsAt, NodeEquations, Nodes
@@ -48,13 +48,12 @@ def find_node_forces(
     solver, parts = _Solver(equations), []
     for rows in nodes.blocks():
         at = equations.at(nodes.part(rows))
-        directions = equations.directions(at.nodes.t, at.nodes.q, at.nodes.p)
-        a, reaction = solver.solve(at, directions)
+        a, reaction = solver.solve(at)
         normal = np.zeros((len(a), 0))
         if d.contact_names:
             own = replace(at.nodes, slip=slip[rows], t_contact=at.nodes.t, q_contact=at.nodes.q)
             after = at._replace(nodes=own)
-            a, normal = solver.hold(after, directions, pressing[rows], reaction)
+            a, normal = solver.hold(after, pressing[rows], reaction)
         parts.append(NodeForces(a, normal, reaction))
     return NodeForces(*(np.concatenate(x) for x in zip(*parts, strict=True)))
 
@@ -74,10 +73,10 @@ class _Solver:
             by_mu = transmission(self._d.reactions, len(self._d.internal_names))
             self._transmission = partial(evaluate_at_times, by_mu)
 
-    def solve(self, at: EquationsAt, directions: tuple[Array, Array]) -> tuple[Array, Array]:
+    def solve(self, at: EquationsAt) -> tuple[Array, Array]:
         """Return accelerations and wrenches (n, joint, 6) under contact forces along W and T."""
         x, nv = at.nodes, self._d.nv
-        W, T = directions
+        W, T = at.W, at.T
         if np.any(x.q_contact != x.q):
             W, T = self._equations.directions(x.t_contact, x.q_contact, x.p)
         known = at.force + (W @ x.lam[:, :, None] + T @ x.slip[:, :, None])[:, :, 0]
@@ -90,20 +89,17 @@ class _Solver:
         found, wrench = self._solve_with_friction(x, load, None)
         return found[:, :nv], wrench
 
-    def hold(
-        self, at: EquationsAt, directions: tuple[Array, Array], pressing: Mask, reaction: Array
-    ) -> tuple[Array, Array]:
+    def hold(self, at: EquationsAt, pressing: Mask, reaction: Array) -> tuple[Array, Array]:
         """Return accelerations and normal forces (n, ng) with contacts that press held closed.
 
         Those that would pull are let go. ``reaction``, of joints, is the first guess of the
         reactions under which friction acts.
         """
         x, nv, m = at.nodes, self._d.nv, at.system.shape[1]
-        (W, T), bias = directions, self._equations.gap_bias(x)
-        known = at.force + (T @ x.slip[:, :, None])[:, :, 0]
+        known = at.force + (at.T @ x.slip[:, :, None])[:, :, 0]
 
         def load(friction: Array) -> tuple[Array, Array]:
-            found, _ = hold_closed(at._replace(force=known + friction), W, bias, pressing)
+            found, _ = hold_closed(at._replace(force=known + friction), pressing)
             if not self._d.friction_joints:
                 return found, reaction
             loaded = replace(x, lam=found[:, m:])
@@ -175,12 +171,13 @@ class _Solver:
         return wrench.reshape(len(wrench), len(self._d.joint_names), 6)
 
 
-def hold_closed(at: EquationsAt, W: Array, bias: Array, pressing: Mask) -> tuple[Array, Array]:
+def hold_closed(at: EquationsAt, pressing: Mask) -> tuple[Array, Array]:
     """Return vdot, mu and normal forces in one (n, nv + nm + ng), and compliances of gaps.
 
     W^T vdot + bias = 0 where contacts press (n, ng), of W (n, nv, ng); elsewhere forces are zero. A
     compliance, (n, ng) [1/kg], is the acceleration of a gap by a unit force there.
     """
+    W = at.W
     (n, nv, ng), m = W.shape, at.system.shape[1]
     pushed = np.concatenate([W, np.zeros((n, m - nv, ng))], axis=1)
     known = np.hstack([at.force, at.rate])[:, :, None]
@@ -188,7 +185,7 @@ def hold_closed(at: EquationsAt, W: Array, bias: Array, pressing: Mask) -> tuple
     pushed, free = x[:, :, :ng], x[:, :, ng]  # by unit forces of contacts, and without any
     WT = W.transpose(0, 2, 1)
     compliance = WT @ pushed[:, :nv]
-    closing = -bias - (WT @ free[:, :nv, None])[:, :, 0]
+    closing = -at.gap_bias - (WT @ free[:, :nv, None])[:, :, 0]
     soft = PROXIMAL / (np.abs(at.system[:, :nv, :nv]).max() + TINY)
     lam, rows = np.zeros((n, ng)), np.arange(n)
     while rows.size:
