@@ -160,9 +160,8 @@ class Chain:
         good = attempts["good"][:, 0] > 0
         n = int(good.sum())
         refused = [earlier, *[Refused()] * n]  # before each accepted step, and after the last
-        step_of = np.cumsum(good)
-        for k in np.flatnonzero(~good):
-            fault, i = self._kernel.refusal(rows[k]), step_of[k]
+        step_of, faults = np.cumsum(good)[~good], self._kernel.refusals(rows[~good])
+        for i, fault in zip(step_of, faults, strict=True):
             refused[i] = refused[i].then(Refused((fault.text,), fault.by_contacts))
         tried = objects(x.texts for x in refused[:n])
         of = {name: values[good] for name, values in attempts.items()}

@@ -98,17 +98,24 @@ class StepRules:
             name: rows[:, a:b] for name, (a, b) in zip(self._columns, pairwise(edges), strict=True)
         }
 
-    def refusal(self, row: Array) -> Fault:
-        """Return why the attempt of a record was refused."""
-        first = {name: float(x[0, 0]) for name, x in self.fields(row[None]).items() if x.size}
-        if not first["solved"]:
+    def refusals(self, rows: Array) -> list[Fault]:
+        """Return why each attempt of some records (n, record) was refused."""
+        names = ("solved", "failed", "value", "limit", "h", "local_error", *WALLS)
+        fields = self.fields(rows)
+        return [
+            self._refusal(*numbers) for numbers in np.hstack([fields[x] for x in names]).tolist()
+        ]
+
+    def _refusal(
+        self, solved: float, failed: float, value: float, limit: float, h: float, *figures: float
+    ) -> Fault:
+        if not solved:
             why = Fault("Newton did not converge")
-        elif first["failed"] >= 0:
-            check = int(first["failed"])
-            why = self._program.checks.describe(check, first["value"], first["limit"])
+        elif failed >= 0:
+            why = self._program.checks.describe(int(failed), value, limit)
         else:
-            why = Fault(describe_refusal(*(first[name] for name in ("local_error", *WALLS))))
-        return why._replace(text=f"h = {first['h']:.3g} s: {why.text}")
+            why = Fault(describe_refusal(*figures))
+        return why._replace(text=f"h = {h:.3g} s: {why.text}")
 
     @cached_property
     def size(self) -> ca.Function:

@@ -98,11 +98,11 @@ class Recorder:
                 ends.append(np.full(len(made), stop))
                 count += int(np.sum(self._find_good(made)))
             if layout.state(z).status == ChainStatus.STUCK:
-                refusal = self._kernel.refusal(rows[-1][-1]).text
+                (refusal,) = self._kernel.refusals(rows[-1][-1:])
                 raise SensitivityError(
                     z[0],
-                    f"no step was solved by Newton ({refusal}): take a smaller h_min, or other "
-                    "values of the parameters, with which a linkage gets further",
+                    f"no step was solved by Newton ({refusal.text}): take a smaller h_min, or "
+                    "other values of the parameters, with which a linkage gets further",
                 )
             stops.append(count)
         # The accepted steps among attempts on record, each with the stop ahead of it.
