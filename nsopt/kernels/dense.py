@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nsopt.kernels.kernel import kernel
+from nsopt.kernels.machine import index
 
 
 @kernel
@@ -46,7 +47,7 @@ def eliminate_rows(rows: Any) -> bool:
     for p in range(m):
         best = p
         for i in range(p + 1, m):
-            if abs(rows[i, p]) > abs(rows[best, p]):
+            if abs(rows[index(i), index(p)]) > abs(rows[index(best), index(p)]):
                 best = i
         if rows[best, p] == 0.0:
             return False
@@ -54,10 +55,10 @@ def eliminate_rows(rows: Any) -> bool:
             for j in range(p, columns):
                 rows[p, j], rows[best, j] = rows[best, j], rows[p, j]
         for i in range(p + 1, m):
-            if rows[i, p] != 0.0:
+            if rows[index(i), index(p)] != 0.0:
                 multiple = rows[i, p] / rows[p, p]
                 for j in range(p + 1, columns):
-                    rows[i, j] -= multiple * rows[p, j]
+                    rows[index(i), index(j)] -= multiple * rows[index(p), index(j)]
     return True
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import NamedTuple
 
-import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,7 +13,7 @@ from nsopt.arrays import Array
 from nsopt.contact_modes import FREE, IMPACT, LASTING
 from nsopt.mechanics import Dynamics, Start
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
-from nsopt.simulation.record.evaluated_steps import BLOCK, evaluate_at_times
+from nsopt.simulation.record.evaluated_steps import BLOCK
 from nsopt.simulation.record.node_equations import NodeEquations, Nodes
 from nsopt.simulation.record.node_forces import Mask, hold_closed
 
@@ -203,19 +202,11 @@ def _hold(
     # Of these only t, q, v, p and drive are used here.
     nodes = Nodes(t, q, v, p, drive, t, np.zeros((n, 0)), np.zeros(pressing.shape), slip, t, q)
     at = equations.at(nodes)
-    gap, drift = evaluate_at_times(_gaps(equations.dynamics), t, q, p)
-    rate = (at.W.transpose(0, 2, 1) @ at.nodes.v[:, :, None])[:, :, 0] + drift
+    rate = (at.W.transpose(0, 2, 1) @ at.nodes.v[:, :, None])[:, :, 0] + at.gap_drift
     at = at._replace(force=at.force + (at.T @ slip[:, :, None])[:, :, 0])
     found, compliance = hold_closed(at, pressing)
     force = found[:, -pressing.shape[1] :]
-    return HeldContacts(force, compliance, gap, rate)
-
-
-@lru_cache(maxsize=16)
-def _gaps(d: Dynamics) -> ca.Function:
-    """Return (t, q, p) -> gaps, and their rates where nothing moves but walls."""
-    t, q, p = (ca.SX.sym(*x) for x in (("t", 1), ("q", d.nq), ("p", len(d.parameters))))
-    return ca.Function("gaps", [t, q, p], [d.gap(t, q, p), d.gap_drift(t, q, p)])
+    return HeldContacts(force, compliance, at.gap, rate)
 
 
 class After(NamedTuple):

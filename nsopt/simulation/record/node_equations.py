@@ -57,6 +57,8 @@ class EquationsAt(NamedTuple):
     system: Array  # (n, nv + nm, nv + nm) matrix of vdot and mu
     force: Array  # (n, nv) [N, N m] right-hand side of the upper rows
     rate: Array  # (n, nm) right-hand side of the rows of joints, then of rolling
+    gap: Array  # (n, ng) [m]
+    gap_drift: Array  # (n, ng) [m/s] its rate at v = 0
     W: Array  # (n, nv, ng) directions of contacts
     T: Array  # (n, nv, ns) and along their tangents
     gap_bias: Array  # (n, ng) [m/s^2]
@@ -86,7 +88,7 @@ class NodeEquations:
         """Return the equations at some nodes."""
         n, d = len(x.t), self.dynamics
         nv, nm = d.nv, len(d.multiplier_names)
-        M, C, F, rates, residuals, *along = self._matrices(x.t, x.q, x.v, x.p)
+        M, C, F, rates, residuals, *gaps, W, T = self._matrices(x.t, x.q, x.v, x.p)
         C, F = C.reshape(n, nm, nv), F.reshape(n, nv, nm)
         system = np.zeros((n, nv + nm, nv + nm))
         system[:, :nv, :nv], system[:, nv:, :nv] = M.reshape(n, nv, nv), C
@@ -102,7 +104,8 @@ class NodeEquations:
         if self._gains is not None:
             alpha, beta = self._gains
             bias = bias + 2 * alpha * rates + beta**2 * residuals
-        return EquationsAt(x, system, force + x.drive, -bias, *self._shape(*along), gap_bias)
+        along = self._shape(W, T)
+        return EquationsAt(x, system, force + x.drive, -bias, *gaps, *along, gap_bias)
 
     def directions(self, t: Array, q: Array, p: Array) -> tuple[Array, Array]:
         """Return W (n, nv, ng) and T (n, nv, ns) elsewhere."""
@@ -136,14 +139,14 @@ def _self_stresses_at(d: Dynamics, C: Array) -> Array:
 
 @lru_cache(maxsize=16)
 def _matrices(d: Dynamics) -> ca.Function:
-    """Return M, C^T, F, rates and residuals of joints, and directions of contacts."""
+    """Return M, C^T, F, rates and residuals of joints; gaps, their drift, and directions."""
     t, q, v, p = inputs = _state(d)
     nr = len(d.nonholonomic_names)
     C = ca.vertcat(d.closure_matrix(t, q, p), d.nonholonomic_matrix(t, q, p))
     rates = C @ v + d.multiplier_drift(t, q, p)
     F, closure = d.effort_matrix(t, q, p), ca.vertcat(d.closure(t, q, p), ca.SX(nr, 1))
-    along = d.gap_matrix(t, q, p), d.slip_matrix(t, q, p)
-    return ca.Function("matrices", inputs, [d.mass(q, p), C.T, F.T, rates, closure, *along])
+    gaps = (x(t, q, p) for x in (d.gap, d.gap_drift, d.gap_matrix, d.slip_matrix))
+    return ca.Function("matrices", inputs, [d.mass(q, p), C.T, F.T, rates, closure, *gaps])
 
 
 @lru_cache(maxsize=16)
