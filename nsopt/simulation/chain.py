@@ -45,7 +45,7 @@ class Compiled:
     """
 
     newton: Newton = field(default_factory=Newton)
-    chunk: int = 500
+    chunk: int = 2000
 
     def __post_init__(self) -> None:
         if self.chunk < 1:

@@ -17,7 +17,7 @@ def run(**options):
         "duration": 0.3,
         "steps": FINE,
         "scheme": Variational(),
-        "solver": Compiled(),
+        "solver": Compiled(chunk=500),  # a run has several blocks
         "progress": False,
     } | options
     return simulate(CASE_A.dynamics, **options)

@@ -197,7 +197,7 @@ left = [None] * int(sys.argv[2])
 os.fsync = killing
 simulate(
     load_problem("case_a").dynamics, duration=0.3, steps=StepBounds(1e-4, 1e-4),
-    scheme=Variational(), solver=Compiled(), progress=False,
+    scheme=Variational(), solver=Compiled(chunk=500), progress=False,
     checkpoint=Checkpoint(sys.argv[1], steps=500),
 )
 """
