@@ -96,10 +96,10 @@ def solve_systems(A: Array, b: Array) -> Array:
     -------
     (n, m, k)
     """
-    from nsopt.kernels.entries import compile_entries
+    from nsopt.kernels.entries import compile_dense
 
     x, singular = np.array(b, dtype=float, order="C"), np.zeros(len(b), dtype=bool)
-    compile_entries().solve_dense(np.ascontiguousarray(A), x, singular)
+    compile_dense()(np.ascontiguousarray(A), x, singular)
     for s in np.flatnonzero(singular):
         known = np.isfinite(b[s]).all(axis=0)
         x[s][:, known] = np.linalg.lstsq(A[s], b[s][:, known], rcond=None)[0]
@@ -109,6 +109,7 @@ def solve_systems(A: Array, b: Array) -> Array:
 
 def compile_kernels() -> None:
     """Compile the kernels, or load them where this machine has them."""
-    from nsopt.kernels.entries import compile_entries
+    from nsopt.kernels.entries import compile_dense, compile_entries
 
     compile_entries()
+    compile_dense()

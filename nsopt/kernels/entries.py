@@ -60,20 +60,11 @@ def _make_solve(version: str) -> Callable[..., Any]:
     return run
 
 
-def _make_solve_dense(version: str) -> Callable[..., Any]:
-    def run(A: Any, x: Any, singular: Any) -> None:
-        _ = version
-        solve_dense(A, x, singular)
-
-    return run
-
-
 class KernelEntries(NamedTuple):
     """The kernels that Python calls, or what is for each of them."""
 
     run_chains: Any
     solve: Any
-    solve_dense: Any
 
 
 def _typical_arguments() -> KernelEntries:
@@ -86,7 +77,6 @@ def _typical_arguments() -> KernelEntries:
     return KernelEntries(
         (chain, programs, options, table, table, table),
         (indices, numbers, 0, 0, options, False, 1.0, False),
-        (np.zeros((0, 0, 0)), np.zeros((0, 0, 0)), np.zeros(0, dtype=bool)),
     )
 
 
@@ -107,20 +97,43 @@ def compile_entries() -> KernelEntries:
 
     All at once: most of the time goes to kernels that they share.
     """
-    makers = KernelEntries(_make_run_chains, _make_solve, _make_solve_dense)
+    makers = KernelEntries(_make_run_chains, _make_solve)
     entries = [_begin(make, keep=True) for make in makers]
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return KernelEntries._make(entries)
     with _tell_compilation(entries[0]):
-        for k, arguments in enumerate(_typical_arguments()):
-            types = tuple(map(numba.typeof, arguments))
-            try:
-                entries[k].compile(types)
-            except OSError as error:  # of the disk, once it is compiled
-                warnings.warn(f"the kernels cannot be kept on the disk: {error}", stacklevel=2)
-                entries[k] = _begin(makers[k], keep=False)
-                entries[k].compile(types)
-    return KernelEntries._make(entries)
+        return KernelEntries._make(map(_compile, entries, makers, _typical_arguments()))
+
+
+@cache
+def compile_dense() -> Any:
+    """Return `solve_dense`, compiled or loaded by itself: optimizations need no other kernel."""
+
+    def make(version: str) -> Callable[..., Any]:
+        def run(A: Any, x: Any, singular: Any) -> None:
+            _ = version
+            solve_dense(A, x, singular)
+
+        return run
+
+    entry = _begin(make, keep=True)
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return entry
+    return _compile(
+        entry, make, (np.zeros((0, 0, 0)), np.zeros((0, 0, 0)), np.zeros(0, dtype=bool))
+    )
+
+
+def _compile(entry: Any, make: Callable[[str], Any], arguments: tuple[Any, ...]) -> Any:
+    """Return an entry compiled for typical arguments, by another ``make`` if it cannot be kept."""
+    types = tuple(map(numba.typeof, arguments))
+    try:
+        entry.compile(types)
+    except OSError as error:  # of the disk, once it is compiled
+        warnings.warn(f"the kernels cannot be kept on the disk: {error}", stacklevel=2)
+        entry = _begin(make, keep=False)
+        entry.compile(types)
+    return entry
 
 
 @contextmanager

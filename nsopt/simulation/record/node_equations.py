@@ -88,7 +88,7 @@ class NodeEquations:
         """Return the equations at some nodes."""
         n, d = len(x.t), self.dynamics
         nv, nm = d.nv, len(d.multiplier_names)
-        M, C, F, rates, residuals, *gaps, W, T = self._matrices(x.t, x.q, x.v, x.p)
+        M, C, F, rates, residuals, gap, drift, W, T = self._matrices(x.t, x.q, x.v, x.p)
         C, F = C.reshape(n, nm, nv), F.reshape(n, nv, nm)
         system = np.zeros((n, nv + nm, nv + nm))
         system[:, :nv, :nv], system[:, nv:, :nv] = M.reshape(n, nv, nv), C
@@ -104,8 +104,8 @@ class NodeEquations:
         if self._gains is not None:
             alpha, beta = self._gains
             bias = bias + 2 * alpha * rates + beta**2 * residuals
-        along = self._shape(W, T)
-        return EquationsAt(x, system, force + x.drive, -bias, *gaps, *along, gap_bias)
+        W, T = self._shape(W, T)
+        return EquationsAt(x, system, force + x.drive, -bias, gap, drift, W, T, gap_bias)
 
     def directions(self, t: Array, q: Array, p: Array) -> tuple[Array, Array]:
         """Return W (n, nv, ng) and T (n, nv, ns) elsewhere."""
