@@ -115,7 +115,8 @@ class PreparedOptimization:
         Nothing is stated anew where only numbers differ: parameters, the guess, and numbers of
         conditions that are limits, such as a posture at the start or end, the position of a
         `Reach`, a range. Otherwise the program is stated again; its machine code is reused if its
-        structure is the same. Strategies that state other programs do so in each solve.
+        structure is the same. Strategies that state other programs do so in each solve, as
+        `ExactContacts` where there are contacts: ``plan=IN_STEPS`` leaves that one out.
 
         Parameters
         ----------

@@ -17,6 +17,7 @@ from nsopt import (
 from nsopt.mpcc import StructuredProgram
 from nsopt.trajectory import (
     FREE,
+    IN_STEPS,
     ActuatorLimits,
     Duration,
     Earlier,
@@ -216,7 +217,8 @@ def test_through_contacts_as_stated_anew(built):
 
     def stated(height, end):
         conditions = [StartAt([height], [0]), EndAt([end], [0])]
-        return Optimization(dynamics, Horizon(0.6, 20), [Effort()], conditions, guess)
+        task = dynamics, Horizon(0.6, 20), [Effort()], conditions, guess
+        return Optimization(*task, plan=IN_STEPS)
 
     motion = stated(0.2, 0.0).prepared(often=False)
     for height, end in ((0.2, 0.0), (0.3, 0.0), (0.2, 0.1)):
