@@ -26,7 +26,8 @@ LASTS = 0.1
 """Part of the time that a contact must last for its force to count."""
 
 FORCES = ("largest_force", "peak_force", "rms_force")
-"""Figures of forces that last."""
+"""Figures of forces without impacts: the largest after the start, the largest for 95 % of the time
+in contact, and the root mean square over all time."""
 
 IMPACTS = {
     "impact_impulse_sum": "the impulses of impacts in {!r} are",
@@ -86,7 +87,10 @@ def find_error_of_motion(data: xr.Dataset) -> LargestError:
 
 
 def find_error_of_energy(data: xr.Dataset) -> LargestError:
-    """Return by how much the energy is off [J], over what the motion exchanges."""
+    """Return by how much the energy is off [J], over what the motion exchanges.
+
+    That is the largest of kinetic energy and the ranges of potential energy and external work.
+    """
     error = data[ERROR + "total_energy"]
     value = float(np.nanmax(error.values))
     return LargestError(value, value / measure_exchange(data), error.attrs["order"])
@@ -201,7 +205,8 @@ def _tell_error_of_impacts(data: xr.Dataset) -> Iterator[str]:
         if name not in data.variables:
             continue
         found = find_error_of_figure(data, name, _matter(data, name))
-        # A sum of a few impacts is off by a whole one or by none: no estimate is a little short.
+        # A sum of few impacts is off by whole ones: its estimate is never a little too small, as
+        # that of a force may be, so it must be larger here.
         if found is not None and SURE * found.part > ACCURATE:
             yield (
                 f"{words.format(found.where)} off by {found.value:.2g} "
@@ -252,9 +257,12 @@ def _tell_missed_accuracy(data: xr.Dataset) -> Iterator[str]:
 
 
 CHECKS = (_tell_missed_accuracy,)
+"""Caveats of all runs that asked for an accuracy."""
+
 ERRORS = (
     _tell_error_of_motion,
     _tell_error_of_energy,
     _tell_error_of_forces,
     _tell_error_of_impacts,
 )
+"""Caveats of runs whose errors are known."""

@@ -75,8 +75,8 @@ def _tell_late_impacts(data: xr.Dataset) -> Iterator[str]:
         yield (
             f"impacts of contact {name!r} are placed at the end of their steps, late by up to a "
             f"step in which forces change its speed: what it takes is off by some "
-            f"{100 * abs(error) / whole:.2g} %; take ContactAligned, whose steps end at impacts, "
-            f"or {suggest_shorter(data)}"
+            f"{100 * abs(error) / whole:.2g} %; take the scheme ContactAligned, whose steps end at "
+            f"impacts, or {suggest_shorter(data)}"
         )
 
 

@@ -1,5 +1,8 @@
 """What of a leaf is computed once for p and what at every x, and how long routines are divided.
 
+A leaf is a small CasADi function that becomes machine code; of functions in turn,
+y_k = f_k(p, x_1, ..., x_k), each is solved for its x_k before the next.
+
 LLVM takes more than twice the time for a routine of twice the length. A long one is therefore a row
 of pieces. What one computes for another goes through a scratch array on the stack, so that the code
 may run in many threads at once.
@@ -102,10 +105,12 @@ def divide_values(instructions: Instructions, turns: Turns) -> list[RoutinePlan]
     done = bytearray(operation in (CONSTANT, INPUT) for operation in instructions.operation)
     copied, names = set[int](), turns.routines
     plans: list[RoutinePlan] = []
+    # "p" is p, then x_1, x_2, ... as far as they are known.
     inputs = _find_inputs(instructions, "p", dict(enumerate(turns.input_starts)))
     of_each = turns.split(instructions)
-    for k, outputs in enumerate(of_each[: turns.turn_count], X):
+    for k, outputs in enumerate(of_each[: turns.turn_count], X):  # k is the input of its own x
         needed = _find_values(instructions, outputs, done)
+        # The stage of a value is the last input that it depends on.
         once = [value for value in needed if instructions.stage[value] < k]
         at_x = [value for value in needed if instructions.stage[value] >= k]
         own = _find_inputs(instructions, "x", {k: 0})
@@ -113,7 +118,7 @@ def divide_values(instructions: Instructions, turns: Turns) -> list[RoutinePlan]
         copies = sorted(read.intersection(inputs).difference(own, copied))
         for value in once:
             done[value] = True
-        head = turns.heads[k - X]
+        head = turns.heads[k - X]  # entries asked for at every x; ``complete`` gives the others
         first = _find_values(instructions, outputs[:head], done)
         for value in first:
             done[value] = True

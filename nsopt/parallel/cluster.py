@@ -63,10 +63,8 @@ class Cluster:
             if value is None:  # this call, or another in the same worker, ended it
                 suspects[k] = arguments[k]
             else:
-                del todo[k]
                 yield k, value
         for k, argument in suspects.items():
-            del todo[k]
             yield from self._call(packed, {k: argument})
 
     def _call(self, packed: bytes, arguments: Mapping[int, bytes]) -> Generator[tuple[int, Any]]:

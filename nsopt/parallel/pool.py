@@ -36,7 +36,7 @@ def run_all(
     workers: int | None,
     workers_timeout: float | None = None,
 ) -> Generator[tuple[int, T | None]]:
-    """Yield what the calls of ``task`` return as they finish, ``todo`` becoming empty.
+    """Yield what the calls of ``task`` return as they finish.
 
     Parameters
     ----------
@@ -89,6 +89,7 @@ def _run_on_this_machine(
     task: Callable[[X], T], todo: dict[int, X], workers: int | None
 ) -> Generator[tuple[int, T | None]]:
     packed, arguments = pack(task, todo)
+    todo = dict(todo)  # what is left
     suspects = 0  # calls among the next, one of which ended its process: they are run alone
     while todo:
         parallel = _make_parallel(workers)

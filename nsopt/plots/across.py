@@ -20,7 +20,7 @@ def across(
 
     ``over`` is a joint, or a freedom on record such as ``crank.angle``; the time where None. A
     ValueError tells of a result that has no angle or length of that joint on record, of one that
-    stands, or of one that turns back in a picture that can only go ``one_way``.
+    stands, or of one that turns back in a picture of bars or shades, which goes ``one_way``.
     """
     if over is None:
         return tuple(results), TIME

@@ -175,7 +175,8 @@ class Scheme(ABC):
     ) -> Step:
         """State what is solved after `add_step`, with its solution known; return the whole step.
 
-        Nothing by default. ``step`` is what `add_step` returned; its unknowns are parameters here.
+        The velocity after the move, an impact at its end; nothing by default. ``step`` is what
+        `add_step` returned; its unknowns are parameters here.
         """
         del mpcc, dynamics, start, scales
         return step

@@ -88,8 +88,8 @@ class CompliantContact(Force):
     Notes
     -----
     A law that needs the speed of an impact takes it when the gap closes: that of the first step
-    which begins closed, an error of first order in h. It is then an internal state,
-    ``name.impact_speed``, zero while the gap is open.
+    which begins closed, a mean over it: an error of first order in h. It is then an internal
+    state, ``name.impact_speed``, zero while the gap is open.
     """
 
     name: str

@@ -31,7 +31,8 @@ class WarmStart:
 
 
 BENT = WarmStart(1e-5, 3e-5, 1.65)
-"""At a rough solution of the same program without its small cost of bends."""
+"""At a rough solution of the same program without the small cost of how accelerations bend within
+steps (`StepBend`)."""
 
 BESIDE = WarmStart(1e-5, 1e-3)
 """At a solution under costs that differ a little, with the barrier parameter of a rough one."""

@@ -23,7 +23,7 @@ from nsopt.mpcc.horizon.simple_bounds import (
 from nsopt.mpcc.horizon.structured import StructuredNlp
 from nsopt.mpcc.horizon.structured_branch import StructuredBranches
 from nsopt.mpcc.solve.active_set import ActiveSet, ActiveSetRun
-from nsopt.mpcc.solve.branch import drop_excess
+from nsopt.mpcc.solve.branch import drop_repeated_zeros
 from nsopt.mpcc.solve.functions import Case
 from nsopt.mpcc.solve.homotopy import Homotopy, StageAttempt, Trial, make_solution
 from nsopt.mpcc.solve.relaxed import say_why_not_optimal
@@ -197,7 +197,7 @@ class StructuredProgram:
             Also where it failed; no error of the backend is raised.
         """
         begin = perf_counter()
-        case = Case(p, lower, upper, start.x, lower)
+        case = Case(p, lower, upper, guess=start.x, solver_lower=lower)
         schedules = self._settings.schedules if schedules is None else schedules
         if start.warm:  # a solution needs no homotopy
             schedules = (schedules[0][-1:], *schedules)
@@ -250,7 +250,7 @@ class StructuredProgram:
         branches = StructuredBranches(self.nlp, self._derivatives, self._backend, near.x, case.p)
         start = branches.lift(near, case)
         G, H = branches.G, branches.H
-        outcome = branches.solve(start, drop_excess(start.x[G] <= start.x[H], G, H), case)
+        outcome = branches.solve(start, drop_repeated_zeros(start.x[G] <= start.x[H], G, H), case)
         point = branches.restore(outcome.point)
         residuals, f = self._judge.report(point, case.p, case)
         if not outcome.success or not residuals.largest <= 1:

@@ -11,7 +11,7 @@ import numpy as np
 
 from nsopt.interrupt import is_interrupted
 from nsopt.mpcc.backends.backend import Outcome, Point
-from nsopt.mpcc.solve.branch import BranchProgram, drop_excess
+from nsopt.mpcc.solve.branch import BranchProgram, drop_repeated_zeros
 from nsopt.mpcc.solve.functions import Case
 from nsopt.mpcc.solve.homotopy import Trial
 from nsopt.mpcc.solve.lpec import Lpec, Mask
@@ -211,7 +211,7 @@ class ActiveSetRun:
 
     def _solve(self, start: Point, closed: Mask, held: Mask | None = None) -> Trial:
         """Return the end of a branch, arguments as of `BranchProgram.solve`."""
-        closed = drop_excess(closed, self.branches.G, self.branches.H)
+        closed = drop_repeated_zeros(closed, self.branches.G, self.branches.H)
         outcome = self.branches.solve(start, closed, self.case, held)
         trial = self.judge(outcome.point.x, outcome)
         if np.isfinite(trial.residuals.rows).all():

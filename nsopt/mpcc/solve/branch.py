@@ -33,7 +33,7 @@ def hold(x: Vector, lower: Vector, upper: Vector, held: Mask) -> tuple[Vector, V
     return np.where(held & ~low, upper, lower), np.where(held & low, lower, upper)
 
 
-def drop_excess(closed: Mask, G: Index, H: Index) -> Mask:
+def drop_repeated_zeros(closed: Mask, G: Index, H: Index) -> Mask:
     """Return a branch with fewer zeros, where an unknown is a half of several pairs.
 
     A pair whose other half is zero by another pair need not have its own at zero. ``closed`` (m,)

@@ -154,7 +154,7 @@ class _System:
 
     @classmethod
     def of(cls, lpec: Lpec) -> _System:
-        is_half = np.zeros(lpec.x.size, dtype=bool)  # whose lower bound is that of a pair
+        is_half = np.zeros(lpec.x.size, dtype=bool)  # whose lower bound is G >= 0 or H >= 0
         for half in (lpec.G, lpec.H):
             is_half[half] = lpec.lower[half] <= 0
         at_low = np.flatnonzero((lpec.x - lpec.lower < ACTIVE) & ~is_half)
@@ -218,7 +218,7 @@ class _System:
         inequality[self.on_row] = on_row
         np.add.at(bounds, self.on_bound, self.side * on_bound)  # a fixed one is on both
         sizes = np.column_stack([rows[c + r : c + r + m], rows[c + r + m :]])
-        both = np.column_stack([G, H]) / (lpec.factors * sizes)
+        both = np.column_stack([G, H]) / (lpec.factors * sizes)  # factors: G, H over their unknowns
         limits = _split_by_name(layout.inequality_rows, inequality / rows[c : c + r])
         limits |= {name: sides.sum_by_value(limits[name]) for name, sides in layout.sides.items()}
         return Multipliers(
@@ -250,6 +250,8 @@ class Linearised(NamedTuple):
 
 class Certificate(NamedTuple):
     """An upper bound on the descent of any direction, from multipliers.
+
+    Of programs of a horizon: where it is small enough, no linear program is solved.
 
     From grad f = gradient - J^T lam - lam_x follows, for each direction d within the radius that
     the linearised program allows, grad f . d = gradient . d - lam . J d - lam_x . d. With

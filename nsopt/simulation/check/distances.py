@@ -35,7 +35,7 @@ def find_gyration_radii(dynamics: Dynamics, p: Array) -> Array:
 def measure_distance(a: xr.Dataset, b: xr.Dataset, radii: Array) -> Array:
     """Return how far bodies are from their places in another run, (time, body) [m].
 
-    The larger of the distance of centres of mass, along one axis, and of the angle between both
+    The larger of the distance of centres of mass along x, y or z and of the angle between both
     orientations times the radius of gyration.
     """
     moved = np.abs(a["body_position"].values - b["body_position"].values).max(axis=-1)

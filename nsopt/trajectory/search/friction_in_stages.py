@@ -1,4 +1,4 @@
-"""The strategy for dry friction smoothed by the grid: smoothed more at first.
+"""The strategy for dry friction smoothed below a speed that follows from the grid: more at first.
 
 Measured in docs/trajectory.md, "Dry friction of joints with drives".
 """
@@ -33,10 +33,10 @@ class FrictionInStages(Strategy[StatedProgram]):
     ) -> Solution:
         """Return the solution; in one stage if friction is not smoothed, or ``start`` is warm."""
         if program.is_smoothed and not start.warm:
-            # The homotopy numbers of friction are these speeds, so this is a schedule of one stage.
+            # Without complementarity a stage is these speeds alone: a schedule of one stage.
             wide = tuple(self.factor * speed for speed in program.transcription.creep)
             last = search.solve(program, start, ((wide,),), by=program.structured.rough)
-            if last.ok:
+            if last.ok:  # from its multipliers, as costs are nearly the same
                 last = search.solve(program, last.point, schedules, by=program.restate_for(BESIDE))
             if last.ok or last.interrupted:
                 return last
