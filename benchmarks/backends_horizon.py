@@ -16,6 +16,7 @@ from common import machine, table
 from nsopt import Ipopt, Solver, Sqp
 from nsopt.mpcc import Backend, IpoptQp, Osqp, Proxqp, Qrqp
 from nsopt.problem import load_optimization
+from nsopt.trajectory import IN_STEPS
 
 PROBLEMS = (
     "double_integrator",
@@ -44,7 +45,8 @@ def solved(problem: str, steps: int | None, backend: str) -> str:
     """Return a row of the table, its cells separated by tabs."""
     stated = load_optimization(problem)
     begin = process_time()
-    result = replace(stated, solver=Solver(backend=BACKENDS[backend])).solve(steps=steps)
+    solver = Solver(backend=BACKENDS[backend])
+    result = replace(stated, solver=solver, plan=IN_STEPS).solve(steps=steps)
     seconds, attrs = process_time() - begin, result.data.attrs
     optimum = f"{result.objective:.9g}" if result.completed else result.stop_reason.split("\n")[0]
     cells = [str(steps or stated.horizon.steps), attrs["solver_name"].split()[-2]]

@@ -26,6 +26,7 @@ from common import machine, table
 from nsopt import Result, StepBounds, Variational
 from nsopt.problem import problem_folder
 from nsopt.trajectory import (
+    IN_STEPS,
     Earlier,
     EvenSteps,
     Horizon,
@@ -69,6 +70,7 @@ def planar(
         chains.Hanging(chain, start, end),
         inputs=chain.inputs,
         scheme=None if c is None else Variational(normal_implicitness=normal_implicitness),
+        plan=IN_STEPS,
     )
 
 

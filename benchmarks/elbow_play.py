@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from nsopt import Result, Variational, assemble
 from nsopt.robots import WithPlay, forward_kinematics, load_urdf
 from nsopt.trajectory import (
+    IN_STEPS,
     Earlier,
     Effort,
     EndAt,
@@ -50,7 +51,8 @@ def motions() -> tuple[WithPlay, Result, Result]:
     ends = [StartAt(begin, np.zeros(8)), EndAt(end, np.zeros(8))]
     costs, guess = [Effort(), InputEffort(input=loose.input)], FromIdeal(robot, Earlier(best))
     inputs = [loose.input]
-    played = optimize(d, Horizon(T, STEPS), costs, ends, guess, inputs=inputs, scheme=scheme)
+    options = {"inputs": inputs, "scheme": scheme, "plan": IN_STEPS}
+    played = optimize(d, Horizon(T, STEPS), costs, ends, guess, **options)
     return loose, best, played
 
 

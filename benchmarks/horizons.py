@@ -27,6 +27,7 @@ from nsopt.mpcc import Ipopt
 from nsopt.problem import load_optimization
 from nsopt.robots import load_urdf
 from nsopt.trajectory import (
+    IN_STEPS,
     ActuatorLimits,
     Earlier,
     Effort,
@@ -62,7 +63,8 @@ def of(result: Result, seconds: float) -> Figures:
 
 
 def timed(stated: Optimization, parameters: dict[str, float] | None = None) -> Figures:
-    """Return the figures of a solve after code is compiled."""
+    """Return the figures of a solve in steps after code is compiled."""
+    stated = replace(stated, plan=IN_STEPS)
     if PREPARES:
         once = Solver(Ipopt(max_iter=1), phase_two=False, retries=0)
         replace(stated, solver=once).solve(parameters, steps=WARM)

@@ -49,6 +49,7 @@ from nsopt import (
     assemble,
 )
 from nsopt.trajectory import (
+    IN_STEPS,
     ActuatorLimits,
     Duration,
     Earlier,
@@ -178,6 +179,7 @@ def lying_block(problem: Switched, steps: int, creep: float = 0.0) -> Answer:
         [StartAt(here, [problem.start[1], 0.0, 0.0]), EndAt(there, [problem.end[1], 0.0, 0.0])],
         Straight(here, there),
         inputs=["force"],
+        plan=IN_STEPS,
         scheme=_variational(creep),
     )
     seconds = process_time() - begin

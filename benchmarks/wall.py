@@ -37,6 +37,7 @@ from nsopt import (
     assemble,
 )
 from nsopt.trajectory import (
+    IN_STEPS,
     STRAIGHT,
     During,
     Effort,
@@ -148,6 +149,7 @@ def rigid_way(steps: int) -> Answer:
         ],
         Vee(0.0),
         scheme=ContactAligned(),
+        plan=IN_STEPS,
         solver=Solver(schedules=(STRAIGHT,)),
     )
     t, u = result["time"].values, result["drive"].values[:, 0]

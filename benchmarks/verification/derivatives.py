@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -25,7 +26,16 @@ from nsopt import (
     assemble,
 )
 from nsopt.problem import load_optimization
-from nsopt.trajectory import Effort, EndAt, Horizon, Optimization, StartAt, Straight, sensitivities
+from nsopt.trajectory import (
+    IN_STEPS,
+    Effort,
+    EndAt,
+    Horizon,
+    Optimization,
+    StartAt,
+    Straight,
+    sensitivities,
+)
 
 from .figure import Figure, Subject
 from .runs import Array, G, extrapolated
@@ -119,7 +129,7 @@ def by_mass() -> float:
 
 def by_restitution() -> float:
     """Return what restitution is worth where a cart goes to a wall and back, by the multipliers."""
-    stated = load_optimization("bounce")
+    stated = replace(load_optimization("bounce"), plan=IN_STEPS)
     return stated.cost_gradient(stated.solve({"restitution": 0.8}, 200))["restitution"]
 
 
