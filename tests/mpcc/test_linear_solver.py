@@ -4,6 +4,7 @@ import ctypes
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import combinations
 from textwrap import dedent
@@ -171,6 +172,27 @@ def test_other_values_of_the_same_pattern():
 
 
 @needs_compiler
+def test_the_order_is_that_of_the_first_matrix_of_a_program():
+    matrix, rows = horizon(30)
+    states = matrix.shape[0] - rows
+    units = 10 ** np.random.default_rng(0).uniform(-3, 3, states)
+    scales = sp.diags(np.append(units, np.ones(rows)))
+    other = (scales @ matrix @ scales).tocsc()
+
+    def stored(matrix):
+        with Factored(matrix) as factored:
+            return factored.told[STORED]
+
+    alone = stored(matrix), stored(other)
+    with linear_solver.Trees():
+        assert (stored(matrix), stored(matrix)) == (alone[0], alone[0])
+        assert stored(other) != alone[1]
+    with linear_solver.Trees():
+        assert stored(other) == alone[1]
+    assert (stored(matrix), stored(other)) == alone
+
+
+@needs_compiler
 def test_a_singular_matrix_is_told():
     """Two equations that are the same."""
     J = sp.csr_matrix([[1.0, 2.0, 0.0], [1.0, 2.0, 0.0]])
@@ -221,13 +243,13 @@ def test_a_front_that_grows_by_delayed_unknowns_is_given_up():
         assert backward_error(other, factored.solve(right), right) < 1e-12
 
 
-def reached(backend, steps=100):
-    """Two links from posture to posture, one of their drives at its limit."""
+def reached(backend, steps=100, duration=0.55):
+    """Two links from posture to posture, in 0.55 s with one of their drives at its limit."""
     rest, far = [0.0, 0.0], [1.2, -0.9]
     conditions = [StartAt(rest, rest), EndAt(far, rest), ActuatorLimits()]
     dynamics = assemble(ARM, gravity=(0, 0, -9.81))
     stated = Optimization(
-        dynamics, Horizon(0.55, steps), [Effort()], conditions, Quintic(rest, far)
+        dynamics, Horizon(duration, steps), [Effort()], conditions, Quintic(rest, far)
     )
     return replace(stated, solver=Solver(backend)).solve()
 
@@ -265,6 +287,25 @@ def test_an_optimum_hangs_on_no_memory_that_is_not_set(tmp_path):
         done = subprocess.run(command, env=known, capture_output=True, text=True, check=True)
         found.append(done.stdout.splitlines()[-1])
     assert found[0] == found[1]
+
+
+def bits(duration):
+    return reached(Ipopt(), duration=duration)["q"].values.tobytes()
+
+
+@needs_compiler
+def test_an_optimum_hangs_on_no_other_program_of_its_pattern(monkeypatch):
+    """Matrices of 0.55 s and of 20 s lead to different orders of elimination."""
+    alone, durations = [], (0.55, 20.0)
+    for duration in durations:
+        forget(monkeypatch)
+        alone.append(bits(duration))
+    for order in (1, -1):
+        forget(monkeypatch)
+        assert [bits(x) for x in durations[::order]] == alone[::order]
+    forget(monkeypatch)
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(bits, durations)) == alone
 
 
 def test_another_linear_solver_is_taken_where_one_is_chosen(monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from time import perf_counter
@@ -238,10 +239,20 @@ class Backend(ABC):
 
 
 class NlpsolCall:
-    """A `Call` of a CasADi nlpsol Function; its callback is kept, as CasADi does not."""
+    """A `Call` of a CasADi nlpsol Function ``within`` a context.
 
-    def __init__(self, solver: ca.Function, nlp: Nlp, callback: ca.Callback | None = None) -> None:
+    Its callback is kept, as CasADi does not.
+    """
+
+    def __init__(
+        self,
+        solver: ca.Function,
+        nlp: Nlp,
+        callback: ca.Callback | None = None,
+        within: AbstractContextManager[None] | None = None,
+    ) -> None:
         self._solve, self._callback = Evaluator(solver), callback
+        self._within = nullcontext() if within is None else within
         self._rows = (np.ascontiguousarray(nlp.lower), np.ascontiguousarray(nlp.upper))
 
     def restate(self, nlp: Nlp) -> NlpsolCall:
@@ -253,7 +264,8 @@ class NlpsolCall:
     def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
         begin = perf_counter()
         try:
-            r = self._solve(start.x, p, lower, upper, *self._rows, start.lam_x, start.lam_g)
+            with self._within:
+                r = self._solve(start.x, p, lower, upper, *self._rows, start.lam_x, start.lam_g)
         except Exception as error:  # a solver may throw anything; a failed result is the contract
             status = f"{type(error).__name__}: {str(error).strip()[-300:]}"
             return self._end_as(start, status, False, 0, perf_counter() - begin)

@@ -24,7 +24,7 @@ from nsopt.mpcc.backends.backend import (
     Vector,
     pad,
 )
-from nsopt.mpcc.backends.linear_solver import Ldlt
+from nsopt.mpcc.backends.linear_solver import PARDISO, Ldlt, Trees
 from nsopt.mpcc.backends.warm_start import WarmStart
 
 
@@ -151,7 +151,7 @@ class Ipopt(Backend):
             callback = InterruptCallback(f"{nlp.name}_interrupt", *sizes)
             options["iteration_callback"] = callback
         solver = ca.nlpsol(f"{nlp.name}_ipopt", "ipopt", program, options)
-        return NlpsolCall(solver, nlp, callback)
+        return NlpsolCall(solver, nlp, callback, Trees.of(nlp.built, options))
 
 
 LARGE = 20_000
@@ -164,7 +164,7 @@ ADAPTIVE: Mapping[str, Any] = MappingProxyType({"ipopt.mu_strategy": "adaptive"}
 GAVE_UP = ("Restoration_Failed", "Error_In_Step_Computation", "Internal_Error")
 """What IPOPT says where it finds no step, or could not solve a linear system."""
 
-CHOOSES_SOLVER = ("ipopt.linear_solver", "ipopt.hsllib", "ipopt.pardisolib")
+CHOOSES_SOLVER = ("ipopt.linear_solver", "ipopt.hsllib", PARDISO)
 """Options by which a user chooses another linear solver."""
 
 FLAT, STEEP = 0.5, 10.0

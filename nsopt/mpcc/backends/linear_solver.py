@@ -12,7 +12,8 @@ import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -21,6 +22,9 @@ from typing import Any
 
 from nsopt.kept_code import Entry, cache_folder
 from nsopt.mpcc.backends.compiler import Compiler, find_compiler, has_compiler, run_child
+
+PARDISO = "ipopt.pardisolib"
+"""Option of IPOPT that names a library with the functions of PARDISO."""
 
 SOURCES = Path(__file__).with_name("ldlt")
 
@@ -47,7 +51,12 @@ _PROCESSOR = Path("/proc/cpuinfo")
 
 @dataclass(frozen=True)
 class Ldlt:
-    """The linear solver of programs over a horizon in C; without a compiler of C it is MUMPS."""
+    """The linear solver of programs over a horizon in C; without a compiler of C it is MUMPS.
+
+    The order of elimination is found from the first matrix of a pattern, and kept for later ones of
+    the same program. So a solve depends on that program and its own earlier solves alone, not on
+    others before it or in other threads.
+    """
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -60,7 +69,32 @@ def options() -> Mapping[str, Any]:
     found = library()
     if found is None:
         return {}
-    return {"ipopt.linear_solver": "pardiso", "ipopt.pardisolib": str(found)}
+    return {"ipopt.linear_solver": "pardiso", PARDISO: str(found)}
+
+
+class Trees:
+    """Elimination trees that a program keeps for its later solves; ``with`` them it is solved."""
+
+    def __init__(self) -> None:
+        self._library = ctypes.CDLL(str(library()))
+        self._library.new_trees.restype = ctypes.c_void_p
+        self._kept = ctypes.c_void_p(self._library.new_trees())
+        # At exit a thread may still be solving.
+        weakref.finalize(self, self._library.free_trees, self._kept).atexit = False
+
+    @staticmethod
+    def of(built: dict[Hashable, Any], options: Mapping[str, Any]) -> Trees | None:
+        """Return those among what is ``built`` for a program; None with another linear solver."""
+        if PARDISO not in options or options[PARDISO] != str(library()):
+            return None
+        trees: Trees = built.setdefault(Trees, Trees())
+        return trees
+
+    def __enter__(self) -> None:
+        self._library.use_trees(self._kept)
+
+    def __exit__(self, *_: object) -> None:
+        self._library.use_trees(None)
 
 
 @cache

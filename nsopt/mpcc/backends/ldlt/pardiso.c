@@ -17,7 +17,7 @@ enum { RELEASE = -1, ANALYSE = 11, FACTORIZE = 22, SOLVE = 33 };
 enum { NO_MEMORY = -2, SINGULAR = -7 };
 enum { PERTURBED = 13, STORED = 17, POSITIVE = 21, NEGATIVE = 22, DELAYED = 63 }; /* in iparm */
 
-/* A pattern and its tree. The last ones are kept for programs like them. */
+/* A pattern and its tree. */
 typedef struct {
     int n, *first, *row, users;
     Tree *tree;
@@ -29,8 +29,14 @@ typedef struct {
     Factors *factors;
 } Solver;
 
+/* The last patterns of one program. A tree is made from the first matrix of its pattern: with one of
+   another program a solve would hang on what was solved before. */
 enum { KEPT = 4 };
-static Pattern *kept[KEPT]; /* the latest first */
+typedef struct {
+    Pattern *pattern[KEPT]; /* the latest first */
+} Trees;
+
+static _Thread_local Trees *kept; /* of the program that this thread solves; NULL: none are kept */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void release(Pattern *p) {
@@ -54,21 +60,30 @@ static Pattern *new_pattern(int n, const int *ptr, const int *row, const double 
     for (int j = 0; j <= n; j++) p->first[j] = ptr[j] - 1;
     for (int k = 0; k < entries; k++) p->row[k] = row[k] - 1;
     p->tree = new_tree(n, p->first, p->row, value);
-    release(kept[KEPT - 1]);
-    memmove(kept + 1, kept, sizeof *kept * (KEPT - 1));
-    kept[0] = p, p->users = 1;
+    return p;
+}
+
+static void keep(Pattern *p) {
+    release(kept->pattern[KEPT - 1]);
+    memmove(kept->pattern + 1, kept->pattern, sizeof *kept->pattern * (KEPT - 1));
+    kept->pattern[0] = p, p->users++;
+}
+
+static Pattern *find_pattern(int n, const int *ptr, const int *row, const double *value) {
+    for (int k = 0; kept && k < KEPT; k++)
+        if (same(kept->pattern[k], n, ptr, row)) return kept->pattern[k];
+    Pattern *p = new_pattern(n, ptr, row, value);
+    if (kept) keep(p);
     return p;
 }
 
 static Solver *new_solver(int n, const int *ptr, const int *row, const double *value) {
     Solver *solver = zeros(1, sizeof(Solver));
     pthread_mutex_lock(&lock);
-    Pattern *p = NULL;
-    for (int k = 0; k < KEPT && !p; k++) if (same(kept[k], n, ptr, row)) p = kept[k];
-    if (!p) p = new_pattern(n, ptr, row, value);
-    p->users++;
+    solver->pattern = find_pattern(n, ptr, row, value);
+    solver->pattern->users++;
     pthread_mutex_unlock(&lock);
-    solver->pattern = p, solver->factors = new_factors(p->tree);
+    solver->factors = new_factors(solver->pattern->tree);
     return solver;
 }
 
@@ -79,6 +94,18 @@ static void free_solver(Solver *solver) {
     release(solver->pattern);
     pthread_mutex_unlock(&lock);
     free(solver);
+}
+
+EXPORT Trees *new_trees(void) { return zeros(1, sizeof(Trees)); }
+
+/* For what this thread solves from here on. */
+EXPORT void use_trees(Trees *trees) { kept = trees; }
+
+EXPORT void free_trees(Trees *trees) {
+    pthread_mutex_lock(&lock);
+    for (int k = 0; k < KEPT; k++) release(trees->pattern[k]);
+    pthread_mutex_unlock(&lock);
+    free(trees);
 }
 
 /* Their rows are the last, with nothing beside each other, and have diagonals of zero or less. */
