@@ -16,7 +16,8 @@ needs_compiler = pytest.mark.skipif(CC is None, reason="no C compiler on this ma
 
 def forget(monkeypatch):
     """Put this process into the state of a fresh one."""
-    monkeypatch.setattr(linear_solver, "library", cache(linear_solver.library.__wrapped__))
+    fresh = cache(linear_solver._make_library.__wrapped__)
+    monkeypatch.setattr(linear_solver, "_make_library", fresh)
     monkeypatch.setattr(kept_code, "_said", set())
 
 

@@ -308,6 +308,14 @@ def test_an_optimum_hangs_on_no_other_program_of_its_pattern(monkeypatch):
         assert list(pool.map(bits, durations)) == alone
 
 
+@needs_compiler
+def test_threads_load_one_library(monkeypatch):
+    forget(monkeypatch)
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(linear_solver.library) for _ in range(2)]
+    assert asked[0].result() == asked[1].result()
+
+
 def test_another_linear_solver_is_taken_where_one_is_chosen(monkeypatch):
     def never():
         raise AssertionError("not asked for")

@@ -11,6 +11,7 @@ import re
 import shutil
 import sys
 import tempfile
+import threading
 import warnings
 import weakref
 from collections.abc import Hashable, Mapping, Sequence
@@ -97,7 +98,6 @@ class Trees:
         self._library.use_trees(None)
 
 
-@cache
 def library() -> Path | None:
     """Return the compiled library with the functions of PARDISO.
 
@@ -108,13 +108,22 @@ def library() -> Path | None:
     eliminated in pairs with the equations that give them, so that few pivots have to be delayed,
     and memory is kept from one factorization to the next.
     """
+    with _making:
+        return _make_library()
+
+
+@cache
+def _make_library() -> Path | None:
     units = [_with_headers(path) for path in sorted(SOURCES.glob("*.c"))]
     try:
         return compile_library("ldlt", units, ("-pthread", *_vector_flags()))
     except (RuntimeError, OSError) as why:
         message = f"ldlt is not compiled, and MUMPS, which takes its place, is slower: {why}"
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
+        warnings.warn(message, RuntimeWarning, stacklevel=3)
         return None
+
+
+_making = threading.Lock()  # without it two threads would load a library each
 
 
 def compile_library(name: str, units: Sequence[str], flags: Sequence[str] = ()) -> Path:
