@@ -269,6 +269,11 @@ def measure_grid_error(
     steps = int(result.data.sizes["time"]) - 1
     if not (result.is_optimum and result.completed):
         raise ValueError(f"{result.name!r} is no completed optimum: its grid is not what is wrong")
+    if "contact_sequence" in result.data.attrs:
+        raise ValueError(
+            f"{result.name!r} is exact in phases of contact, whose grids are their own: solve it "
+            "with plan=IN_STEPS"
+        )
     if steps % 2 or steps < 2 * LEAST_STEPS:
         raise ValueError(
             f"a grid of {steps} steps cannot be halved: give an even number of {2 * LEAST_STEPS} "

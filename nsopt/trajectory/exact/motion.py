@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,10 +14,11 @@ from nsopt.contact_modes import joint_of
 from nsopt.mechanics import Dynamics, Outline
 from nsopt.mpcc import Bound
 from nsopt.trajectory.assessment import name_costs
-from nsopt.trajectory.conditions import Apart, Condition, During, EndAt, Span, StartAt, Touching
+from nsopt.trajectory.conditions import Apart, Condition, During, EndAt, StartAt, Touching
 from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.exact.known_motion import KnownMotion, PartOfMotion
 from nsopt.trajectory.exact.recognize import NotExactError
+from nsopt.trajectory.exact.refusals import FAULTS, check_laws, check_parts, is_about_modes
 from nsopt.trajectory.exact.sequence import ContactPhase
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.node_sample import NodeSample
@@ -35,6 +35,9 @@ from nsopt.trajectory.search import PLAN_OF_PHASES, FromGuess, Plan, Spent, Stat
 
 OFF_WALL = 1e-2
 """Share of its clearance by which a closed contact may be off its wall within steps."""
+
+OFF_FLOOR = 1.0
+"""The same of contacts without clearance, over their typical opening, `Gap.scale`."""
 
 PLAN_OF_TRIALS = Plan[SearchedPhases]((FromGuess(),))
 """The plan for a sequence that is only compared with another."""
@@ -105,7 +108,7 @@ def divide_conditions(
     for x in conditions:
         if isinstance(x, StartAt | EndAt):
             found += [x] if (first if isinstance(x, StartAt) else last) else []
-        elif not _is_about_modes(x):
+        elif not is_about_modes(x):
             spans = list(enumerate(x.during(m)))
             through = tuple(i for i, y in spans if y.first <= earliest and latest <= y.last)
             at_start = tuple(i for i, y in spans if first and y.last == 0)
@@ -128,7 +131,7 @@ def find_given_borders(contactless: Dynamics, conditions: Sequence[Condition]) -
     ``contactless`` is without contacts.
     """
     m = sample_symbols(contactless)
-    spans = [y for x in conditions if not _is_about_modes(x) for y in x.during(m)]
+    spans = [y for x in conditions if not is_about_modes(x) for y in x.during(m)]
     return sorted({share for y in spans for share in (y.first, y.last) if 0 < share < 1})
 
 
@@ -144,7 +147,11 @@ def check_conditions(
                 f"sequence does: give one that ends={share:g}, or more steps"
             )
     for x in conditions:
-        if isinstance(x, Touching | Apart):
+        if isinstance(x, During) and isinstance(x.condition, Touching):  # at one node, at any time
+            name = joint_of(x.condition.contact)
+            if not any(y.modes[name].closed or name in y.strikes for y in sequence):
+                raise NotExactError(f"contact {x.condition.contact!r} is never touched, as it must")
+        elif isinstance(x, Touching | Apart):
             name, closed = joint_of(x.contact), isinstance(x, Touching)
             for phase in sequence:  # a contact that strikes is not apart, though its mode is open
                 if phase.modes[name].closed != closed or (name in phase.strikes and not closed):
@@ -164,11 +171,6 @@ def without_contacts(d: Dynamics, inputs: Sequence[str]) -> Dynamics:
     return with_modes(d, {x.name: Open() for x in d.contacts}, inputs)[0]
 
 
-def _is_about_modes(x: Condition) -> bool:
-    """Return whether a condition only says which contacts touch."""
-    return isinstance(x.condition if isinstance(x, During) else x, Touching | Apart)
-
-
 def divide_costs(costs: Sequence[Cost], k: int, n: int) -> list[Cost]:
     """Return the costs of phase k of n."""
     if k == n - 1:
@@ -177,64 +179,6 @@ def divide_costs(costs: Sequence[Cost], k: int, n: int) -> list[Cost]:
         x if type(x).final is Cost.final else CostWithoutEnd(whole=x, weight=x.weight)
         for x in costs
     ]
-
-
-class SampleWithoutContacts(NodeSample):
-    """A sample that refuses what is of contacts: in phases they are forces, of which it is zero."""
-
-    def _refuse(self) -> ca.SX:
-        raise NotExactError("gaps, forces or losses of contacts, which phases do not have")
-
-    gap = cached_property(_refuse)
-    impulse = loss = contact_force = property(_refuse)
-
-
-def check_parts(program: StatedProgram, costs: Sequence[Cost]) -> None:
-    """Raise NotExactError for costs and conditions that cannot be divided among phases."""
-    x, conditions = program.transcription, program.statement.conditions
-    m = sample_symbols(without_contacts(x.dynamics, x.inputs))
-    m = SampleWithoutContacts(m.dynamics, m.t, m.q, m.v, m.a, m.p)
-    of_costs = list[ca.SX]()
-    for cost in costs:
-        if type(cost).impact is not Cost.impact:
-            raise NotExactError(f"{type(cost).__name__} is of impacts in steps")
-        with _naming_what_is_missing(cost):
-            of_costs += [ca.SX(cost.rate(m)), ca.SX(cost.final(m))]
-    spans = list[Span]()
-    for condition in conditions:
-        if not _is_about_modes(condition):
-            with _naming_what_is_missing(condition):
-                spans += _find_spans(condition, m)
-    if spans and x.horizon.h is not None:  # shares of the steps are not those of the duration
-        raise NotExactError(
-            "conditions hold for a part of the steps, which have sizes of their own"
-        )
-    if any(ca.depends_on(value, m.t) for value in (*of_costs, m.drive)):
-        raise NotExactError("forces or costs depend on time, phases have times of their own")
-
-
-@contextmanager
-def _naming_what_is_missing(x: Cost | Condition) -> Iterator[None]:
-    """Say which cost or condition needs what phases do not have, whatever error that gives."""
-    name = type(x).__name__
-    try:
-        yield
-    except NotExactError as error:
-        raise error if name in str(error) else NotExactError(f"{name} needs {error}") from None
-    except (ValueError, RuntimeError, LookupError, AttributeError) as error:  # as a class fails
-        raise NotExactError(f"{name} is not of phases: {error}") from None
-
-
-def _find_spans(x: Condition, m: NodeSample) -> list[Span]:
-    """Return the spans of a condition; NotExactError for one that no single phase can keep."""
-    name, spans = type(x).__name__, x.during(m)
-    if x.couple(m, m):
-        raise NotExactError(f"{name} couples start and end of the motion")
-    x.start(m)  # refuses what is of contacts
-    bounds = [*x.along(m), *x.end(m), *(b for y in spans for b in y.bounds)]
-    if any(ca.depends_on(ca.SX(b.value), m.t) for b in bounds):
-        raise NotExactError(f"{name} depends on time, phases have times of their own")
-    return spans
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,7 +194,12 @@ class PhasedMotion:
     spent: Spent  # counts all that is solved here
 
     def __post_init__(self) -> None:
-        check_parts(self.program, self.costs)
+        try:
+            contactless = self.contactless
+        except ValueError as error:  # an element names a contact
+            raise NotExactError(str(error)) from None
+        check_parts(self.program, self.costs, contactless)
+        check_laws(self.program.transcription, self.program.statement.p)
 
     @property
     def costs(self) -> list[Cost]:
@@ -284,38 +233,31 @@ class PhasedMotion:
                     solver,
                     plan,
                 )
-        except ValueError as error:
+        except FAULTS as error:
             raise NotExactError(str(error)) from None
         self.spent.add(solved.solution.stages, solved.solution.time)
-        # Each phase has a grid of its own, and so smooths friction by another speed.
-        if any(any(x.transcription.creep) for x in solved.linked.phases):
-            raise NotExactError(
-                "friction of driven joints is smoothed, in phases of few steps most"
-            )
         return solved
 
     def find_contact_off_wall(self, solved: SolvedPhases) -> str:
-        """Return which pin is off the wall that it touches by most, in words; empty if by little.
+        """Return which closed contact is off its wall by most, in words; empty if by little.
 
         It follows a wall to the fourth order of the steps, which may be far beside a clearance.
         """
         d, p = self.program.transcription.dynamics, self.program.statement.p
-        values = np.asarray(d.clearance(p)).ravel().tolist()
-        clearances = dict(zip(map(joint_of, d.contact_names), values, strict=True))
+        clearance, scale = (np.asarray(f(p)).ravel() for f in (d.clearance, d.gap_scale))
+        limits = np.where(clearance > 0, OFF_WALL * clearance, OFF_FLOOR * scale)  # NaN for none
+        allowed = dict(zip(map(joint_of, d.contact_names), limits.tolist(), strict=True))
         off = [(0.0, "")]
         for k, phase in enumerate(solved.linked.phases):
             fine = solved.trajectory(k)
             for name, contact in phase.closed_contacts.items():
-                gap = np.abs(contact.measure(fine, phase.p)[0]).max()
-                if (clearance := clearances[name]) > 0:  # NaN where there is none
-                    off.append((float(gap) / clearance, name))
+                gap = float(np.abs(contact.measure(fine, phase.p)[0]).max())
+                off.append((gap / allowed[name], name))
         share, name = max(off)
-        if share <= OFF_WALL:
+        if share <= 1:
             return ""
-        return (
-            f"contact {name!r} is off its wall by {share:.2g} of its clearance within steps: "
-            "give it more steps"
-        )
+        gap = share * allowed[name]
+        return f"contact {name!r} is off its wall by {gap:.2g} m within steps: give it more steps"
 
     def _state(self, sequence: Sequence[ContactPhase], known: KnownMotion) -> list[MotionPhase]:
         x, statement = self.program.transcription, self.program.statement

@@ -125,6 +125,11 @@ class Transcription(ABC):
         return ()
 
     @property
+    def rebounds_by_newton(self) -> bool:
+        """Whether contacts rebound by Newton's law, as phases have it."""
+        return True
+
+    @property
     def friction_modes(self) -> Array | None:
         """Signs of the slip in joints with dry friction, (steps, joints); None if not given."""
         return None

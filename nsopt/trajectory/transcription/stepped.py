@@ -25,7 +25,7 @@ from nsopt.mpcc import (
     StructuredNlp,
     constraint_block,
 )
-from nsopt.schemes import Scales, Scheme, internal
+from nsopt.schemes import NewtonImpact, Scales, Scheme, internal
 from nsopt.simulation import losses_of_forces, significant_impulses
 from nsopt.trajectory.conditions import Span, ends_at_rest
 from nsopt.trajectory.guesses import Guess, Trajectory
@@ -71,6 +71,10 @@ class Stepped(Transcription):
     @property
     def fits_any_parameters(self) -> bool:
         return not self.dynamics.parameters  # scales depend on them
+
+    @property
+    def rebounds_by_newton(self) -> bool:
+        return isinstance(getattr(self.scheme, "impact", None), NewtonImpact)
 
     @property
     def is_complementary(self) -> bool:

@@ -1,0 +1,135 @@
+"""What phases cannot state of a motion in steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+from nsopt.arrays import Array
+from nsopt.elements import ViscousLaw
+from nsopt.mechanics import Dynamics, JointFriction
+from nsopt.trajectory.conditions import Apart, Condition, During, Span, Touching
+from nsopt.trajectory.costs import Cost
+from nsopt.trajectory.exact.recognize import NotExactError
+from nsopt.trajectory.node_sample import NodeSample
+from nsopt.trajectory.phases import sample_symbols
+from nsopt.trajectory.search import StatedProgram
+from nsopt.trajectory.transcription.base import Transcription
+
+FAULTS = (ValueError, TypeError, RuntimeError, LookupError, AttributeError, ArithmeticError)
+"""What a user's class may raise where a sample has no contacts."""
+
+
+def is_about_modes(x: Condition) -> bool:
+    """Return whether a condition only says which contacts touch."""
+    return isinstance(x.condition if isinstance(x, During) else x, Touching | Apart)
+
+
+class SampleWithoutContacts(NodeSample):
+    """A sample that refuses what is of contacts: in phases they are forces, of which it is zero.
+
+    ``dynamics`` is without contacts, but has the names of all joints.
+    """
+
+    def _refuse(self) -> ca.SX:
+        raise NotExactError("gaps, forces or losses of contacts, which phases do not have")
+
+    gap = cached_property(_refuse)
+    impulse = loss = contact_force = property(_refuse)
+
+    def reaction(self, joint: str) -> ca.SX:
+        return self._of_joint(joint)
+
+    def resistance(self, joint: str) -> ca.SX:
+        return self._of_joint(joint)
+
+    def _of_joint(self, joint: str) -> ca.SX:
+        if joint in {x.name for x in self.dynamics.mechanism.joints}:
+            return ca.SX.zeros(6)  # only what is needed is looked for
+        raise NotExactError(f"the forces of {joint!r}, a contact, which phases do not have")
+
+    @classmethod
+    def of(cls, contactless: Dynamics, names: tuple[str, ...]) -> SampleWithoutContacts:
+        """Return new symbols of a mechanism without contacts; ``names`` of joints with them."""
+        m = sample_symbols(contactless)
+        return cls(replace(contactless, joint_names=names), m.t, m.q, m.v, m.a, m.p)
+
+
+def check_parts(program: StatedProgram, costs: Sequence[Cost], contactless: Dynamics) -> None:
+    """Raise NotExactError for costs and conditions that cannot be divided among phases."""
+    x, conditions = program.transcription, program.statement.conditions
+    has_free_steps = x.horizon.h is not None or len(x.horizon.breaks) > 0
+    m = SampleWithoutContacts.of(contactless, x.dynamics.joint_names)
+    of_costs = list[ca.SX]()
+    for cost in costs:
+        if type(cost).impact is not Cost.impact:
+            raise NotExactError(f"{type(cost).__name__} is of impacts in steps")
+        with _naming_what_is_missing(cost):
+            of_costs += [ca.SX(cost.rate(m)), ca.SX(cost.final(m))]
+    spans = list[Span]()
+    for condition in conditions:
+        if is_about_modes(condition):
+            _check_span_of_mode(condition, has_free_steps)
+        else:
+            with _naming_what_is_missing(condition):
+                spans += _find_spans(condition, m)
+    if spans and has_free_steps:  # shares of the steps are not those of the duration
+        raise NotExactError(
+            "conditions hold for a part of the steps, which have sizes of their own"
+        )
+    if any(ca.depends_on(value, m.t) for value in (*of_costs, m.drive)):
+        raise NotExactError("forces or costs depend on time, phases have times of their own")
+
+
+@contextmanager
+def _naming_what_is_missing(x: Cost | Condition) -> Iterator[None]:
+    """Say which cost or condition needs what phases do not have, whatever error that gives."""
+    name = type(x).__name__
+    try:
+        yield
+    except NotExactError as error:
+        raise error if name in str(error) else NotExactError(f"{name} needs {error}") from None
+    except FAULTS as error:
+        raise NotExactError(f"{name} is not of phases: {error}") from None
+
+
+def _check_span_of_mode(x: Condition, has_free_steps: bool) -> None:
+    """Raise NotExactError where a contact is to touch, or not to, for a part of the motion.
+
+    At one node, with steps of free sizes, it is to touch at any time: that phases can keep.
+    """
+    if not isinstance(x, During):
+        return
+    is_node = x.last is None or x.last == x.first
+    if not (has_free_steps and is_node and 0 < x.first < 1 and isinstance(x.condition, Touching)):
+        mode = type(x.condition).__name__
+        raise NotExactError(f"During({mode}) is of a part of the steps, not of the duration")
+
+
+def _find_spans(x: Condition, m: NodeSample) -> list[Span]:
+    """Return the spans of a condition; NotExactError for one that no single phase can keep."""
+    name, spans = type(x).__name__, x.during(m)
+    if x.couple(m, m):
+        raise NotExactError(f"{name} couples start and end of the motion")
+    x.start(m)  # refuses what is of contacts
+    bounds = [*x.along(m), *x.end(m), *(b for y in spans for b in y.bounds)]
+    if any(ca.depends_on(ca.SX(b.value), m.t) for b in bounds):
+        raise NotExactError(f"{name} depends on time, phases have times of their own")
+    return spans
+
+
+def check_laws(x: Transcription, p: Array) -> None:
+    """Raise NotExactError for laws of impact and friction that phases do not have."""
+    if not x.rebounds_by_newton and np.any(np.asarray(x.dynamics.restitution(p)) > 0):
+        raise NotExactError("contacts rebound by another law than Newton's")
+    for element in x.dynamics.elements:
+        is_viscous = isinstance(getattr(element, "law", None), ViscousLaw)
+        if isinstance(element, JointFriction) and not is_viscous:
+            raise NotExactError(
+                f"dry friction of joints, {element.name!r}, turns round or is smoothed within steps"
+            )
