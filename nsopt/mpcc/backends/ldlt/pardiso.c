@@ -158,6 +158,5 @@ EXPORT void pardiso(void **handle, const int *factors, const int *which, const i
     }
 }
 
-/* IPOPT asks whether these are there: for a late version of PARDISO, and for threads of its own. */
+/* IPOPT asks whether this is there, by which it knows a late version of PARDISO. */
 EXPORT void pardiso_ipopt_newinterface(void) {}
-EXPORT void pardiso_exist_parallel(void) {}
