@@ -30,6 +30,10 @@ def is_about_modes(x: Condition) -> bool:
     return isinstance(x.condition if isinstance(x, During) else x, Touching | Apart)
 
 
+class _ContactsNeededError(Exception):
+    """A cost or condition reads something of contacts; the text says what."""
+
+
 class SampleWithoutContacts(NodeSample):
     """A sample that refuses what is of contacts: in phases they are forces, of which it is zero.
 
@@ -37,7 +41,7 @@ class SampleWithoutContacts(NodeSample):
     """
 
     def _refuse(self) -> ca.SX:
-        raise NotExactError("gaps, forces or losses of contacts, which phases do not have")
+        raise _ContactsNeededError("gaps, forces or losses of contacts, which phases do not have")
 
     gap = cached_property(_refuse)
     impulse = loss = contact_force = property(_refuse)
@@ -51,7 +55,7 @@ class SampleWithoutContacts(NodeSample):
     def _of_joint(self, joint: str) -> ca.SX:
         if joint in {x.name for x in self.dynamics.mechanism.joints}:
             return ca.SX.zeros(6)  # only what is needed is looked for
-        raise NotExactError(f"the forces of {joint!r}, a contact, which phases do not have")
+        raise _ContactsNeededError(f"the forces of {joint!r}, a contact, which phases do not have")
 
     @classmethod
     def of(cls, contactless: Dynamics, names: tuple[str, ...]) -> SampleWithoutContacts:
@@ -92,8 +96,10 @@ def _naming_what_is_missing(x: Cost | Condition) -> Iterator[None]:
     name = type(x).__name__
     try:
         yield
-    except NotExactError as error:
-        raise error if name in str(error) else NotExactError(f"{name} needs {error}") from None
+    except NotExactError:
+        raise
+    except _ContactsNeededError as error:
+        raise NotExactError(f"{name} needs {error}") from None
     except FAULTS as error:
         raise NotExactError(f"{name} is not of phases: {error}") from None
 
