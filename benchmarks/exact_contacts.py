@@ -138,4 +138,4 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or ["lift", "turn", "bounce", "hopper", "push_block", "sit_to_stand"])
+    main(sys.argv[1:] or ["lift", "turn", "bounce", "hopper", "push_block", "biped_step"])
