@@ -63,7 +63,8 @@ def optimize(
         contacts, before them `FROM_AFAR` where none of these is in a bore; `Sqp` along `FINE`.
     plan : Plan
         The strategies that are tried, in order; ``search`` in ``attrs`` (JSON) has those that ran.
-        ``PLAN.without(OtherStarts)`` is the default one without one of them.
+        ``PLAN.without(OtherStarts)`` is the default one without one of them, `IN_STEPS` the one
+        that leaves an optimum through contact in the steps of a scheme.
     verify : bool
         Whether to simulate the optimum from its start in steps four times as short, under its
         inputs and drives alone: ``resimulated`` (time, q) and in ``attrs``
@@ -76,6 +77,14 @@ def optimize(
     progress : bool
         Whether to say on standard error, before the solve, which rows of the ideal joints are
         redundant.
+
+    An optimum through contact is found in steps of ``scheme`` first, and then solved again in the
+    sequence of its contact modes, by `ExactContacts`: the times of changes are free, forces and
+    positions polynomials between them, impacts where phases meet. Steps are of equal length in
+    each phase only, and ``scheme`` in ``attrs`` is that of the phases. ``contact_sequence`` says
+    in words what contacts do and when, ``borders`` [s] where phases begin and end,
+    ``objective_in_steps`` what it cost before. ``not_exact`` says why a motion stayed in steps,
+    where it did: bores whose gaps close apart from each other and costs of contact forces, for two.
 
     Coordinates that no cost depends on move as smoothly as they can, by a small `Smoothness` that
     is no part of the objective; ``tie_breaker`` in ``attrs`` names them.
@@ -97,23 +106,31 @@ def optimize(
     Returns
     -------
     Result
-        With ``objective``, ``status``, in ``attrs`` ``stationarity`` (in a line what kind of point
-        it is, or why that is not found out), ``detailed_cost`` (the share of each cost) and
-        ``limits_exceeded`` (of motions by polynomials, how far limits that hold all along are
-        exceeded within steps, over their size), ``limits_tightened`` (how often, to keep them),
-        ``guess_cost`` (that of the guess, where it has forces), ``drive`` (time, v) [N m, N],
-        ``acceleration``, ``input``. ``drive[k]`` and ``input[k]`` are those at node k, linear from
-        there to node k + 1 by the steps of `Variational`; by those of `MoreauJean`,
-        `ContactAligned` and `Composition` they are held from node k to node k + 1, and the last
-        node repeats the one before. ``contact_force[k]`` is the mean over the step from node k - 1
-        to node k, by the steps of `Variational`, whose forces act at nodes, that of node k - 1
-        (there is none at k = 0), and ``normal_force[k]`` that at node k; ``defect`` in ``attrs`` is
-        the largest distance by which a step, reintegrated under the same forces, misses its node
-        [m, rad] (NaN with a ``scheme``, where ``verify`` checks the motion). If no solution
-        was found ``completed`` is False, ``stop_reason`` says what is violated and where, and the
-        motion is the last iterate; or that all conditions are kept, and some branch of the contacts
-        has less cost. So it is after Ctrl-C or SIGTERM, ``stop_reason`` then beginning with
-        "interrupted".
+        With ``objective``, ``status``, ``drive`` (time, v) [N m, N], ``acceleration``, ``input``,
+        ``contact_force``, ``normal_force``, and in ``attrs``
+
+        - ``stationarity``: in a line what kind of point it is, or why that is not found out;
+        - ``detailed_cost``: the share of each cost; ``guess_cost``: the cost of the guess, where
+          it has forces;
+        - ``limits_exceeded``: of motions by polynomials, how far limits that hold all along are
+          exceeded within steps, over their size; ``limits_tightened``: how often, to keep them;
+        - ``defect``: the largest distance by which a step, reintegrated under the same forces,
+          misses its node [m, rad] (NaN with a ``scheme``, where ``verify`` checks the motion).
+
+        ``drive[k]`` and ``input[k]`` are those at node k; where an impact or a change of contact
+        is at node k, those after it. Between nodes they are polynomials in motions by polynomials
+        and in phases, which `Result.sample` gives; linear to node k + 1 by steps of `Variational`;
+        held to node k + 1 by those of `MoreauJean`, `ContactAligned` and `Composition`, whose last
+        node repeats the one before.
+
+        ``normal_force[k]`` is that at node k. ``contact_force[k]`` is the mean over the step from
+        node k - 1 to node k, impacts at its end included; by steps of `Variational`, whose forces
+        act at nodes, that of node k - 1. There is none at k = 0.
+
+        If no solution was found ``completed`` is False, the motion is the last iterate, and
+        ``stop_reason`` says what is violated and where; or that all conditions are kept, and some
+        branch of the contacts has less cost. So it is after Ctrl-C or SIGTERM, ``stop_reason``
+        then beginning with "interrupted".
 
     Raises
     ------
