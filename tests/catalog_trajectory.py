@@ -70,6 +70,7 @@ CONDITIONS = [
     conditions.DriveWithin("elbow", -5.0, 5.0),
     conditions.PowerLimits(20.0),
     conditions.JerkLimits(300.0, joints=["elbow"]),
+    conditions.AccelerationLimits(30.0, joints=["elbow"]),
     conditions.ClearOf(hand(), conditions.Sphere(Frame(None, (0, 0.5, 0)), 0.1)),
     conditions.ClearOf(lower(), conditions.Sphere(Frame(None, (0, 0.5, 0)), 0.1), 0.02),
     conditions.ClearOf(hand(), TORSO),

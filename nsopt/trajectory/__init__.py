@@ -2,6 +2,7 @@
 
 from nsopt.trajectory.checks import FREE
 from nsopt.trajectory.conditions import (
+    AccelerationLimits,
     ActuatorLimits,
     Apart,
     Bound,
@@ -137,6 +138,7 @@ __all__ = [
     "STRAIGHT",
     "WARM_START",
     "WIDE",
+    "AccelerationLimits",
     "ActuatorLimits",
     "Apart",
     "BaseReaction",

@@ -4,6 +4,7 @@ from nsopt.mpcc import Bound
 from nsopt.trajectory.conditions.base import Condition, Span, ends_at_rest
 from nsopt.trajectory.conditions.contact import Apart, During, Touching
 from nsopt.trajectory.conditions.drives import (
+    AccelerationLimits,
     ActuatorLimits,
     DriveWithin,
     JerkLimits,
@@ -24,6 +25,7 @@ from nsopt.trajectory.conditions.states import EndAt, Periodic, StartAt, Within
 from nsopt.trajectory.conditions.task import InCorridor, OnPath, Orient, Reach
 
 __all__ = [
+    "AccelerationLimits",
     "ActuatorLimits",
     "Apart",
     "Bound",

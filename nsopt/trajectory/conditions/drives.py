@@ -130,6 +130,36 @@ class PowerLimits(Condition):
 
 
 @dataclass(frozen=True)
+class AccelerationLimits(Condition):
+    """Largest accelerations of joints, impacts left out: these change velocities at once.
+
+    Parameters
+    ----------
+    acceleration : float [rad/s^2 or m/s^2]
+        Limit of each coordinate.
+    joints : sequence of str
+        By default all that have an actuator.
+    """
+
+    acceleration: float
+    joints: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        positive("acceleration of AccelerationLimits", self.acceleration)
+
+    def check(self, dynamics: Dynamics) -> None:
+        _check_actuators("AccelerationLimits", self.joints or (), dynamics)
+
+    def along(self, m: NodeSample) -> list[Bound]:
+        chosen = _find_rates(m.dynamics, self.joints)
+        most = self.acceleration
+        return [
+            limit(f"acceleration of {joint}", ratio * m.a[k], -most, most)
+            for joint, (k, ratio) in chosen.items()
+        ]
+
+
+@dataclass(frozen=True)
 class JerkLimits(Condition):
     """Largest rate of change of accelerations, for motions without contacts.
 
@@ -161,16 +191,8 @@ class JerkLimits(Condition):
         return []
 
     def over_step(self, dynamics: Dynamics, a: tuple[ca.SX, ca.SX, ca.SX], h: ca.SX) -> list[Bound]:
-        driven = [x.joint for x in dynamics.mechanism.actuators]
-        chosen = driven if self.joints is None else self.joints
         bounds = []
-        followers = find_followers(dynamics)
-        for joint in [x for x in driven if x in chosen]:
-            mimic = followers.get(joint)
-            owner, ratio = (joint, 1.0) if mimic is None else (mimic.of, mimic.ratio)
-            if owner not in dynamics.v_owners:
-                continue
-            k = dynamics.v_owners.index(owner)
+        for joint, (k, ratio) in _find_rates(dynamics, self.joints).items():
             first, middle, last = (ratio * x[k] for x in a)
             # h times the slopes at both ends of the parabola through the three accelerations.
             for change in (-3 * first + 4 * middle - last, first - 4 * middle + 3 * last):
@@ -217,6 +239,20 @@ def _check_actuators(what: str, joints: Sequence[str], dynamics: Dynamics) -> No
     if not known:
         raise ValueError(f"{what}: the mechanism has no actuators; add an Actuator")
     check_joints(what, joints, known)
+
+
+def _find_rates(d: Dynamics, joints: Sequence[str] | None) -> dict[str, tuple[int, float]]:
+    """Return which velocity each joint with an actuator turns or slides by, and times what.
+
+    Of those named, by default of all; joints without a coordinate are left out.
+    """
+    followers, rates = find_followers(d), dict[str, tuple[int, float]]()
+    for joint in (x.joint for x in d.mechanism.actuators):
+        mimic = followers.get(joint)
+        owner, ratio = (joint, 1.0) if mimic is None else (mimic.of, mimic.ratio)
+        if owner in d.v_owners and (joints is None or joint in joints):
+            rates[joint] = d.v_owners.index(owner), ratio
+    return rates
 
 
 def _check_driven(what: str, joints: Sequence[str], dynamics: Dynamics) -> None:
