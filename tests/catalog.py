@@ -180,6 +180,18 @@ CONTACTS = [
         1,
         distances=geometry.cylinder,
     ),
+    Row(
+        "sphere, face of a box",
+        lambda a, b: ns.BoxContact("e", behind(a, 0.1, 0.2), b, (0.5, 0.6, 0.34), 0.02),
+        1,
+        distances=geometry.box((0.5, 0.6, 0.34), 0.02, 0.1, 0.2),
+    ),
+    Row(
+        "sphere, edge of a box",
+        lambda a, b: ns.BoxContact("e", behind(a, 0.24, 0.18), b, (0.4, 0.6, 0.3), 0.04),
+        1,
+        distances=geometry.box((0.4, 0.6, 0.3), 0.04, 0.24, 0.18),
+    ),
 ]
 
 
@@ -198,6 +210,13 @@ IN_PLANE = [
     Row(
         "planar sphere, cylinder",
         lambda a, b: ns.CylinderContact("e", behind(a, 0.2, 0.1), b, 0.15, 0.04, planar=True),
+        1,
+    ),
+    Row(
+        "planar sphere, box",
+        lambda a, b: ns.BoxContact(
+            "e", behind(a, 0.1, 0.2), b, (0.5, 0.6, 0.34), 0.02, planar=True
+        ),
         1,
     ),
 ]

@@ -68,3 +68,15 @@ def sphere(d, _):
 
 def cylinder(d, _):
     return [off_axis(np.add(d, [0.2, 0, 0.1])) - 0.19]
+
+
+def box(size, radius, x, z):
+    """A sphere and a box: the distance of its centre from the nearest point of the box."""
+
+    def distances(d, _):
+        offset = np.add(d, [x, 0, z])
+        sides = [np.array([-edge / 2, edge / 2]) for edge in size]
+        nearest = [np.clip(c, *side) for c, side in zip(offset, sides, strict=True)]
+        return [np.linalg.norm(offset - nearest) - radius]
+
+    return distances

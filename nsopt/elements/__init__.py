@@ -30,7 +30,7 @@ from nsopt.elements.compliant import (
     hertz_stiffness,
     pin_stiffness,
 )
-from nsopt.elements.contacts import CylinderContact, PlaneContact, SphereContact
+from nsopt.elements.contacts import BoxContact, CylinderContact, PlaneContact, SphereContact
 from nsopt.elements.drives import Driven, JointDrives, Slide, Turn
 from nsopt.elements.friction.friction_laws import FrictionLaw, LuGreLaw, StribeckLaw, ViscousLaw
 from nsopt.elements.friction.joint_friction import SlideFriction, TurnFriction
@@ -93,6 +93,7 @@ __all__ = [
     "AppliedTorque",
     "ArcPath",
     "Bend",
+    "BoxContact",
     "Bushing",
     "Chord",
     "CompliantContact",

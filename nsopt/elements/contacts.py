@@ -1,4 +1,4 @@
-"""Contacts of a point or a sphere with a plane, a sphere or a cylinder."""
+"""Contacts of a point or a sphere with a plane, a sphere, a cylinder or a box."""
 
 from dataclasses import dataclass
 
@@ -158,3 +158,64 @@ class CylinderContact(_RoundContact):
         gap = self._outside(s, D - axis * ca.dot(axis, D))
         tangents = around(axis, gap.normal) if self.planar else on_cylinder(axis, gap.normal)
         return self.with_law(s, [gap._replace(tangents=tangents)])
+
+
+@dataclass(frozen=True, eq=False)
+class BoxContact(ContactPair):
+    """A sphere outside a box about the origin of frame a, on its faces, edges and corners: 1 gap.
+
+    Parameters
+    ----------
+    a, b : Frame
+        Centre and axes of the box, and centre of the sphere.
+    size : (3,) of float or Parameter [m]
+        Edges of the box along the axes of frame a.
+    radius : float or Parameter [m]
+        Of the sphere.
+    scale : float or Parameter [m]
+        A typical opening, for the scaling of the step problem.
+    planar : bool
+        Whether the motion stays in the xz plane of frame a, so that friction acts in it alone.
+
+    Raises
+    ------
+    ValueError
+        If an edge or the radius is not positive.
+    """
+
+    size: tuple[Scalar, Scalar, Scalar]
+    radius: Scalar
+    scale: Scalar = 1e-3
+    planar: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        of_element = f"of BoxContact {self.name!r}"
+        for edge in finite(f"size {of_element}", self.size, (3,)):
+            positive(f"each edge in the size {of_element}", edge)
+        # A point has no direction to leave an edge in.
+        positive(f"radius {of_element}", self.radius, "a fingertip is rounded, if only by 1 mm")
+        positive(f"scale {of_element}", self.scale)
+
+    def gaps(self, s: State) -> list[Gap]:
+        box, centre, r = s.motion(self.a), s.motion(self.b), s.value(self.radius)
+        d = box.A.T @ (centre.r - box.r)
+        edges = ca.vertcat(*map(s.value, self.size))
+        beyond = ca.fabs(d) - edges / 2  # each pair of faces, (3,) [m]
+        outside = ca.fmax(beyond, 0)
+        # The square root is smooth where the centre of the sphere is in the box, too.
+        length = ca.sqrt(ca.sumsqr(outside) + (1e-12 * float(number(self.radius))) ** 2)
+        inside = ca.fmin(ca.mmax(beyond), 0)
+        nearest_face = ca.if_else(beyond == ca.mmax(beyond), 1.0, 0.0)
+        direction = ca.sign(d) * ca.if_else(inside < 0, nearest_face, outside / length)
+        distance, normal = length + inside - r, box.A @ direction
+        tangents = around(box.A[:, 1], normal) if self.planar else on_sphere(normal, box.A)
+        gap = Gap(
+            distance=distance,
+            function=distance,
+            point=centre.r - r * normal,
+            normal=normal,
+            scale=s.value(self.scale),
+            tangents=tangents,
+        )
+        return self.with_law(s, [gap])
