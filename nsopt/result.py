@@ -138,7 +138,7 @@ class Result:
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C or SIGTERM ended the run."""
-        return self.stop_reason.startswith("interrupted")
+        return bool(self.data.attrs.get("interrupted", 0))  # results of 1.0.0 do not tell
 
     @property
     def name(self) -> str:

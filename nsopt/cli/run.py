@@ -193,6 +193,6 @@ def report(result: Result, target: Path) -> None:
         if attempts:
             print(f"each attempt: nsopt info {target}", file=sys.stderr)
         # A step that nothing solved would not be solved the second time.
-        if remedy and (result.interrupted or reason.startswith("stopped")):
+        if remedy and not result.data.attrs["no_step"]:
             print(remedy, file=sys.stderr)
         raise typer.Exit(INTERRUPTED if result.interrupted else STOPPED_EARLY)

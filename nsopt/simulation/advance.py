@@ -25,10 +25,13 @@ class Stop(NamedTuple):
         The lines after the first are attempts at the last step.
     interrupted : bool
         Whether Ctrl-C or SIGTERM ended it.
+    no_step : bool
+        Whether no step was found, as would be so again.
     """
 
     reason: str = ""
     interrupted: bool = False
+    no_step: bool = False
 
     @property
     def first_line(self) -> str:
@@ -82,7 +85,7 @@ def advance_to_end(
         except CheckpointError as error:
             return Stop(f"stopped {_name_time(driver)}: {error}")
         except StepError as error:
-            return Stop(_add_posture(str(error), history.dynamics, driver))
+            return Stop(_add_posture(str(error), history.dynamics, driver), no_step=True)
     return Stop()
 
 

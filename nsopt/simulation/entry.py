@@ -216,6 +216,8 @@ def simulate(
             "duration": duration,
             "completed": int(not stop.reason),
             "stop_reason": stop.reason,
+            "interrupted": int(stop.interrupted),
+            "no_step": int(stop.no_step),
             "steps_below_h_min": driver.counts.below_h_min,
             "steps_by_other_schemes": driver.counts.by_other_schemes,
             "time_by_other_schemes": driver.counts.time_by_other_schemes,

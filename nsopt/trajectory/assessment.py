@@ -33,7 +33,7 @@ from nsopt.trajectory.verification.resimulation import resimulate
 def mark_stopped(result: Result, why: str) -> Result:
     """Return a result as one that was interrupted; its own stop reason follows ``why``."""
     own = result.stop_reason or "this motion is a solution"
-    return Result(result.data.assign_attrs(completed=0, stop_reason=f"{why}; {own}"))
+    return Result(result.data.assign_attrs(completed=0, interrupted=1, stop_reason=f"{why}; {own}"))
 
 
 def add_simulation(

@@ -54,7 +54,8 @@ def record(
     name, description = transcription.description
     claimed = solution.ok or solution.status.verdict is not Verdict.FAILED
     refused = attrs["stop_reason"] and claimed
-    steps = np.diff(motion.t)
+    steps, defects = np.diff(motion.t), motion.defects
+    interrupted = solution.interrupted or (defects is not None and defects.interrupted)
     result = history.result(
         {
             "scheme": description,
@@ -76,6 +77,7 @@ def record(
             "violation": solution.residuals.violation,
             "defect": motion.defect,
             "completed": int(not attrs["stop_reason"]),
+            "interrupted": int(bool(attrs["stop_reason"]) and interrupted),
             **find_friction_errors(transcription, motion, p),
             **count_crossed_bores(transcription, solution.x, motion),
             **attrs,

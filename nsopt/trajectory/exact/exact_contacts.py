@@ -91,6 +91,7 @@ class OptimumInSequence(ExactMotion):
             **record_tie(first.tie),
             **find_closing_at_end(self.steps.dynamics, motion, p),
             "stop_reason": TRIALS_INTERRUPTED if self.stopped else "",
+            "interrupted": int(self.stopped),
         }
         return record(self.steps, solution, motion, p, self.solved.solver.backend, own)
 

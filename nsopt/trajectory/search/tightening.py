@@ -49,7 +49,8 @@ class LimitExcess(NamedTuple):
     @property
     def attrs(self) -> dict[str, Any]:
         """Attributes of the result."""
-        return {"limits_exceeded": self.largest, "limits_tightened": self.rounds}
+        found = {"limits_exceeded": self.largest, "limits_tightened": self.rounds}
+        return found | ({"interrupted": 1} if self.interrupted and self.fault else {})
 
     @property
     def fault(self) -> str:

@@ -42,9 +42,14 @@ class Defects:
         """Return whether all are within a part of their limits, or not known."""
         return not np.any(self.distance > part * self.limit)
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether a signal ended the integration."""
+        return bool(np.isnan(self.distance).any())
+
     def explain(self) -> str:
         """Return why steps are not resolved, or that this is not known; empty if they are."""
-        if np.isnan(self.distance).any():
+        if self.interrupted:
             return "interrupted while its steps were reintegrated"
         if self.within():
             return ""
