@@ -25,6 +25,18 @@ def is_message(node, names=()):
     return isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value
 
 
+def asks_words(node):
+    """Tell whether a node asks what a text begins with, ends with or contains."""
+    is_call = isinstance(node, ast.Call)
+    return is_call or any(isinstance(x, ast.In | ast.NotIn) for x in node.ops)
+
+
+def is_reason(node):
+    """Tell whether an expression is a text that is printed, by its name."""
+    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    return name in {"reason", "stop_reason", "fault", "message", "description"}
+
+
 def comparisons(tree, names):
     """Yield lines that compare with a message, or ask whether a text has or begins with one."""
     for node in ast.walk(tree):
@@ -32,8 +44,9 @@ def comparisons(tree, names):
         if isinstance(node, ast.Compare):
             asked = [node.left, *node.comparators]
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            asked = node.args if node.func.attr in ("startswith", "endswith", "find") else []
-        if any(is_message(x, names) for x in asked):
+            asks = node.func.attr in ("startswith", "endswith", "find")
+            asked = [node.func.value, *node.args] if asks else []
+        if any(is_message(x, names) or (asks_words(node) and is_reason(x)) for x in asked):
             yield node.lineno
 
 
@@ -56,6 +69,8 @@ def test_nothing_is_decided_by_the_words_of_a_message():
         'WORK = "of work by contacts"\ngains = any(WORK in text for text in tried)',
         '\nbelow = text.startswith("below h_min")',
         '\nsame = reason == "end of the run"',
+        '\nended = result.stop_reason.startswith("interrupted")',
+        '\nended = "interrupted" in stop_reason',
     ],
 )
 def test_a_comparison_is_found(source):
