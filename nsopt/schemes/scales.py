@@ -57,6 +57,11 @@ class Scales:
         """Impulse of the typical force over the typical step [N s], or `RESOLVED` if more."""
         return ca.fmax(self.force * self.time, RESOLVED * self.momentum)
 
+    @property
+    def speed(self) -> Any:
+        """Speed that the typical impulse gives to all bodies [m/s]."""
+        return self.impulse / self.mass
+
     @classmethod
     def of(
         cls, dynamics: Dynamics, start: Start, p: Array, h_max: float, duration: float

@@ -46,6 +46,8 @@ class Scheme(ABC):
         Whether mechanisms may have constraints on velocities.
     takes_joint_friction : bool
         Whether it takes the friction of `JointFriction` elements.
+    takes_static_friction : bool
+        Whether its contacts hold up to their static friction, and let go in time.
     """
 
     forces_at_end: ClassVar[bool] = True
@@ -56,6 +58,7 @@ class Scheme(ABC):
     takes_contacts: ClassVar[bool] = True
     takes_rate_constraints: ClassVar[bool] = False
     takes_joint_friction: ClassVar[bool] = False
+    takes_static_friction: ClassVar[bool] = False
 
     @property
     def chooses_h(self) -> bool:
@@ -142,6 +145,12 @@ class Scheme(ABC):
                 f"{type(self).__name__} knows no friction that depends on reactions or has "
                 f"internal states, but {joint!r} has: use Variational or MoreauJean"
             )
+        if dynamics.static_contacts and not self.takes_static_friction:
+            name = dynamics.contact_names[dynamics.static_contacts[0]]
+            raise ValueError(
+                f"{type(self).__name__} knows no static friction above the kinetic one, but "
+                f"contact {name!r} has it: simulate by Variational, or leave out static_friction"
+            )
 
     def add_modes(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
@@ -192,7 +201,7 @@ class Scheme(ABC):
         return {}
 
     def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
-        """Refuse a mechanism that `add_interval` is not for: restitution is not, by default.
+        """Refuse a mechanism that `add_interval` is not for, by default `check_no_jumps`.
 
         Raises
         ------
@@ -202,7 +211,7 @@ class Scheme(ABC):
         if type(self).add_interval is Scheme.add_interval:
             raise self._make_horizon_error()
         self.check(dynamics, p)
-        self.check_no_rebound(dynamics, p)
+        self.check_no_jumps(dynamics, p)
 
     def remedy(self, bores: bool) -> str:
         """Return what else to try where a motion through contacts is not found; nothing by default.
@@ -230,14 +239,23 @@ class Scheme(ABC):
         )
         return f"{friction}\n- {remedy}" if remedy else friction
 
-    def check_no_rebound(self, dynamics: Dynamics, p: Array) -> None:
-        """Refuse restitution where derivatives are taken, unless steps end at impacts.
+    def check_no_jumps(self, dynamics: Dynamics, p: Array) -> None:
+        """Refuse static friction where derivatives are taken, and restitution.
+
+        The latter unless steps end at impacts.
 
         Raises
         ------
         ValueError
             Naming the contact.
         """
+        if dynamics.static_contacts:
+            name = dynamics.contact_names[dynamics.static_contacts[0]]
+            raise ValueError(
+                f"contact {name!r} has static_friction, by which its force jumps where it lets go: "
+                "derivatives would miss that the time of it moves, and a horizon knows no time of "
+                "it; leave static_friction out, or simulate by Variational"
+            )
         e = np.asarray(dynamics.restitution(p)).ravel()
         if self.ends_early or not np.any(e > 0):
             return

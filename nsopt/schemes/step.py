@@ -23,7 +23,7 @@ class ContactEvent(IntEnum):
     CLOSING = 1
     OPENING = 2
     GRAZING = 3
-    END_OF_SLIP = 4
+    STICK_SLIP = 4
 
 
 @dataclass(frozen=True)
@@ -127,6 +127,8 @@ class Step:
         At which the step ended before its time: a `ContactEvent`.
     walls : WallFigures
         How well contacts are followed.
+    friction : SX (ng,)
+        Coefficients of friction in what `Scheme.add_projection` adds, if it states friction.
     """
 
     transition: Transition
@@ -154,6 +156,7 @@ class Step:
     frozen: ca.SX
     event: ca.SX = field(default_factory=lambda: ca.SX(0))
     walls: WallFigures = field(default_factory=WallFigures)
+    friction: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
 
     @classmethod
     def of(cls, transition: Transition, h: ca.SX, errors: Errors) -> Step:

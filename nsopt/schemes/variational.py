@@ -19,7 +19,6 @@ from nsopt.schemes.contacts.friction import (
     find_end_of_slip,
     find_mean_slip,
     find_turn_from_end,
-    find_turn_from_start,
 )
 from nsopt.schemes.contacts.impact import Impact, NewtonImpact
 from nsopt.schemes.contacts.modes import (
@@ -29,15 +28,20 @@ from nsopt.schemes.contacts.modes import (
     split_parts,
     state_touching,
 )
+from nsopt.schemes.contacts.static_friction import (
+    find_breakaway,
+    find_later_work,
+    limit_in_impacts,
+)
 from nsopt.schemes.contacts.walls import (
     Approach,
     WallFigures,
     find_approach,
     judge_pressed,
-    measure_depth,
     time_impacts,
 )
-from nsopt.schemes.errors import Errors, estimate_symmetric_errors
+from nsopt.schemes.errors import estimate_symmetric_errors
+from nsopt.schemes.first_half import state_first_half
 from nsopt.schemes.moreau_jean import MoreauJean
 from nsopt.schemes.node import Node, StepStart
 from nsopt.schemes.one_step import HorizonStep, SimulatedStep
@@ -122,6 +126,7 @@ class Variational(Scheme):
     """
 
     takes_joint_friction: ClassVar[bool] = True
+    takes_static_friction: ClassVar[bool] = True
     takes_rate_constraints: ClassVar[bool] = True
 
     closed: float = 1e-8
@@ -144,49 +149,7 @@ class Variational(Scheme):
     def add_step(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
     ) -> Step:
-        """State the first half, which places the bodies."""
-        d, node = dynamics, start.node(dynamics)
-        contacts, M = find_step_contacts(d, node, h, self.closed), d.mass(start.q, start.p)
-        one = SimulatedStep.of(mpcc, d, node, h, scales)
-        v = one.velocity("v_half", mean=True)
-        mu = one.impulse_of_joints("joint_half")
-        friction = Friction(mpcc, d, scales)
-        lam = one.impulse_of_contacts("contact_half")
-        friction.add()
-        lasting = lam * contacts.lasting
-        moving = average_walls_over(d, node, h)
-        # The mean slip: zero where the contact does not move over what carries it. Friction acts
-        # against its direction at the start, in the second half against that at the end.
-        q, slow = advance_coordinates(d, start, h, v), SLOW * ca.SX(scales.impulse / scales.mass)
-        mean_slip, turn = find_mean_slip(d, node, h, v, q), find_turn_from_start(d, node, h, slow)
-        slip = friction.impulse(moving, v, lasting, contacts.lasting, h / 2, mean_slip, turn)
-        loads = ReactionLoads(h / 2, v - start.v, mu, lasting, slip)
-        twists = d.twists(start.q, v, h, start.p)
-        half = Balance.of(
-            d,
-            replace(average_walls(node, moving), W=contacts.D),
-            (start.v, v),
-            h / 2,
-            d.applied(start.t, start.q, v, start.p),
-            Impulses(mu, lam, slip),
-            M=M,
-            acting=v,
-            joint_friction=h / 2 * find_mean_joint_friction(d, start, node.at, v, h, loads),
-            momenta=(M @ start.v, d.momentum(start.q, twists, h, start.p)),
-        )
-        end = one.end(q, v)
-        mpcc.equal("motion", half.residual, scale=scales.impulse)
-        change = h * d.retract_matrix(h * v)  # (nv, nv) of displacements at the end with v
-        slopes = {"v_half": d.closure_matrix(*end.at) @ change}
-        one.close("closure", d.closure(*end.at), scale=scales.time, slopes=slopes)
-        one.equal("rolling", rolling_over(d, node, h, v))
-        friction.state()
-        sizes, slopes = (scales.gap, scales.impulse), {"v_half": end.W.T @ change}
-        labels = d.contact_names
-        mpcc.complement("contact", end.gap, lam, scale=sizes, labels=labels, slopes=slopes)
-        mpcc.least_norm(("contact_half", "joint_half"))
-        step = Step.of(Transition((half,), end), h, Errors(ca.SX(0), ca.SX(0)))
-        return replace(step, frozen=lasting, walls=WallFigures(measure_depth(half, lam, h)))
+        return state_first_half(mpcc, dynamics, start, h, scales, self.closed)
 
     def add_projection(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, scales: Scales, step: Step
@@ -223,10 +186,11 @@ class Variational(Scheme):
         e = self.impact.coefficients(stated, closes) * (1 - closes * met.rests(stated))
         rebound = self.impact.state(meeting, met.node, e)
         last_lam = rebound.given + more
-        slow = SLOW * ca.SX(scales.impulse / scales.mass)
+        slow = SLOW * ca.SX(scales.speed)
         turn = (1 - impact) * find_turn_from_end(d, end, step.v, 2 * step.v - start.v, slow)
         acting_time = h / 2 * (1 + impact)
-        last_slip = friction.impulse(end, v, last_lam, closed, acting_time, turn=turn)
+        mu_t = limit_in_impacts(d, step.friction, impact, p)
+        last_slip = friction.impulse(end, v, last_lam, closed, acting_time, None, turn, mu_t)
         lam, slip = rebound.spent.lam + last_lam, rebound.spent.slip + last_slip
         # As contacts in `Balance.loss`, loads work on the velocity of an impact, where it is known.
         walls = average_walls(end, average_walls_over(d, end, -h))
@@ -267,6 +231,7 @@ class Variational(Scheme):
         closing = ca.if_else(opened, late if met.late is None else met.late, 0)
         mean_slip, ends = find_mean_slip(d, node, h, step.v, step.q), (node, replace(end, v=v))
         stops = find_end_of_slip(d, ends, mean_slip, contacts.lasting, h, slow)
+        stops = ca.fmax(stops, find_breakaway(half, second, step.friction, h))
         swing, shut = judge_pressed(d, *ends)
         overdue = ca.mmax(ca.vertcat(closing, (1 - impact) * stops, shut))
         first_hit = ca.mmax(ca.vertcat(late, 0))
@@ -274,6 +239,7 @@ class Variational(Scheme):
             whole,
             motion_residual=step.motion_residual + second.residual / h,
             motion_size=step.motion_size + second.size / h + ca.fabs(second.K),
+            contact_work=whole.contact_work + (1 - impact) * find_later_work(first, second),
             frozen=first.impulses.lam,
             walls=WallFigures(step.walls.depth, swing, first_hit, overdue, unplaced),
         )

@@ -33,7 +33,7 @@ EVENTS = {
     ContactEvent.CLOSING: "contact event: closing",
     ContactEvent.OPENING: "contact event: opening",
     ContactEvent.GRAZING: "contact event: grazing",
-    ContactEvent.END_OF_SLIP: "contact event: end of slip",
+    ContactEvent.STICK_SLIP: "contact event: stick or slip",
 }
 """The reason of h of a step that ends at a change of contact."""
 

@@ -175,7 +175,7 @@ class Chain:
         # Tried again so that they end at a change of contact.
         shortened = retried & (overdue > 0) & (overdue <= LATE * h)
         why[shortened & (late > 0)] = EVENTS[ContactEvent.CLOSING]
-        why[shortened & (late == 0)] = EVENTS[ContactEvent.END_OF_SLIP]
+        why[shortened & (late == 0)] = EVENTS[ContactEvent.STICK_SLIP]
         why[retried] = [f"{text}; smaller h" for text in why[retried]]
         below = are_below(h, remaining, self._run.steps) & (event == 0) & ~shortened
         accepted = AcceptedSteps.of_ends(

@@ -111,11 +111,11 @@ class FollowContacts:
     the line of its force at w = sqrt(a / c); without its wall a step would lead
     (w h)^2 / 2 clearances beyond it.
 
-    Where a contact closes that was open, or a slip stops or turns round, other forces act from then
-    on, and the rest of the step would be off by an error of first order: it is tried again so that
-    it ends there. Attempts at that are limited, see `EARNED`. A contact that leaves its wall and
-    strikes it again within one step comes to rest instead, unless directions of walls and joints
-    turn meanwhile (``placed``).
+    Where a contact closes that was open, a slip stops or turns round, or static friction gives way,
+    other forces act from then on, and the rest of the step would be off by an error of first order:
+    it is tried again so that it ends there. Attempts at that are limited, see `EARNED`. A contact
+    that leaves its wall and strikes it again within one step comes to rest instead, unless
+    directions of walls and joints turn meanwhile (``placed``).
 
     Parameters
     ----------

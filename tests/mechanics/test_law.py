@@ -31,6 +31,7 @@ ROUGH = ContactLaw(friction=0.3)
         (ContactLaw(restitution=0.5), True),
         (ContactLaw(friction=0.1), False),
         (ContactLaw(viscous=0.1), False),
+        (ContactLaw(static_friction=0.1), False),
         (ContactLaw(friction=Parameter("mu", 0.0)), False),
         (ContactLaw(viscous=Parameter("c", 0.0)), False),
         (ContactLaw(restitution=Parameter("e", 0.0)), True),
@@ -125,6 +126,7 @@ BAD = [
     ("friction", -0.3, "not be negative, got -0.3"),
     ("friction", np.inf, "finite"),
     ("viscous", -1.0, "not be negative, got -1"),
+    ("static_friction", -0.3, "not be negative, got -0.3"),
     ("friction", "much", "numbers"),
 ]
 

@@ -12,7 +12,7 @@ from nsopt.mechanics.equations.symbolic import SymbolicMechanism
 from nsopt.mechanics.model.element import Bore, Element, Gap
 from nsopt.mechanics.model.frame import Frame
 
-LAW = ("restitution", "friction", "viscous")
+LAW = ("restitution", "friction", "viscous", "static_friction")
 """The fields of `ContactLaw` that are functions of a `Dynamics`."""
 
 
@@ -233,12 +233,17 @@ def _friction_functions(s: SymbolicMechanism, gaps: list[Gap]) -> dict[str, Any]
         "slip_drift": s.function("slip_drift", "t q p", drift),
         "slip_directions": _columns(s, "slip_directions", [gap.tangents for gap in gaps]),
         "slip_contacts": tuple(k for k, gap in enumerate(gaps) for _ in range(gap.slip.numel())),
+        "static_contacts": tuple(
+            k for k, gap in enumerate(gaps) if gap.law.static_friction is not None
+        ),
         **{name: _of_laws(s, name, gaps) for name in LAW},
     }
 
 
 def _of_laws(s: SymbolicMechanism, name: str, gaps: list[Gap]) -> ca.Function:
-    return _of_parameters(s, name, [s.state.value(getattr(gap.law, name)) for gap in gaps])
+    numbers = [getattr(gap.law, name) for gap in gaps]
+    numbers = [gap.law.friction if x is None else x for gap, x in zip(gaps, numbers, strict=True)]
+    return _of_parameters(s, name, [s.state.value(x) for x in numbers])
 
 
 def _of_parameters(s: SymbolicMechanism, name: str, entries: list[ca.SX]) -> ca.Function:

@@ -86,8 +86,8 @@ class Dynamics(MadeLater):
     sliding : (t, q, v, p) -> (3, ng + n) [m/s]
         Velocity of the material of body b on that of body a, along the surfaces of all gaps and
         then of the n surfaces that forces press apart.
-    restitution, friction, viscous : (p) -> (ng,)
-        The numbers of each gap's `ContactLaw`.
+    restitution, friction, viscous, static_friction : (p) -> (ng,)
+        The numbers of each gap's `ContactLaw`; static friction is the same where it has none.
     slip_matrix : (t, q, p) -> T (nv, ns)
         T^T v + slip_drift is the slip velocity of all gaps with friction, one or two entries each,
         those of body b against body a; T times slip impulses is their generalized impulse.
@@ -155,6 +155,7 @@ class Dynamics(MadeLater):
     contact_owners: tuple[str, ...]  # the element of each gap
     bores: tuple[int, ...]  # the gaps that are in bores
     slip_contacts: tuple[int, ...]  # the gap of each slip
+    static_contacts: tuple[int, ...]  # the gaps that have static friction of their own
     joint_names: tuple[str, ...]  # ideal joints, contacts, constraints on velocities
     internal_names: tuple[str, ...]  # of the last entries of q
     friction_joints: tuple[int, ...]  # the joint of each JointFriction element
@@ -196,6 +197,7 @@ class Dynamics(MadeLater):
     restitution: ca.Function
     friction: ca.Function
     viscous: ca.Function
+    static_friction: ca.Function
     slip_matrix: ca.Function
     slip_drift: ca.Function
     slip_directions: ca.Function

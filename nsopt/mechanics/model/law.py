@@ -17,19 +17,24 @@ class ContactLaw:
     restitution : float or Parameter
         Newton's e, from 0 (no rebound) to 1 (no loss).
     friction : float or Parameter
-        Coulomb's mu, the same for sticking and slipping; what sticks does not slip at all.
+        Coulomb's mu; what sticks does not slip at all.
     viscous : float or Parameter [N s/m]
         Viscous tangential force over slip velocity while in contact, added to Coulomb friction.
+    static_friction : float or Parameter, optional
+        mu_s, up to which a contact that sticks holds; by default mu. In simulations by
+        `Variational`.
     """
 
     restitution: Scalar = 0.0
     friction: Scalar = 0.0
     viscous: Scalar = 0.0
+    static_friction: Scalar | None = None
 
     @property
     def frictionless(self) -> bool:
         """Whether there is no tangential force, whatever the values of Parameters."""
-        return not any(isinstance(x, Parameter) or x != 0 for x in (self.friction, self.viscous))
+        tangential = self.friction, self.viscous, self.static_friction or 0
+        return not any(isinstance(x, Parameter) or x != 0 for x in tangential)
 
     def check(self, of_element: str) -> None:
         """Raise a ValueError that names number and element if a number is out of range.
@@ -41,5 +46,12 @@ class ContactLaw:
         """
         remedy = "0 is an impact without rebound, 1 one without loss"
         between(f"restitution {of_element}", self.restitution, 0, 1, remedy)
-        not_negative(f"friction {of_element}", self.friction)
+        kinetic = not_negative(f"friction {of_element}", self.friction)
         not_negative(f"viscous {of_element}", self.viscous)
+        if self.static_friction is not None:
+            static = not_negative(f"static_friction {of_element}", self.static_friction)
+            if static < kinetic:
+                raise ValueError(
+                    f"static_friction {of_element} must not be below its friction, got "
+                    f"{static:g} < {kinetic:g}: leave it out where both are the same"
+                )

@@ -88,6 +88,12 @@ def _find_turn(d: Dynamics, to: ca.SX, since: ca.SX, slow: ca.SX) -> ca.SX:
     return turn * ca.vertcat(ca.SX(0, 1), *(small[i] for i in owners)) * (1 - ca.DM(in_plane))
 
 
+def is_turned(d: Dynamics, before: ca.SX, after: ca.SX) -> ca.SX:
+    """Return of which contacts (ng,) a slip (ns,) is turned round against an earlier one."""
+    along = sum_by_contact(d, before * after)
+    return along < -TURNED * measure_slip(d, before) * measure_slip(d, after)
+
+
 def find_end_of_slip(
     d: Dynamics,
     nodes: tuple[Node, Node],
@@ -107,9 +113,8 @@ def find_end_of_slip(
         return ca.SX(0)
     before, after = (find_slip(d, node.at, node.v) for node in nodes)
     size, size_after = (measure_slip(d, x) for x in (before, after))
-    along = sum_by_contact(d, before * after)
-    ends = ca.logic_or(size_after < slow, along < -TURNED * size * size_after)
-    counts = lasting * ends * (size > slow) * (d.friction(nodes[1].p) > 0)
+    ends = ca.logic_or(size_after < slow, is_turned(d, before, after))
+    counts = lasting * ends * (size > slow) * (d.static_friction(nodes[1].p) > 0)
     mean = sum_by_contact(d, before * mean_slip) / ca.fmax(size, slow)
     late = size / ca.fmax(2 * (size - mean), size)  # part of the step after which it ends, >= 1/2
     early = ca.fmin(size / ca.fmax(size + size_after, slow), EARLY)
@@ -149,7 +154,7 @@ class Friction:
         self._creep = creep
         owners = np.array(dynamics.slip_contacts, dtype=int)
         in_plane = np.array([np.sum(owners == i) == 1 for i in owners], dtype=bool)
-        mu = dynamics.friction(ca.SX.sym("p", len(dynamics.parameters)))
+        mu = dynamics.static_friction(ca.SX.sym("p", len(dynamics.parameters)))
         dry = np.array([not mu[int(i)].is_zero() for i in owners], dtype=bool)
         exact = dry & (creep == 0)
         self._owners, self._plane = owners, np.flatnonzero(exact & in_plane)
@@ -180,13 +185,15 @@ class Friction:
         h: ca.SX,
         slip: ca.SX | None = None,
         turn: ca.SX | None = None,
+        coefficients: ca.SX | None = None,
     ) -> ca.SX:
         """Return the tangential impulses (ns,) [N s], to be followed by `state`.
 
         Directions are those at the node; the slip (ns,) [m/s] is that there at v (nv,) unless it is
         given. Normal impulses are lam (ng,) [N s] times the slope of the gap function. The viscous
         part acts where ``closed`` (ng,), from 0 to 1, over h. In space friction acts against the
-        direction of the slip plus ``turn`` (ns,).
+        direction of the slip plus ``turn`` (ns,). Coefficients (ng,) are those of sliding unless
+        given.
         """
         owners = [int(i) for i in self._owners]
         if not owners:
@@ -196,7 +203,8 @@ class Friction:
         u = T.T @ v + node.slip_drift if slip is None else slip
         if turn is not None and self._space.size:
             u += _select(measure_slip(d, u), owners) * turn
-        limit = _select(d.friction(p) * d.slope(*at) * lam, owners)
+        mu = d.friction(p) if coefficients is None else coefficients
+        limit = _select(mu * d.slope(*at) * lam, owners)
         self._law = (u, limit, _estimate_mass(T, metric(d.mass(*at[1:]))))
         return self._unknowns - h * _select(d.viscous(p) * closed, owners) * u
 
@@ -206,7 +214,7 @@ class Friction:
             return
         u, limit, mass = self._law
         owners = [int(i) for i in self._owners]
-        speed = self._scales.impulse / self._scales.mass
+        speed = self._scales.speed
         parts = (self._smoothed, self._plane, self._space)
         smoothed, plane, space = ([int(i) for i in part] for part in parts)
         if smoothed:

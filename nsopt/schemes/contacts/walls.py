@@ -40,7 +40,7 @@ class WallFigures:
         How long before the end of the step the first of its impacts was.
     overdue : SX scalar [s]
         How long before the end of the step a contact changed so that the step should have ended: it
-        was open and closed, or its slip turned round. Forces are of other directions since.
+        was open and closed, its slip turned round, or it let go. Forces are others since.
     unplaced : SX scalar [J]
         Error of the energy, as that impact is placed at the end, or as directions are those at the
         start (`estimate_turned_directions`).

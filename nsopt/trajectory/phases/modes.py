@@ -286,6 +286,11 @@ def make_mode_forces(
                 f"contact {contact.name!r} has viscous, phases have dry friction: give its "
                 "ContactLaw viscous=0, or give optimize a scheme"
             )
+        if gap.law.static_friction is not None:
+            raise ValueError(
+                f"contact {contact.name!r} has static_friction, phases have one coefficient for "
+                "sticking and sliding: leave static_friction out of its ContactLaw"
+            )
     slips = [gap.slip.numel() for gap in gaps]
     if mode.sticks and not all(slips):
         raise ValueError(

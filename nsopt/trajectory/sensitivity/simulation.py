@@ -234,7 +234,7 @@ def sensitivities(
 
 def check_differentiable(dynamics: Dynamics, scheme: Scheme, p: Array) -> None:
     """Refuse a scheme whose steps have no derivatives or would give wrong ones."""
-    scheme.check_no_rebound(dynamics, p)
+    scheme.check_no_jumps(dynamics, p)
     if scheme.chooses_h:
         raise ValueError(
             f"{type(scheme).__name__} finds its step sizes by an optimum that need not be unique, "
