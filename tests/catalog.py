@@ -327,6 +327,7 @@ CONTACT_LAWS = [
     ns.ContactLaw(restitution=0.6),
     ns.ContactLaw(friction=0.3),
     ns.ContactLaw(restitution=0.2, friction=0.3, viscous=2.0),
+    ns.ContactLaw(friction=0.3, rolling=1e-3, spinning=2e-3),
 ]
 LOADS = [
     Row("force", lambda _, b: ns.AppliedForce("e", b, (1, -2, 3))),

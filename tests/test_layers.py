@@ -96,6 +96,7 @@ ONLY = {
         "mechanics.model.element",
         "mechanics.model.frame",
         "mechanics.model.freedom",
+        "mechanics.model.gap",
         "mechanics.model.law",
         "mechanics.model.state",
     ],

@@ -20,7 +20,6 @@ from nsopt.mechanics.model.actuator import Actuator, Mimic
 from nsopt.mechanics.model.bodies import Body
 from nsopt.mechanics.model.element import (
     INSTANT,
-    Bore,
     Constraint,
     Contact,
     ContactPair,
@@ -28,7 +27,6 @@ from nsopt.mechanics.model.element import (
     Element,
     Force,
     FrictionStep,
-    Gap,
     JointFriction,
     Load,
     Outline,
@@ -42,6 +40,7 @@ from nsopt.mechanics.model.element import (
 )
 from nsopt.mechanics.model.frame import GROUND, STILL, Frame, Motion, axes_matrix
 from nsopt.mechanics.model.freedom import Axis, Ball, Freedom, X, Y, Z
+from nsopt.mechanics.model.gap import Bore, Drag, Gap
 from nsopt.mechanics.model.law import ContactLaw
 from nsopt.mechanics.model.mechanism import Mechanism
 from nsopt.mechanics.model.resistance import resisted_joint
@@ -73,6 +72,7 @@ __all__ = [
     "ContactLaw",
     "ContactPair",
     "CoordinateMap",
+    "Drag",
     "DrivenFreedom",
     "Dynamics",
     "Element",

@@ -62,7 +62,7 @@ def state_first_half(
 def _state_once(
     one: SimulatedStep, contacts: StepContacts, coefficients: ca.SX
 ) -> tuple[Transition, ca.SX]:
-    """State the half with coefficients of friction (ng,); return it and its mean slip (ns,)."""
+    """State the half with coefficients of friction (nd,); return it and its mean slip (ns,)."""
     d, mpcc, start, h, scales = one.dynamics, one.mpcc, one.start, one.h, one.scales
     v, M = one.velocity("v_half", mean=True), d.mass(start.q, start.p)
     mu = one.impulse_of_joints("joint_half")

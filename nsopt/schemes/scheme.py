@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import casadi as ca
@@ -11,7 +11,7 @@ import numpy as np
 
 from nsopt.arrays import Array
 from nsopt.elements import ViscousLaw
-from nsopt.mechanics import Dynamics, JointFriction
+from nsopt.mechanics import Drag, Dynamics, JointFriction
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.errors import Errors, estimate_first_order_errors
 from nsopt.schemes.node import Node, StepStart
@@ -145,8 +145,8 @@ class Scheme(ABC):
                 f"{type(self).__name__} knows no friction that depends on reactions or has "
                 f"internal states, but {joint!r} has: use Variational or MoreauJean"
             )
-        if dynamics.static_contacts and not self.takes_static_friction:
-            name = dynamics.contact_names[dynamics.static_contacts[0]]
+        name = _find_contact(dynamics, lambda drag: drag.has_static)
+        if name and not self.takes_static_friction:
             raise ValueError(
                 f"{type(self).__name__} knows no static friction above the kinetic one, but "
                 f"contact {name!r} has it: simulate by Variational, or leave out static_friction"
@@ -212,6 +212,11 @@ class Scheme(ABC):
             raise self._make_horizon_error()
         self.check(dynamics, p)
         self.check_no_jumps(dynamics, p)
+        if name := _find_contact(dynamics, lambda drag: drag.turns):
+            raise ValueError(
+                f"contact {name!r} resists rolling or spinning, which horizons do not know: leave "
+                "rolling and spinning out of its ContactLaw, or simulate"
+            )
 
     def remedy(self, bores: bool) -> str:
         """Return what else to try where a motion through contacts is not found; nothing by default.
@@ -249,8 +254,7 @@ class Scheme(ABC):
         ValueError
             Naming the contact.
         """
-        if dynamics.static_contacts:
-            name = dynamics.contact_names[dynamics.static_contacts[0]]
+        if name := _find_contact(dynamics, lambda drag: drag.has_static):
             raise ValueError(
                 f"contact {name!r} has static_friction, by which its force jumps where it lets go: "
                 "derivatives would miss that the time of it moves, and a horizon knows no time of "
@@ -374,3 +378,8 @@ class UnifiedScheme(Scheme):
         del before
         one = HorizonStep.between(mpcc, dynamics, first, second, scales)
         return Interval.of(first, self.state(one), one.h)
+
+
+def _find_contact(d: Dynamics, has: Callable[[Drag], bool]) -> str:
+    """Return the name of the first contact with such friction, "" without one."""
+    return next((d.contact_names[drag.contact] for drag in d.drags if has(drag)), "")

@@ -127,7 +127,7 @@ class Step:
         At which the step ended before its time: a `ContactEvent`.
     walls : WallFigures
         How well contacts are followed.
-    friction : SX (ng,)
+    friction : SX (nd,)
         Coefficients of friction in what `Scheme.add_projection` adds, if it states friction.
     """
 

@@ -127,6 +127,8 @@ BAD = [
     ("friction", np.inf, "finite"),
     ("viscous", -1.0, "not be negative, got -1"),
     ("static_friction", -0.3, "not be negative, got -0.3"),
+    ("rolling", -1e-3, "not be negative, got -0.001"),
+    ("spinning", -1e-3, "not be negative, got -0.001"),
     ("friction", "much", "numbers"),
 ]
 

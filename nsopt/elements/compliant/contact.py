@@ -119,10 +119,10 @@ class CompliantContact(Force):
             positive(f"reach {of_element}", self.reach, "leave it out for the law itself")
         if (rigid := getattr(self.contact, "law", None)) is not None:
             self.law.check_restitution(of_element, float(number(rigid.restitution)))
-            if rigid.static_friction is not None:
+            if rigid.of_simulations:
                 raise ValueError(
-                    f"static_friction {of_element} is of rigid contacts: leave it out of the "
-                    "ContactLaw, compliant ones have a CompliantFriction"
+                    f"{rigid.of_simulations} {of_element} is of rigid contacts: leave it out of "
+                    "the ContactLaw, compliant ones have a CompliantFriction"
                 )
 
     @property

@@ -9,10 +9,11 @@ import casadi as ca
 import numpy as np
 
 from nsopt.mechanics.equations.symbolic import SymbolicMechanism
-from nsopt.mechanics.model.element import Bore, Element, Gap
+from nsopt.mechanics.model.element import Element
 from nsopt.mechanics.model.frame import Frame
+from nsopt.mechanics.model.gap import Bore, Drag, Gap
 
-LAW = ("restitution", "friction", "viscous", "static_friction")
+LAW = ("restitution", "friction", "viscous")
 """The fields of `ContactLaw` that are functions of a `Dynamics`."""
 
 
@@ -225,25 +226,34 @@ def _check_bores(s: SymbolicMechanism, names: list[str], bores: list[Bore]) -> N
 
 def _friction_functions(s: SymbolicMechanism, gaps: list[Gap]) -> dict[str, Any]:
     """Return the laws of the gaps, and the functions of their slips."""
-    slip = ca.vertcat(ca.SX(0, 1), *(gap.slip for gap in gaps))
+    slip = ca.vertcat(ca.SX(0, 1), *(gap.slips for gap in gaps))
+    drags, kinetic, static, directions = list[Drag](), list[ca.SX](), list[ca.SX](), list[ca.SX]()
+    count = 0
+    for k, gap in enumerate(gaps):
+        for name, rates in gap.drags.items():
+            slides, peak = name == "friction", gap.law.static_friction
+            entries = tuple(range(count, count := count + rates.numel()))
+            drags.append(Drag(k, entries, not slides, slides and peak is not None))
+            limit = getattr(gap.law, name)
+            kinetic.append(s.state.value(limit))
+            static.append(s.state.value(peak) if slides and peak is not None else kinetic[-1])
+            directions.append(gap.tangents if slides else ca.SX(3, rates.numel()))
     T, (evaluated,) = ca.jacobian(slip, s.v).T, s.evaluate(slip)
     drift = ca.sparsify(ca.substitute(evaluated, s.v, ca.SX.zeros(s.v.numel())))
     return {
         "slip_matrix": s.function("slip_matrix", "t q p", T),
         "slip_drift": s.function("slip_drift", "t q p", drift),
-        "slip_directions": _columns(s, "slip_directions", [gap.tangents for gap in gaps]),
-        "slip_contacts": tuple(k for k, gap in enumerate(gaps) for _ in range(gap.slip.numel())),
-        "static_contacts": tuple(
-            k for k, gap in enumerate(gaps) if gap.law.static_friction is not None
-        ),
+        "slip_directions": _columns(s, "slip_directions", directions),
+        "slip_contacts": tuple(x.contact for x in drags for _ in x.slips),
+        "drags": tuple(drags),
         **{name: _of_laws(s, name, gaps) for name in LAW},
+        "drag": _of_parameters(s, "drag", kinetic),
+        "static_drag": _of_parameters(s, "static_drag", static),
     }
 
 
 def _of_laws(s: SymbolicMechanism, name: str, gaps: list[Gap]) -> ca.Function:
-    numbers = [getattr(gap.law, name) for gap in gaps]
-    numbers = [gap.law.friction if x is None else x for gap, x in zip(gaps, numbers, strict=True)]
-    return _of_parameters(s, name, [s.state.value(x) for x in numbers])
+    return _of_parameters(s, name, [s.state.value(getattr(gap.law, name)) for gap in gaps])
 
 
 def _of_parameters(s: SymbolicMechanism, name: str, entries: list[ca.SX]) -> ca.Function:

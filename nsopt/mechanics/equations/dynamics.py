@@ -16,6 +16,7 @@ from nsopt.mechanics.equations.inertia import check_inertia
 from nsopt.mechanics.equations.later import MadeLater
 from nsopt.mechanics.equations.least_norm import PASSES, least_norm_impulses, self_stresses
 from nsopt.mechanics.model.element import Constraint, Contact, Element, JointFriction
+from nsopt.mechanics.model.gap import Drag
 from nsopt.mechanics.model.mechanism import Mechanism
 from nsopt.mechanics.model.state import State
 from nsopt.parameter import Numbers, Parameter, substitute
@@ -44,8 +45,7 @@ class Dynamics(MadeLater):
         Of bodies that leave q with twists, with -h that arrive there (`Coordinates.momentum`).
     applied, external : (t, q, v, p) -> (nv,)
         All applied forces but those of `joint_friction`; those of them that are `Force.external`.
-    scheduled : (t, q, v, p) -> (nv,)
-        `applied` without forces that are `Force.feedback`.
+    scheduled : (t, q, v, p) -> (nv,), `applied` without forces that are `Force.feedback`
     rate_matrix : (q) -> N (nq, nv)
         qdot = N v.
     velocity : (q, qdot) -> v (nv,)
@@ -54,8 +54,7 @@ class Dynamics(MadeLater):
     retract, retract_matrix : (q, move) -> (nq,), (move) -> T (nv, nv)
         q (+) move, where constant velocity v leads in h with move = h v; going back by the same
         move returns. By T d(move) the end of a move is displaced.
-    closure : (t, q, p) -> (nc,)
-        Residuals of the ideal joints.
+    closure : (t, q, p) -> (nc,), residuals of the ideal joints
     closure_matrix : (t, q, p) -> C (nc, nv)
         d(closure)/dt = C v + closure_drift.
     effort_matrix : (t, q, p) -> F (nv, nm)
@@ -86,15 +85,17 @@ class Dynamics(MadeLater):
     sliding : (t, q, v, p) -> (3, ng + n) [m/s]
         Velocity of the material of body b on that of body a, along the surfaces of all gaps and
         then of the n surfaces that forces press apart.
-    restitution, friction, viscous, static_friction : (p) -> (ng,)
-        The numbers of each gap's `ContactLaw`; static friction is the same where it has none.
+    restitution, friction, viscous : (p) -> (ng,)
+        The numbers of each gap's `ContactLaw`.
+    drag, static_drag : (p) -> (nd,)
+        Limits of `drags` over the normal force [1, or m of what turns]: in motion, and at rest.
     slip_matrix : (t, q, p) -> T (nv, ns)
-        T^T v + slip_drift is the slip velocity of all gaps with friction, one or two entries each,
-        those of body b against body a; T times slip impulses is their generalized impulse.
+        T^T v + slip_drift are the slips of all `drags`, [m/s, rad/s] of body b against body a; T
+        times slip impulses is their generalized impulse.
     slip_drift : (t, q, p) -> (ns,)
         Slip at v = 0, as surfaces move with time.
     slip_directions : (t, q, p) -> (3, ns)
-        Unit vectors of the slips, world axes: directions of the friction force on body b.
+        Directions of the friction force on body b, world axes; zero of what rolls and spins.
     contact_points, contact_normals, contact_offsets : (t, q, p) -> (3, ng)
         Offsets are those of `Bore`, nan where a contact is in no bore.
     bore_bends : (t, q, v, p) -> (ng,) [m/s^2]
@@ -119,8 +120,7 @@ class Dynamics(MadeLater):
         Internal states of all forces at the end of a step; in q they come last.
     outputs : (t, q, v, p) -> (no,)
         Values of all `Force.outputs`.
-    output_limits : (p) -> (no,)
-        `Output.most` of each.
+    output_limits : (p) -> (no,), `Output.most` of each
     freedoms : (t, q, v, p) -> (nf,) [rad, m], (nf,) [rad/s, m/s]
         Angles, in (-pi, pi], and lengths of ideal joints that slide along axes of frame a or turn
         about its z, and their rates.
@@ -136,8 +136,7 @@ class Dynamics(MadeLater):
         Force and torque (about the origin of frame b) of each joint on the body of its frame b,
         world axes. Impulses in, impulses out. Those of joints in a tree of coordinates follow
         from a ``change`` of v (nv,) over h; the others from mu, lam and slip_impulse alone.
-    masses : (p) -> (nb,) [kg]
-        Of the bodies.
+    masses : (p) -> (nb,) [kg] of the bodies
     poses : (q, v, p) -> positions (3, nb), Euler parameters (4, nb), velocities and angular ones
         Of the centres of mass, and of the axes of bodies; (3, nb) in world axes.
     """
@@ -155,7 +154,7 @@ class Dynamics(MadeLater):
     contact_owners: tuple[str, ...]  # the element of each gap
     bores: tuple[int, ...]  # the gaps that are in bores
     slip_contacts: tuple[int, ...]  # the gap of each slip
-    static_contacts: tuple[int, ...]  # the gaps that have static friction of their own
+    drags: tuple[Drag, ...]  # what friction resists
     joint_names: tuple[str, ...]  # ideal joints, contacts, constraints on velocities
     internal_names: tuple[str, ...]  # of the last entries of q
     friction_joints: tuple[int, ...]  # the joint of each JointFriction element
@@ -197,7 +196,8 @@ class Dynamics(MadeLater):
     restitution: ca.Function
     friction: ca.Function
     viscous: ca.Function
-    static_friction: ca.Function
+    drag: ca.Function
+    static_drag: ca.Function
     slip_matrix: ca.Function
     slip_drift: ca.Function
     slip_directions: ca.Function

@@ -9,7 +9,8 @@ import numpy as np
 
 from nsopt.mechanics.equations.dynamics import Dynamics
 from nsopt.mechanics.equations.symbolic import SymbolicMechanism
-from nsopt.mechanics.model.element import Contact, Gap
+from nsopt.mechanics.model.element import Contact
+from nsopt.mechanics.model.gap import Gap
 
 OURS = "nsopt."
 """Before the names of modules whose contacts are not checked: the tests do."""

@@ -26,7 +26,7 @@ class ReactionFunction:
 
     def __init__(self, symbols: SymbolicMechanism) -> None:
         self._symbolic = symbols
-        slips = [sum(gap.slip.numel() for gap in group) for group in symbols.gaps]
+        slips = [sum(gap.slips.numel() for gap in group) for group in symbols.gaps]
         self.h, self.change = ca.SX.sym("h"), ca.SX.sym("change", symbols.v.numel())
         joints = sum(r.numel() for r in symbols.residuals)
         self.mu = ca.SX.sym("mu", joints + sum(r.numel() for r in symbols.speeds))
@@ -42,7 +42,7 @@ class ReactionFunction:
         slip = iter(ca.vertsplit(self.slip, _ends(slips)))
         for contact, group in zip(symbols.contacts, symbols.gaps, strict=True):
             gaps = ca.vertcat(ca.SX(0, 1), *(gap.function for gap in group))
-            rates = ca.vertcat(ca.SX(0, 1), *(gap.slip for gap in group))
+            rates = ca.vertcat(ca.SX(0, 1), *(gap.slips for gap in group))
             work = VirtualWork(((gaps, next(lam)),), ((rates, next(slip)),))
             self._joints[contact.name] = (contact.frames, work)
         absolute = not symbols.mechanism.is_relative

@@ -12,13 +12,13 @@ from nsopt.mechanics.model.element import (
     Contact,
     Element,
     Force,
-    Gap,
     JointFriction,
     Load,
     Pressed,
     RateConstraint,
 )
 from nsopt.mechanics.model.frame import STILL, Frame, Motion
+from nsopt.mechanics.model.gap import Gap
 from nsopt.mechanics.model.mechanism import Mechanism
 from nsopt.mechanics.model.resistance import resisted_joint
 from nsopt.mechanics.model.state import State

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from nsopt.mechanics.model.frame import Frame
 from nsopt.mechanics.model.freedom import Freedom
-from nsopt.mechanics.model.law import ContactLaw
+from nsopt.mechanics.model.gap import Gap
+from nsopt.mechanics.model.law import ContactLaw, may_act
 from nsopt.mechanics.model.state import State
 from nsopt.parameter import Numbers
 
@@ -131,7 +132,7 @@ class Contact(Element):
     """Whether it is planar: joints then let frame b move in the xy plane of frame a alone."""
 
     @abstractmethod
-    def gaps(self, s: State) -> list["Gap"]:
+    def gaps(self, s: State) -> list[Gap]:
         """Return the gaps; the normal force acts along the gradient of each distance.
 
         They may depend on ``s.t``: the wall then moves, and its work is work from outside.
@@ -192,61 +193,6 @@ class Force(Element):
     def plot_data(self) -> dict[str, Any]:
         """Return numbers and names for pictures, none by default."""
         return {}
-
-
-class Gap(NamedTuple):
-    """One pair of surfaces that may touch.
-
-    ``function`` is the one that solvers see: same zero set and same sign as ``distance``, the same
-    gradient where they touch, and smooth also where the distance is not (on the axis of a pin).
-
-    ``slip`` is the velocity of the material of body b (that of the element's last frame) less that
-    of body a, both at ``point``, along ``tangents``; a friction force on body b is a sum of these
-    directions. A contact without friction has none of them.
-    """
-
-    distance: ca.SX  # [m] >= 0 when open
-    function: ca.SX  # [m]
-    point: ca.SX  # (3,) [m] where they would touch, world axes
-    normal: ca.SX  # (3,) unit direction of the force on the body of the element's last frame
-    scale: ca.SX  # [m] a typical opening, for conditioning; of numbers and parameters alone
-    clearance: ca.SX = ca.SX.nan()  # [m] of the joint, of numbers and parameters alone
-    bore: "Bore | None" = None  # which made it, if any
-    slope: ca.SX = ca.SX(1)  # |gradient of function| over |gradient of distance|; 1 in contact
-    tangents: ca.SX = ca.SX(3, 0)  # (3, k) orthonormal, perpendicular to normal; k = 1 in the plane
-    slip: ca.SX = ca.SX(0, 1)  # (k,) [m/s]; k = 0 without friction
-    law: ContactLaw = ContactLaw()
-
-
-class Bore(NamedTuple):
-    """A hole in which a point may leave an axis, or a centre, by a clearance.
-
-    ``function`` gives `Gap.function` [m] of d and c, or of d, c and other numbers that are stated
-    as multiples of c: g(s d, s c) = s g(d, c). Steps see g(d, c) of the coordinates. Over a horizon
-    the eccentricity u = d / c is an unknown of its own, and the gap is c g(u, 1).
-    """
-
-    offset: ca.SX  # (3,) d [m] of the point from the axis, along ``axes``
-    axes: ca.SX  # (3, 3) of the body that the bore is in or around, world axes
-    clearance: ca.SX  # c [m], the most that an entry of d gets to; of numbers and parameters alone
-    function: Callable[[ca.SX, ca.SX], ca.SX]  # of d, c, numbers and parameters alone
-
-    def gap(self, distance: ca.SX, point: ca.SX, normal: ca.SX) -> Gap:
-        """Return the gap of that function, without tangents; arguments as the fields of `Gap`."""
-        d = ca.SX.sym("d", 3)
-        function = self.function(d, self.clearance)
-        gradient = ca.substitute(ca.gradient(function, d), d, self.offset)
-        return Gap(
-            distance=distance,
-            function=self.function(self.offset, self.clearance),
-            point=point,
-            normal=normal,
-            scale=self.clearance,
-            clearance=self.clearance,
-            bore=self,
-            # Smooth also where the gradient vanishes.
-            slope=ca.sqrt(ca.sumsqr(gradient) + 1e-18),
-        )
 
 
 class Pressed(NamedTuple):
@@ -388,10 +334,18 @@ class ContactPair(Pair, Contact):
 
     def with_law(self, s: State, gaps: Sequence[Gap]) -> list[Gap]:
         """Return gaps with the law and, where it has friction, the slip along their tangents."""
-        if self.law.frictionless:
-            return [gap._replace(law=self.law, tangents=ca.SX(3, 0)) for gap in gaps]
-        a, b = s.motion(self.a), s.motion(self.b)
-        slips = [
-            gap.tangents.T @ (b.velocity_at(gap.point) - a.velocity_at(gap.point)) for gap in gaps
+        law, w = self.law, s.motion(self.b).w - s.motion(self.a).w
+        if law.frictionless:
+            return [gap._replace(law=law, tangents=ca.SX(3, 0)) for gap in gaps]
+        a, b, none = s.motion(self.a), s.motion(self.b), ca.SX(0, 1)
+        return [
+            gap._replace(
+                law=law,
+                slip=gap.tangents.T @ (b.velocity_at(gap.point) - a.velocity_at(gap.point)),
+                rolling=gap.rolling_axes.T @ w if may_act(law.rolling) else none,
+                spinning=ca.dot(gap.normal, w)
+                if may_act(law.spinning) and gap.is_in_space
+                else none,
+            )
+            for gap in gaps
         ]
-        return [gap._replace(law=self.law, slip=u) for gap, u in zip(gaps, slips, strict=True)]

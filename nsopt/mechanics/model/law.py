@@ -6,6 +6,11 @@ from nsopt.checks import between, not_negative
 from nsopt.parameter import Parameter, Scalar
 
 
+def may_act(number: Scalar) -> bool:
+    """Return whether a number is not zero, or may become so as a Parameter."""
+    return isinstance(number, Parameter) or number != 0
+
+
 @dataclass(frozen=True)
 class ContactLaw:
     """Restitution and friction of a contact or of a joint with clearance.
@@ -23,18 +28,40 @@ class ContactLaw:
     static_friction : float or Parameter, optional
         mu_s, up to which a contact that sticks holds; by default mu. In simulations by
         `Variational`.
+    rolling, spinning : float or Parameter [m]
+        Lever arms rho and sigma: a moment of at most rho N resists that one surface rolls on the
+        other, one of at most sigma N that it spins about their normal, which none does in the
+        plane; what they hold does not turn at all. In simulations.
     """
 
     restitution: Scalar = 0.0
     friction: Scalar = 0.0
     viscous: Scalar = 0.0
     static_friction: Scalar | None = None
+    rolling: Scalar = 0.0
+    spinning: Scalar = 0.0
 
     @property
     def frictionless(self) -> bool:
-        """Whether there is no tangential force, whatever the values of Parameters."""
-        tangential = self.friction, self.viscous, self.static_friction or 0
-        return not any(isinstance(x, Parameter) or x != 0 for x in tangential)
+        """Whether there is no tangential force or moment, whatever the values of Parameters."""
+        resists = (
+            self.friction,
+            self.viscous,
+            self.static_friction or 0,
+            self.rolling,
+            self.spinning,
+        )
+        return not any(map(may_act, resists))
+
+    @property
+    def of_simulations(self) -> str:
+        """A number that only simulations of rigid contacts know, by its name; "" without one."""
+        numbers = {
+            "static_friction": self.static_friction is not None,
+            "rolling": may_act(self.rolling),
+            "spinning": may_act(self.spinning),
+        }
+        return next((name for name, given in numbers.items() if given), "")
 
     def check(self, of_element: str) -> None:
         """Raise a ValueError that names number and element if a number is out of range.
@@ -46,6 +73,8 @@ class ContactLaw:
         """
         remedy = "0 is an impact without rebound, 1 one without loss"
         between(f"restitution {of_element}", self.restitution, 0, 1, remedy)
+        not_negative(f"rolling {of_element}", self.rolling)
+        not_negative(f"spinning {of_element}", self.spinning)
         kinetic = not_negative(f"friction {of_element}", self.friction)
         not_negative(f"viscous {of_element}", self.viscous)
         if self.static_friction is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +29,24 @@ def sum_by_contact(d: Dynamics, values: ca.SX) -> ca.SX:
     return sums
 
 
+def sum_by_drag(d: Dynamics, values: ca.SX) -> ca.SX:
+    """Return sums over the slips (ns,) of each drag, (nd,)."""
+    return ca.vertcat(ca.SX(0, 1), *(ca.sum1(values[list(drag.slips)]) for drag in d.drags))
+
+
 def measure_slip(d: Dynamics, u: ca.SX) -> ca.SX:
-    """Return the sizes of the slips (ns,) of each contact, smooth where there is none, (ng,)."""
-    return ca.sqrt(sum_by_contact(d, u**2) + NEXT_TO_NONE**2)
+    """Return the sizes of the slips (ns,) of each drag, smooth where there is none, (nd,)."""
+    return ca.sqrt(sum_by_drag(d, u**2) + NEXT_TO_NONE**2)
+
+
+def select_drags(d: Dynamics, values: ca.SX) -> ca.SX:
+    """Return the values of contacts (ng,) for their drags, (nd,)."""
+    return _select(values, [drag.contact for drag in d.drags])
+
+
+def find_drags(d: Dynamics) -> list[int]:
+    """Return the drag of each slip, (ns,)."""
+    return [i for i, drag in enumerate(d.drags) for _ in drag.slips]
 
 
 def find_slip(d: Dynamics, at: At, v: ca.SX) -> ca.SX:
@@ -71,12 +88,12 @@ def find_turn_from_end(d: Dynamics, end: Node, move: ca.SX, after: ca.SX, slow: 
 
 
 def _find_turn(d: Dynamics, to: ca.SX, since: ca.SX, slow: ca.SX) -> ca.SX:
-    """Return the difference of the directions of two slips (ns,) [m/s] of each contact in space.
+    """Return the difference of the directions of two slips (ns,) of each drag in space.
 
-    Zero where one of them is slow, of contacts in the plane, and where directions are far apart: a
+    Zero where one of them is slow, of single slips, and where directions are far apart: a
     slip u + |u| turn is zero only where u is, as long as the turn is below 1.
     """
-    owners = [int(i) for i in d.slip_contacts]
+    owners = find_drags(d)
     in_plane = [float(owners.count(i) == 1) for i in owners]
     sizes = [measure_slip(d, u) for u in (to, since)]
     units = [
@@ -84,13 +101,13 @@ def _find_turn(d: Dynamics, to: ca.SX, since: ca.SX, slow: ca.SX) -> ca.SX:
         for u, size in zip((to, since), sizes, strict=True)
     ]
     turn = units[0] - units[1]
-    small = ca.logic_and(ca.fmin(*sizes) > slow, sum_by_contact(d, turn**2) < LARGEST_TURN**2)
+    small = ca.logic_and(ca.fmin(*sizes) > slow, sum_by_drag(d, turn**2) < LARGEST_TURN**2)
     return turn * ca.vertcat(ca.SX(0, 1), *(small[i] for i in owners)) * (1 - ca.DM(in_plane))
 
 
 def is_turned(d: Dynamics, before: ca.SX, after: ca.SX) -> ca.SX:
-    """Return of which contacts (ng,) a slip (ns,) is turned round against an earlier one."""
-    along = sum_by_contact(d, before * after)
+    """Return of which drags (nd,) a slip (ns,) is turned round against an earlier one."""
+    along = sum_by_drag(d, before * after)
     return along < -TURNED * measure_slip(d, before) * measure_slip(d, after)
 
 
@@ -107,15 +124,15 @@ def find_end_of_slip(
     From then on friction has another direction, or holds. At a constant deceleration a slip u whose
     mean over the step is u_m is zero after h u / 2 (u - u_m). ``mean_slip`` (ns,) is that mean
     between the nodes at both ends, ``lasting`` (ng,) 1 of contacts that press all the time;
-    ``slow`` [m/s] counts as none.
+    ``slow`` [m/s, rad/s] counts as none.
     """
     if not d.slip_contacts:
         return ca.SX(0)
     before, after = (find_slip(d, node.at, node.v) for node in nodes)
     size, size_after = (measure_slip(d, x) for x in (before, after))
     ends = ca.logic_or(size_after < slow, is_turned(d, before, after))
-    counts = lasting * ends * (size > slow) * (d.static_friction(nodes[1].p) > 0)
-    mean = sum_by_contact(d, before * mean_slip) / ca.fmax(size, slow)
+    counts = select_drags(d, lasting) * ends * (size > slow) * (d.static_drag(nodes[1].p) > 0)
+    mean = sum_by_drag(d, before * mean_slip) / ca.fmax(size, slow)
     late = size / ca.fmax(2 * (size - mean), size)  # part of the step after which it ends, >= 1/2
     early = ca.fmin(size / ca.fmax(size + size_after, slow), EARLY)
     part = ca.if_else(mean > 0, 1 - late, 1 - early)
@@ -140,6 +157,9 @@ class Friction:
     Of all forces in the cone the first two are those that take most energy; d is the coefficient
     `viscous` of a contact [N s/m]. A ``creep`` of zero [m/s] leaves the law exact. ``tag`` ends the
     names of unknowns and rows, where a program has friction twice.
+
+    What rolls and spins has the same law, of one slip and of two, with angular velocities [rad/s]
+    in place of u and lever arms [m] in place of mu.
     """
 
     def __init__(
@@ -152,15 +172,16 @@ class Friction:
     ) -> None:
         self._mpcc, self._d, self._scales, self._tag = mpcc, dynamics, scales, tag
         self._creep = creep
-        owners = np.array(dynamics.slip_contacts, dtype=int)
-        in_plane = np.array([np.sum(owners == i) == 1 for i in owners], dtype=bool)
-        mu = dynamics.static_friction(ca.SX.sym("p", len(dynamics.parameters)))
-        dry = np.array([not mu[int(i)].is_zero() for i in owners], dtype=bool)
+        drags = find_drags(dynamics)
+        in_plane = np.array([drags.count(i) == 1 for i in drags], dtype=bool)
+        mu = dynamics.static_drag(ca.SX.sym("p", len(dynamics.parameters)))
+        dry = np.array([not mu[i].is_zero() for i in drags], dtype=bool)
         exact = dry & (creep == 0)
-        self._owners, self._plane = owners, np.flatnonzero(exact & in_plane)
+        self._plane = np.flatnonzero(exact & in_plane)
         self._space = np.flatnonzero(exact & ~in_plane)
         self._smoothed = np.flatnonzero(dry & ~exact)
-        self._unknowns = ca.SX.zeros(owners.size)
+        self._turning = [dynamics.drags[i].turns for i in drags]
+        self._unknowns = ca.SX.zeros(len(drags))
         self._law: tuple[ca.SX, ca.SX, ca.SX] | None = None
 
     def add(self) -> None:
@@ -192,41 +213,46 @@ class Friction:
         Directions are those at the node; the slip (ns,) [m/s] is that there at v (nv,) unless it is
         given. Normal impulses are lam (ng,) [N s] times the slope of the gap function. The viscous
         part acts where ``closed`` (ng,), from 0 to 1, over h. In space friction acts against the
-        direction of the slip plus ``turn`` (ns,). Coefficients (ng,) are those of sliding unless
+        direction of the slip plus ``turn`` (ns,). Coefficients (nd,) are those of sliding unless
         given.
         """
-        owners = [int(i) for i in self._owners]
+        d, at, p = self._d, node.at, node.p
+        owners, drags = d.slip_contacts, find_drags(d)
         if not owners:
             return ca.SX(0, 1)
-        d, at, p = self._d, node.at, node.p
         T = d.slip_matrix(*at)
         u = T.T @ v + node.slip_drift if slip is None else slip
         if turn is not None and self._space.size:
-            u += _select(measure_slip(d, u), owners) * turn
-        mu = d.friction(p) if coefficients is None else coefficients
-        limit = _select(mu * d.slope(*at) * lam, owners)
-        self._law = (u, limit, _estimate_mass(T, metric(d.mass(*at[1:]))))
-        return self._unknowns - h * _select(d.viscous(p) * closed, owners) * u
+            u += _select(measure_slip(d, u), drags) * turn
+        mu = d.drag(p) if coefficients is None else coefficients
+        limit = _select(mu * select_drags(d, d.slope(*at) * lam), drags)
+        mass = _estimate_mass(T, metric(d.mass(*at[1:])))
+        self._law = (u, limit, mass)
+        viscous = _select(d.viscous(p) * closed, owners)
+        viscous[np.flatnonzero(self._turning).tolist()] = 0
+        return self._unknowns - h * viscous * u
 
     def state(self) -> None:
         """State the law."""
         if self._law is None:
             return
         u, limit, mass = self._law
-        owners = [int(i) for i in self._owners]
-        speed = self._scales.speed
+        owners, speed = self._d.slip_contacts, self._scales.speed
         parts = (self._smoothed, self._plane, self._space)
         smoothed, plane, space = ([int(i) for i in part] for part in parts)
         if smoothed:
-            sizes = ca.sqrt(_select(sum_by_contact(self._d, u**2) + self._creep**2, owners))
+            sums = sum_by_drag(self._d, u**2)
+            sizes = ca.sqrt(_select(sums + self._creep**2, find_drags(self._d)))
             law = self._unknowns + limit * u / sizes
             name, size = f"friction_smoothed{self._tag}", self._scales.impulse
             self._mpcc.equal(name, _select(law, smoothed), scale=size)
         if plane:
+            # Angular velocities as speeds that an impulse gives to the whole mass, too.
+            weights = [mass[k] / self._scales.mass if self._turning[k] else 1 for k in plane]
             self._mpcc.box(
                 f"friction{self._tag}",
                 _select(self._unknowns, plane),
-                _select(u, plane),
+                ca.vertcat(*weights) * _select(u, plane),
                 lower=-_select(limit, plane),
                 upper=_select(limit, plane),
                 scale=(self._scales.impulse, speed),
@@ -250,5 +276,5 @@ def _estimate_mass(T: ca.SX, M: ca.SX) -> ca.SX:
     return 1 / ca.fmax((T**2).T @ (1 / ca.diag(M)), LIGHT)
 
 
-def _select(values: ca.SX, rows: list[int]) -> ca.SX:
+def _select(values: ca.SX, rows: Sequence[int]) -> ca.SX:
     return ca.vertcat(ca.SX(0, 1), *(values[k] for k in rows))

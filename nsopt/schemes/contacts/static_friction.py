@@ -10,7 +10,7 @@ import casadi as ca
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance
-from nsopt.schemes.contacts.friction import find_slip, is_turned, measure_slip
+from nsopt.schemes.contacts.friction import find_slip, is_turned, measure_slip, select_drags
 from nsopt.schemes.node import Node
 from nsopt.schemes.step import Transition
 from nsopt.schemes.terms import solve_mass
@@ -23,11 +23,16 @@ far its force gets beyond static friction tells when in the step that was."""
 TINY = 1e-300  # limit of friction [N s] of a contact that does not press
 
 StateHalf = Callable[[Mpcc, ca.SX], tuple[Transition, ca.SX]]
-"""States the first half of a step with coefficients (ng,); returns it and its mean slip (ns,)."""
+"""States the first half of a step with coefficients (nd,); returns it and its mean slip (ns,)."""
+
+
+def has_static_friction(d: Dynamics) -> bool:
+    """Return whether a contact has static friction of its own."""
+    return any(drag.has_static for drag in d.drags)
 
 
 class Coefficients(NamedTuple):
-    """Coefficients of friction (ng,) in both halves of a step."""
+    """Coefficients of friction (nd,) in both halves of a step."""
 
     first: ca.SX
     second: ca.SX
@@ -40,13 +45,13 @@ class Coefficients(NamedTuple):
 
         Where contacts have static friction, its first half is tried before. One whose slip at the
         start is none, up to ``slow`` [m/s], holds if static friction suffices; one that slides does
-        so where its slip stops or turns round. Of contacts that last, (ng,).
+        so where its slip stops or turns round. Of contacts that are ``lasting`` (ng,).
         """
-        kinetic, static = d.friction(node.p), d.static_friction(node.p)
-        if not d.static_contacts:
+        kinetic, static = d.drag(node.p), d.static_drag(node.p)
+        if not has_static_friction(d):
             return cls(kinetic, kinetic)
-        before = find_slip(d, node.at, node.v)
-        rests = lasting * (measure_slip(d, before) < slow)
+        before, lasting = find_slip(d, node.at, node.v), select_drags(d, lasting)
+        rests = lasting * (static > kinetic) * (measure_slip(d, before) < slow)
         tried = ca.if_else(rests, static, kinetic)
         with mpcc.before("holding") as trial:
             transition, mean = state(trial, tried)
@@ -64,29 +69,29 @@ class Coefficients(NamedTuple):
 
 
 def hold_at_rest(d: Dynamics, node: Node, slow: ca.SX) -> ca.SX:
-    """Return coefficients of friction (ng,), static ones where slip at a node is ``slow``."""
-    kinetic, static = d.friction(node.p), d.static_friction(node.p)
-    if not d.static_contacts:
+    """Return coefficients of friction (nd,), static ones where slip at a node is ``slow``."""
+    kinetic, static = d.drag(node.p), d.static_drag(node.p)
+    if not has_static_friction(d):
         return kinetic
     return ca.if_else(measure_slip(d, find_slip(d, node.at, node.v)) < slow, static, kinetic)
 
 
 def limit_in_impacts(d: Dynamics, coefficients: ca.SX, impact: ca.SX, p: ca.SX) -> ca.SX:
-    """Return coefficients of friction (ng,), in impacts at most the static ones."""
-    if not d.static_contacts:
+    """Return coefficients of friction (nd,), in impacts at most the static ones."""
+    if not has_static_friction(d):
         return coefficients
-    return ca.if_else(impact, ca.fmin(coefficients, d.static_friction(p)), coefficients)
+    return ca.if_else(impact, ca.fmin(coefficients, d.static_drag(p)), coefficients)
 
 
 def find_breakaway(first: Balance, second: Balance, coefficient: ca.SX, h: ca.SX) -> ca.SX:
     """Return how long before the end of a step a contact let go that stuck, the longest [s].
 
-    ``coefficient`` (ng,) is that of the second half.
+    ``coefficient`` (nd,) is that of the second half.
     """
     d = first.dynamics
-    if not d.static_contacts:
+    if not has_static_friction(d):
         return ca.SX(0)
-    static = d.static_friction(first.node.p)
+    static = d.static_drag(first.node.p)
     start, end = _find_parts(first, static), _find_parts(second, static)
     late = (end - 1) / ca.fmax(end - ca.fmin(start, 1), EDGE)
     breaks = ca.logic_and(coefficient > static, end > 1)
@@ -99,14 +104,14 @@ def find_later_work(first: Balance, second: Balance) -> ca.SX:
     What turned round and holds was slowed down by other forces first, which in a step that is not
     made shorter friction would seem to do.
     """
-    if not first.dynamics.static_contacts:
+    if not has_static_friction(first.dynamics):
         return ca.SX(0)
     pushes = [(b, b.T @ b.impulses.slip) for b in (first, second)]
     return sum((ca.dot(push, solve_mass(b.M, b.h * b.K)) / 2 for b, push in pushes), ca.SX(0))
 
 
 def _find_parts(half: Balance, coefficient: ca.SX) -> ca.SX:
-    """Return friction over the largest with a coefficient, (ng,)."""
+    """Return friction over the largest with a coefficient (nd,), (nd,)."""
     d, node = half.dynamics, half.node
-    limit = coefficient * d.slope(*node.at) * half.impulses.lam
+    limit = coefficient * select_drags(d, d.slope(*node.at) * half.impulses.lam)
     return measure_slip(d, half.impulses.slip) / ca.fmax(limit, TINY)

@@ -286,10 +286,10 @@ def make_mode_forces(
                 f"contact {contact.name!r} has viscous, phases have dry friction: give its "
                 "ContactLaw viscous=0, or give optimize a scheme"
             )
-        if gap.law.static_friction is not None:
+        if gap.law.of_simulations:
             raise ValueError(
-                f"contact {contact.name!r} has static_friction, phases have one coefficient for "
-                "sticking and sliding: leave static_friction out of its ContactLaw"
+                f"contact {contact.name!r} has {gap.law.of_simulations}, which phases do not know: "
+                f"leave {gap.law.of_simulations} out of its ContactLaw"
             )
     slips = [gap.slip.numel() for gap in gaps]
     if mode.sticks and not all(slips):
