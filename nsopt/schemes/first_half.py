@@ -16,7 +16,7 @@ from nsopt.schemes.contacts.friction import (
     find_turn_from_start,
 )
 from nsopt.schemes.contacts.modes import StepContacts, find_step_contacts
-from nsopt.schemes.contacts.static_friction import Coefficients
+from nsopt.schemes.contacts.static_friction import Grip
 from nsopt.schemes.contacts.walls import WallFigures, measure_depth
 from nsopt.schemes.errors import Errors
 from nsopt.schemes.node import StepStart
@@ -41,21 +41,24 @@ def state_first_half(
     Contacts count as closed up to ``closed`` times their typical opening.
     """
     node = start.node(d)
-    contacts, slow = find_step_contacts(d, node, h, closed), SLOW * ca.SX(scales.speed)
+    contacts = find_step_contacts(d, node, h, closed)
 
     def state(program: Mpcc, coefficients: ca.SX) -> tuple[Transition, ca.SX]:
         one = SimulatedStep.of(program, d, node, h, scales)
         return _state_once(one, contacts, coefficients)
 
-    coefficients = Coefficients.find(mpcc, d, node, contacts.lasting, slow, state)
-    transition, _ = state(mpcc, coefficients.first)
+    def find(program: Mpcc, coefficients: ca.SX) -> ca.SX:
+        return state(program, coefficients)[1]
+
+    grip = Grip.at_start(mpcc, d, node, contacts.lasting, scales, find)
+    transition, _ = state(mpcc, grip.coefficients)
     step, (half,) = Step.of(transition, h, Errors(ca.SX(0), ca.SX(0))), transition.balances
     lam = half.impulses.lam
     return replace(
         step,
         frozen=lam * contacts.lasting,
         walls=WallFigures(measure_depth(half, lam, h)),
-        friction=coefficients.second,
+        grip=grip,
     )
 
 

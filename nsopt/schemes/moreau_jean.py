@@ -12,7 +12,6 @@ from nsopt.checks import not_negative
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance, Impulses
-from nsopt.schemes.contacts.friction import SLOW
 from nsopt.schemes.contacts.impact import Impact, NewtonImpact
 from nsopt.schemes.contacts.static_friction import hold_at_rest
 from nsopt.schemes.contacts.walls import Approach, WallFigures, estimate_turned_directions
@@ -112,7 +111,7 @@ class MoreauJean(UnifiedScheme):
         # Bodies that lie on a wall leave with the velocity that it has at the end.
         late = (start.t + h, start.q, start.p)
         later = replace(start, drift=d.gap_drift(*late), slip_drift=d.slip_drift(*late))
-        mu_t = hold_at_rest(d, start, SLOW * ca.SX(scales.speed))
+        mu_t = hold_at_rest(d, start, scales)
         last_lam = rebound.given + more
         last_slip = friction.impulse(later, v, last_lam, modes.closed, h, coefficients=mu_t)
         lam, slip = rebound.spent.lam + last_lam, rebound.spent.slip + last_slip

@@ -10,6 +10,7 @@ import casadi as ca
 
 from nsopt.mechanics import Dynamics
 from nsopt.schemes.balance import Balance, Impulses
+from nsopt.schemes.contacts.static_friction import Grip
 from nsopt.schemes.contacts.walls import WallFigures
 from nsopt.schemes.errors import Errors
 from nsopt.schemes.node import Node
@@ -127,8 +128,8 @@ class Step:
         At which the step ended before its time: a `ContactEvent`.
     walls : WallFigures
         How well contacts are followed.
-    friction : SX (nd,)
-        Coefficients of friction in what `Scheme.add_projection` adds, if it states friction.
+    grip : Grip or None
+        The friction of the first half, of schemes that find what it holds.
     """
 
     transition: Transition
@@ -156,7 +157,7 @@ class Step:
     frozen: ca.SX
     event: ca.SX = field(default_factory=lambda: ca.SX(0))
     walls: WallFigures = field(default_factory=WallFigures)
-    friction: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
+    grip: Grip | None = None
 
     @classmethod
     def of(cls, transition: Transition, h: ca.SX, errors: Errors) -> Step:

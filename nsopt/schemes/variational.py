@@ -18,6 +18,7 @@ from nsopt.schemes.contacts.friction import (
     Friction,
     find_end_of_slip,
     find_mean_slip,
+    find_slip,
     find_turn_from_end,
 )
 from nsopt.schemes.contacts.impact import Impact, NewtonImpact
@@ -28,11 +29,7 @@ from nsopt.schemes.contacts.modes import (
     split_parts,
     state_touching,
 )
-from nsopt.schemes.contacts.static_friction import (
-    find_breakaway,
-    find_later_work,
-    limit_in_impacts,
-)
+from nsopt.schemes.contacts.static_friction import find_later_work
 from nsopt.schemes.contacts.walls import (
     Approach,
     WallFigures,
@@ -189,11 +186,35 @@ class Variational(Scheme):
         slow = SLOW * ca.SX(scales.speed)
         turn = (1 - impact) * find_turn_from_end(d, end, step.v, 2 * step.v - start.v, slow)
         acting_time = h / 2 * (1 + impact)
-        mu_t = limit_in_impacts(d, step.friction, impact, p)
+        walls = average_walls(end, average_walls_over(d, end, -h))
+
+        def try_end(program: Mpcc, coefficients: ca.SX) -> ca.SX:
+            one = SimulatedStep.of(program, d, end, h, scales)
+            v, mu = one.end_velocity(), one.impulse_of_joints("joint_end")
+            friction, lam = Friction(program, d, scales), one.impulse_of_contacts("contact_end")
+            friction.add()
+            slip = friction.impulse(end, v, lam, closed, h / 2, None, turn, coefficients)
+            loads = ReactionLoads(h / 2, v - u, mu, lam, slip)
+            rubbing = h / 2 * find_mean_joint_friction(d, start, end.at, u, h, loads)
+            x, K = Impulses(mu, lam, slip), applied
+            half = Balance.of(
+                d, walls, (u, v), h / 2, K, x, joint_friction=rubbing, momenta=(arriving, M @ v)
+            )
+            program.equal("motion", half.residual, scale=scales.impulse)
+            one.close("joint_rate", half.C @ v + d.closure_drift(*end.at))
+            one.equal("rolling", rolling(d, end.at, v))
+            friction.state()
+            KnownModes(program, d, scales, closed).press("contact", end.gap_rate(v), lam)
+            program.least_norm(("contact_end", "joint_end"))
+            return find_slip(d, end.at, v)
+
+        assert step.grip is not None
+        mean_slip = find_mean_slip(d, node, h, step.v, step.q)
+        grip = step.grip.at_end(mpcc, d, end, mean_slip, scales, try_end)
+        mu_t = grip.within_impact(d, impact, p)
         last_slip = friction.impulse(end, v, last_lam, closed, acting_time, None, turn, mu_t)
         lam, slip = rebound.spent.lam + last_lam, rebound.spent.slip + last_slip
         # As contacts in `Balance.loss`, loads work on the velocity of an impact, where it is known.
-        walls = average_walls(end, average_walls_over(d, end, -h))
         loaded_v = step.v if rebounds else (u + v) / 2
         load = d.external(*end.at[:2], u, p)
         loads = ReactionLoads(acting_time, v - u, mu, lam, slip)
@@ -229,9 +250,9 @@ class Variational(Scheme):
         late, unplaced = time_impacts(half, second, push, new, h, contacts.closed)
         opened = new * (1 - contacts.closed) * (late > 0)
         closing = ca.if_else(opened, late if met.late is None else met.late, 0)
-        mean_slip, ends = find_mean_slip(d, node, h, step.v, step.q), (node, replace(end, v=v))
+        ends = node, replace(end, v=v)
         stops = find_end_of_slip(d, ends, mean_slip, contacts.lasting, h, slow)
-        stops = ca.fmax(stops, find_breakaway(half, second, step.friction, h))
+        stops = ca.fmax(stops, grip.find_breakaway(half, second, h))
         swing, shut = judge_pressed(d, *ends)
         overdue = ca.mmax(ca.vertcat(closing, (1 - impact) * stops, shut))
         first_hit = ca.mmax(ca.vertcat(late, 0))

@@ -8,6 +8,7 @@ from scipy.integrate import solve_ivp
 
 from nsopt import (
     GROUND,
+    AppliedForce,
     Body,
     CompliantContact,
     ContactLaw,
@@ -121,6 +122,31 @@ def test_a_slip_that_turns_round_holds_if_static_friction_suffices(static, holds
         assert result["body_position"].values[-1, 0, 0] == pytest.approx(right, abs=off)
         assert np.abs(result["v"].values[-1]).max() < 1e-12
         assert np.all(np.diff(result["total_energy"].values) < 1e-5 * h)
+
+
+@pytest.mark.parametrize("low", [0.0, 1.0])
+@pytest.mark.parametrize(
+    "feet", [[(-0.2, 0), (0.2, 0)], [(-0.3, -0.2), (0.2, -0.2), (-0.1, 0.2), (0.2, 0.2)]]
+)
+def test_feet_let_go_together(feet, low):
+    """Of a box that is pulled harder and harder, at its centre or floor: what each has is open."""
+    kinetic, static, ramp, height, slides = 0.2, 0.4, 2.0, 0.1, 0.3
+    box = Body("box", 1.0, (0.02,) * 3, position=(0, 0, height))
+    law = ContactLaw(friction=kinetic, static_friction=static)
+    contacts = [
+        PlaneContact(f"foot {k}", Frame(GROUND), Frame(box, (*place, -height)), law=law)
+        for k, place in enumerate(feet)
+    ]
+    hook = Frame(box, (0, 0, -height * low))
+    pull = AppliedForce("pull", hook, lambda t: (ramp * t, 0, 0))
+    dynamics = assemble(Mechanism([box]), [*contacts, pull], (0, 0, -G))
+    begins = static * G / ramp
+    way = (static - kinetic) * G * slides**2 / 2 + ramp * slides**3 / 6
+    for h in (1e-2, 4e-3):
+        result = run(dynamics, begins + slides, h)
+        t, x = result["time"].values, result["body_position"].values[:, 0, 0]
+        assert t[np.argmax(np.abs(x) > 1e-9) - 1] == pytest.approx(begins, abs=1e-3 * h)
+        assert x[-1] == pytest.approx(way, abs=0.2 * h**2)
 
 
 def test_what_rests_while_others_strike_holds():

@@ -1,4 +1,8 @@
-"""Static friction of contacts: which hold in a step, and when one lets go."""
+"""Static friction of contacts: which hold in a step, and when one lets go.
+
+Where a contact rests, both holding it and letting it slide can be solutions, so that each half of a
+step is tried first: what slips there slides.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +14,31 @@ import casadi as ca
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance
-from nsopt.schemes.contacts.friction import find_slip, is_turned, measure_slip, select_drags
+from nsopt.schemes.contacts.friction import (
+    SLOW,
+    find_drags,
+    find_slip,
+    is_turned,
+    measure_slip,
+    select_drags,
+)
 from nsopt.schemes.node import Node
-from nsopt.schemes.step import Transition
+from nsopt.schemes.scales import Scales
 from nsopt.schemes.terms import solve_mass
 
-EDGE = 1e-9  # part of the largest friction within which it counts as the largest
+QUIET = 1e-10  # of the speed that a typical impulse gives, the slip that may be round-off
+SURE, NEAR = 1e-7, 1e-3
+"""Parts of static friction left out where the start and the end of a step are tried, so that what
+needs all of it slips by more than round-off."""
+
 OVERHOLD = 2.0
 """Times static friction, by which a contact holds to the end of the step in which it lets go: how
 far its force gets beyond static friction tells when in the step that was."""
 
-TINY = 1e-300  # limit of friction [N s] of a contact that does not press
+TINY = 1e-300  # limit of friction [N s] where nothing presses
 
-StateHalf = Callable[[Mpcc, ca.SX], tuple[Transition, ca.SX]]
-"""States the first half of a step with coefficients (nd,); returns it and its mean slip (ns,)."""
+StateHalf = Callable[[Mpcc, ca.SX], ca.SX]
+"""States half of a step with coefficients (nd,), and returns its slip (ns,)."""
 
 
 def has_static_friction(d: Dynamics) -> bool:
@@ -31,71 +46,99 @@ def has_static_friction(d: Dynamics) -> bool:
     return any(drag.has_static for drag in d.drags)
 
 
-class Coefficients(NamedTuple):
-    """Coefficients of friction (nd,) in both halves of a step."""
+class Grip(NamedTuple):
+    """The friction of a half of a step.
 
-    first: ca.SX
-    second: ca.SX
+    Attributes
+    ----------
+    coefficients : SX (nd,)
+    held : SX (nd,), 0 or 1
+        What has rested and holds.
+    breaking : SX (ns,) [m/s]
+        In a second half, the slip with which what is held would let go; zero far from that.
+    """
+
+    coefficients: ca.SX
+    held: ca.SX
+    breaking: ca.SX
 
     @classmethod
-    def find(
-        cls, mpcc: Mpcc, d: Dynamics, node: Node, lasting: ca.SX, slow: ca.SX, state: StateHalf
-    ) -> Coefficients:
-        """Return the coefficients of a step from a node.
+    def at_start(
+        cls, mpcc: Mpcc, d: Dynamics, node: Node, lasting: ca.SX, scales: Scales, state: StateHalf
+    ) -> Grip:
+        """Return the friction of the first half of a step from a node.
 
-        Where contacts have static friction, its first half is tried before. One whose slip at the
-        start is none, up to ``slow`` [m/s], holds if static friction suffices; one that slides does
-        so where its slip stops or turns round. Of contacts that are ``lasting`` (ng,).
+        What rests there holds if static friction suffices; what slides does so where its slip stops
+        or turns round. Of contacts that are ``lasting`` (ng,).
         """
         kinetic, static = d.drag(node.p), d.static_drag(node.p)
+        none = ca.SX.zeros(len(d.slip_contacts))
         if not has_static_friction(d):
-            return cls(kinetic, kinetic)
-        before, lasting = find_slip(d, node.at, node.v), select_drags(d, lasting)
-        rests = lasting * (static > kinetic) * (measure_slip(d, before) < slow)
-        tried = ca.if_else(rests, static, kinetic)
+            return cls(kinetic, kinetic, none)
+        speed, before = ca.SX(scales.speed), find_slip(d, node.at, node.v)
+        lasts = select_drags(d, lasting)
+        rests = lasts * (static > kinetic) * (measure_slip(d, before) < SLOW * speed)
         with mpcc.before("holding") as trial:
-            transition, mean = state(trial, tried)
-        slides = _find_parts(transition.balances[0], tried) >= 1 - EDGE
-        turns = (1 - rests) * is_turned(d, before, mean)
-        holds = ca.logic_or(ca.logic_not(slides), turns)
-        after = 2 * mean - before  # at a constant deceleration
-        ends = ca.logic_or(measure_slip(d, after) < slow, is_turned(d, before, after))
-        holds_at_end = ca.logic_or(holds, (1 - rests) * ends)
-        on = static * (1 + (OVERHOLD - 1) * rests)
-        return cls(
-            ca.if_else(lasting * holds, static, kinetic),
-            ca.if_else(lasting * holds_at_end, on, kinetic),
+            slip = state(trial, ca.if_else(rests, (1 - SURE) * static, kinetic))
+        still = measure_slip(d, slip) < QUIET * speed
+        holds = ca.logic_or(still, (1 - rests) * is_turned(d, before, slip))
+        return cls(ca.if_else(lasts * holds, static, kinetic), rests * holds, none)
+
+    def at_end(
+        self, mpcc: Mpcc, d: Dynamics, end: Node, mean: ca.SX, scales: Scales, state: StateHalf
+    ) -> Grip:
+        """Return the friction of the second half; that of the first has the mean slip (ns,).
+
+        What is held stays so to the end of the step.
+        """
+        if not has_static_friction(d):
+            return self
+        static, speed = d.static_drag(end.p), ca.SX(scales.speed)
+        with mpcc.before("ending") as trial:
+            slip = state(trial, (1 - NEAR * self.held) * self.coefficients)
+        still = measure_slip(d, slip) < QUIET * speed
+        stops = ca.logic_or(still, is_turned(d, mean, slip))
+        breaks = self.held * (1 - still)
+        return Grip(
+            ca.if_else(self.held, OVERHOLD, 1) * ca.if_else(stops, static, self.coefficients),
+            self.held,
+            slip * ca.vertcat(ca.SX(0, 1), *(breaks[i] for i in find_drags(d))),
         )
 
+    def within_impact(self, d: Dynamics, impact: ca.SX, p: ca.SX) -> ca.SX:
+        """Return the coefficients (nd,), in impacts (1 or 0) static ones of what is held alone."""
+        if not has_static_friction(d):
+            return self.coefficients
+        struck = ca.if_else(self.held, d.static_drag(p), d.drag(p))
+        return ca.if_else(impact, struck, self.coefficients)
 
-def hold_at_rest(d: Dynamics, node: Node, slow: ca.SX) -> ca.SX:
-    """Return coefficients of friction (nd,), static ones where slip at a node is ``slow``."""
+    def find_breakaway(self, first: Balance, second: Balance, h: ca.SX) -> ca.SX:
+        """Return how long before the end of a step with these halves what is held let go [s].
+
+        From how much of static friction is needed along the slip with which it does so: what feet
+        have of a load is open, but not what they have together.
+        """
+        if not has_static_friction(first.dynamics):
+            return ca.SX(0)
+        start, end = (self._find_part(half) for half in (first, second))
+        late = (end - 1) / ca.fmax(end - ca.fmin(start, 1), TINY)
+        return ca.if_else(end > 1, h * ca.fmin(late, 1), 0)
+
+    def _find_part(self, half: Balance) -> ca.SX:
+        """Return the friction of a half over static friction, along the slip that breaks."""
+        d, node = half.dynamics, half.node
+        pushes = d.static_drag(node.p) * select_drags(d, d.slope(*node.at) * half.impulses.lam)
+        most = ca.dot(pushes, measure_slip(d, self.breaking) * (self.held > 0))
+        return -ca.dot(half.impulses.slip, self.breaking) / ca.fmax(most, TINY)
+
+
+def hold_at_rest(d: Dynamics, node: Node, scales: Scales) -> ca.SX:
+    """Return coefficients of friction (nd,), static ones of what rests at a node."""
     kinetic, static = d.drag(node.p), d.static_drag(node.p)
     if not has_static_friction(d):
         return kinetic
-    return ca.if_else(measure_slip(d, find_slip(d, node.at, node.v)) < slow, static, kinetic)
-
-
-def limit_in_impacts(d: Dynamics, coefficients: ca.SX, impact: ca.SX, p: ca.SX) -> ca.SX:
-    """Return coefficients of friction (nd,), in impacts at most the static ones."""
-    if not has_static_friction(d):
-        return coefficients
-    return ca.if_else(impact, ca.fmin(coefficients, d.static_drag(p)), coefficients)
-
-
-def find_breakaway(first: Balance, second: Balance, coefficient: ca.SX, h: ca.SX) -> ca.SX:
-    """Return how long before the end of a step a contact let go that stuck, the longest [s].
-
-    ``coefficient`` (nd,) is that of the second half.
-    """
-    d = first.dynamics
-    if not has_static_friction(d):
-        return ca.SX(0)
-    static = d.static_drag(first.node.p)
-    start, end = _find_parts(first, static), _find_parts(second, static)
-    late = (end - 1) / ca.fmax(end - ca.fmin(start, 1), EDGE)
-    breaks = ca.logic_and(coefficient > static, end > 1)
-    return h * ca.mmax(ca.if_else(breaks, ca.fmin(late, 1), 0))
+    rests = measure_slip(d, find_slip(d, node.at, node.v)) < SLOW * ca.SX(scales.speed)
+    return ca.if_else(rests, static, kinetic)
 
 
 def find_later_work(first: Balance, second: Balance) -> ca.SX:
@@ -108,10 +151,3 @@ def find_later_work(first: Balance, second: Balance) -> ca.SX:
         return ca.SX(0)
     pushes = [(b, b.T @ b.impulses.slip) for b in (first, second)]
     return sum((ca.dot(push, solve_mass(b.M, b.h * b.K)) / 2 for b, push in pushes), ca.SX(0))
-
-
-def _find_parts(half: Balance, coefficient: ca.SX) -> ca.SX:
-    """Return friction over the largest with a coefficient (nd,), (nd,)."""
-    d, node = half.dynamics, half.node
-    limit = coefficient * select_drags(d, d.slope(*node.at) * half.impulses.lam)
-    return measure_slip(d, half.impulses.slip) / ca.fmax(limit, TINY)
