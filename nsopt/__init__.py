@@ -145,6 +145,7 @@ if TYPE_CHECKING:
     from nsopt.schemes import (
         Composition,
         ContactAligned,
+        EnergeticImpact,
         ExplicitMidpoint,
         LinearisedClosure,
         MoreauJean,
@@ -206,6 +207,7 @@ __all__ = [
     "Distance",
     "Driven",
     "Dynamics",
+    "EnergeticImpact",
     "ErrorControl",
     "ExactPenalty",
     "Excess",

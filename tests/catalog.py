@@ -387,6 +387,7 @@ SCHEMES = [
     ns.ContactAligned(),
     ns.ContactAligned(impact=PoissonImpact()),
     ns.ContactAligned(impact=ns.SequentialImpact()),
+    ns.ContactAligned(impact=ns.EnergeticImpact()),
 ]
 
 

@@ -3,6 +3,7 @@
 from nsopt.schemes.balance import Balance, Impulses
 from nsopt.schemes.composition import Composition
 from nsopt.schemes.contact_aligned import ContactAligned
+from nsopt.schemes.contacts.energetic import EnergeticImpact
 from nsopt.schemes.contacts.impact import Impact, NewtonImpact, PoissonImpact, SequentialImpact
 from nsopt.schemes.moreau_jean import MoreauJean
 from nsopt.schemes.node import Node, StepStart
@@ -21,6 +22,7 @@ __all__ = [
     "Composition",
     "ContactAligned",
     "ContactEvent",
+    "EnergeticImpact",
     "ExplicitMidpoint",
     "Impact",
     "Impulses",

@@ -74,7 +74,7 @@ class ContactAligned(Scheme):
     closed : float
         A contact counts as closed up to this part of its typical opening, `Gap.scale`.
     impact : Impact
-        `NewtonImpact`, `PoissonImpact` or `SequentialImpact`.
+        `NewtonImpact`, `PoissonImpact`, `SequentialImpact` or `EnergeticImpact`.
     """
 
     ends_early: ClassVar[bool] = True

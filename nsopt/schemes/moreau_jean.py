@@ -60,7 +60,7 @@ class MoreauJean(UnifiedScheme):
         1/2 conserves energy in free motion; 1 damps.
     project : bool
     impact : Impact
-        `NewtonImpact`, `PoissonImpact` or `SequentialImpact`.
+        `NewtonImpact`, `PoissonImpact`, `SequentialImpact` or `EnergeticImpact`.
     slip_creep : float [m/s]
         Over a horizon, by which dry friction is smoothed: see `Scheme.slip_creep`.
     """

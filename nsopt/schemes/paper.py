@@ -126,7 +126,7 @@ class PaperStep(UnifiedScheme):
         by a `StepControl`. Nothing is left to optimize then, so that steps are chained by
         `Compiled`, a thousand times faster than by the solvers of nonlinear programs.
     impact : Impact
-        `NewtonImpact`, `PoissonImpact` or `SequentialImpact`.
+        `NewtonImpact`, `PoissonImpact`, `SequentialImpact` or `EnergeticImpact`.
     slip_creep : float [m/s]
         Over a horizon, by which dry friction is smoothed: see `Scheme.slip_creep`.
     """

@@ -128,7 +128,6 @@ class Scheme(ABC):
         ValueError
             Naming what it cannot, and a scheme that can.
         """
-        del p
         if dynamics.contact_names and not self.takes_contacts:
             raise ValueError(
                 f"{type(self).__name__} is for mechanisms without contact, but this one has "
@@ -151,6 +150,9 @@ class Scheme(ABC):
                 f"{type(self).__name__} knows no static friction above the kinetic one, but "
                 f"contact {name!r} has it: simulate by Variational, or leave out static_friction"
             )
+        law = getattr(self, "impact", None)
+        if law is None or not law.takes_compression:
+            _refuse_compression(dynamics, p, self if law is None else law)
 
     def add_modes(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
@@ -383,3 +385,16 @@ class UnifiedScheme(Scheme):
 def _find_contact(d: Dynamics, has: Callable[[Drag], bool]) -> str:
     """Return the name of the first contact with such friction, "" without one."""
     return next((d.contact_names[drag.contact] for drag in d.drags if has(drag)), "")
+
+
+def _refuse_compression(d: Dynamics, p: Array, of: object) -> None:
+    """Refuse numbers of contacts that laws of impact without compression do not take."""
+    for name, default in (("tangential_restitution", 0.0), ("stiffness", 1.0)):
+        stated = np.asarray(getattr(d, name)(p)).ravel()
+        if np.any(other := stated != default):
+            k = int(np.argmax(other))
+            raise ValueError(
+                f"contact {d.contact_names[k]!r} has {name} {stated[k]:g}, which "
+                f"{type(of).__name__} does not take: use Variational(impact=EnergeticImpact()), or "
+                f"leave it at {default:g}"
+            )

@@ -117,7 +117,7 @@ class Variational(Scheme):
     normal_implicitness : float, from 0 to 1
         Over a horizon, see `Scheme.normal_implicitness`.
     impact : Impact
-        `NewtonImpact`, `PoissonImpact` or `SequentialImpact`.
+        `NewtonImpact`, `PoissonImpact`, `SequentialImpact` or `EnergeticImpact`.
     slip_creep : float [m/s]
         Over a horizon, by which dry friction is smoothed: see `Scheme.slip_creep`.
     """

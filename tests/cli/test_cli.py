@@ -165,9 +165,10 @@ problem = Problem(dynamics, duration=0.2, steps=StepBounds(1e-3, 1e-3))
 
 
 @pytest.mark.slow
-def test_a_law_of_impact_is_chosen_by_name(folder):
-    call("run", "drop.py", "--scheme", "moreau-jean", "--impact", "poisson", "--t-end", 0.01)
-    assert "PoissonImpact" in Result.open("results/drop.nc").data.attrs["scheme"]
+@pytest.mark.parametrize("law", ["poisson", "energetic"])
+def test_a_law_of_impact_is_chosen_by_name(folder, law):
+    call("run", "drop.py", "--scheme", "moreau-jean", "--impact", law, "--t-end", 0.01)
+    assert f"{law.capitalize()}Impact" in Result.open("results/drop.nc").data.attrs["scheme"]
 
 
 SPINNING = '''"""A body that turns about z."""

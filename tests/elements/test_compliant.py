@@ -398,3 +398,13 @@ def test_a_driven_loop_with_redundant_rows_flies_freely():
     assert result["gap"].values.max() < 2e-4
     assert np.nansum(result["impulse"].values) == 0
     assert np.nansum(result["retries"].values) == 0
+
+
+@pytest.mark.parametrize("name", ["tangential_restitution", "stiffness"])
+@pytest.mark.parametrize("value", [0.5, Parameter("number", 0.5)], ids=["number", "parameter"])
+def test_numbers_of_rigid_impacts_are_refused(name, value):
+    floor = PlaneContact(
+        "plane", Frame(GROUND), Frame(Body("b", 1.0)), law=ContactLaw(**{name: value})
+    )
+    with pytest.raises(ValueError, match=f"{name} of CompliantContact 'floor' is of rigid"):
+        CompliantContact("floor", floor, Hertz(1e7))

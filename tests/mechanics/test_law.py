@@ -90,11 +90,14 @@ def jointed(law):
 
 def test_laws_are_in_the_order_of_the_gaps():
     mu = Parameter("mu", 0.2)
-    d = jointed(ContactLaw(restitution=0.6, friction=mu, viscous=5.0))
+    law = ContactLaw(0.6, mu, viscous=5.0, tangential_restitution=0.3, stiffness=4.0)
+    d = jointed(law)
     p = d.values({"mu": 0.7})
     assert array(d.restitution(p)) == pytest.approx([0, 0.6])
     assert array(d.friction(p)) == pytest.approx([0, 0.7])
     assert array(d.viscous(p)) == pytest.approx([0, 5])
+    assert array(d.tangential_restitution(p)) == pytest.approx([0, 0.3])
+    assert array(d.stiffness(p)) == pytest.approx([1, 4])
     assert d.slip_contacts == (1, 1)
 
 
@@ -129,6 +132,8 @@ BAD = [
     ("static_friction", -0.3, "not be negative, got -0.3"),
     ("rolling", -1e-3, "not be negative, got -0.001"),
     ("spinning", -1e-3, "not be negative, got -0.001"),
+    ("tangential_restitution", 1.2, "between 0 and 1, got 1.2"),
+    ("stiffness", 0.0, "positive"),
     ("friction", "much", "numbers"),
 ]
 

@@ -28,7 +28,7 @@ LAW = SequentialImpact()
 SCHEMES = [Variational(impact=LAW), ContactAligned(impact=LAW), MoreauJean(impact=LAW)]
 
 
-def row(speeds, masses, e, gap=1e-3):
+def row(speeds, masses, e, stiffness=1.0, gap=1e-3):
     """Balls in a row; those with a speed come from the left, the others touch."""
     moving = np.count_nonzero(speeds)
     places = np.arange(len(speeds)) * 2 * RADIUS
@@ -42,18 +42,21 @@ def row(speeds, masses, e, gap=1e-3):
         Prismatic(f"rail {b.name}", Frame(GROUND, (0, 0, 0), along), Frame(b, (0, 0, 0), along))
         for b in bodies
     ]
-    law = ContactLaw(restitution=e)
+    laws = [
+        ContactLaw(restitution=float(x), stiffness=float(k))
+        for x, k in np.broadcast(np.broadcast_to(e, len(bodies) - 1), stiffness)
+    ]
     contacts = [
         SphereContact(f"pair {i}", Frame(a), Frame(b), RADIUS, radius=RADIUS, law=law)
-        for i, (a, b) in enumerate(pairwise(bodies))
+        for i, ((a, b), law) in enumerate(zip(pairwise(bodies), laws, strict=True))
     ]
     return assemble(Mechanism(bodies, rails, "relative"), contacts)
 
 
-def struck(scheme, speeds, masses=None, e=1.0):
+def struck(scheme, speeds, masses=None, e=1.0, stiffness=1.0):
     masses = np.ones(len(speeds)) if masses is None else masses
     result = simulate(
-        row(speeds, masses, e),
+        row(speeds, masses, e, stiffness),
         duration=5e-3,
         steps=StepBounds(1e-9, 1e-3),
         scheme=scheme,

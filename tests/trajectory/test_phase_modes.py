@@ -203,6 +203,10 @@ def test_the_cone_in_space_is_that_of_coulomb(normal):
             lambda d: slide(block(ContactLaw(friction=MU, static_friction=2 * MU)), Sliding()),
             "'floor' has static_friction, which phases do not know",
         ),
+        (
+            lambda d: slide(block(ContactLaw(friction=MU, tangential_restitution=0.5)), Sliding()),
+            "'floor' has tangential_restitution, which phases do not know",
+        ),
         (lambda d: slide(block(ContactLaw()), Sticking()), "'floor' has no friction, so it cannot"),
     ],
 )

@@ -13,7 +13,7 @@ from nsopt.mechanics.model.element import Element
 from nsopt.mechanics.model.frame import Frame
 from nsopt.mechanics.model.gap import Bore, Drag, Gap
 
-LAW = ("restitution", "friction", "viscous")
+LAW = ("restitution", "friction", "viscous", "tangential_restitution", "stiffness")
 """The fields of `ContactLaw` that are functions of a `Dynamics`."""
 
 

@@ -76,8 +76,7 @@ class Dynamics(MadeLater):
         Of slopes along the motion.
     gap_matrix : (t, q, p) -> W (nv, ng)
         d(gap)/dt = W^T v + gap_drift; W lam is the generalized impulse of the contacts.
-    gap_drift : (t, q, p) -> (ng,)
-        By which gaps open at v = 0, as surfaces move with time.
+    gap_drift : (t, q, p) -> (ng,), by which gaps open at v = 0, as surfaces move with time
     closure_bias, gap_bias : (t, q, v, p) -> (nc,), (ng,)
         C vdot + closure_bias and W^T vdot + gap_bias are the second derivatives of closure and gap.
     gap_scale, clearance : (p) -> (ng,) [m]
@@ -85,7 +84,7 @@ class Dynamics(MadeLater):
     sliding : (t, q, v, p) -> (3, ng + n) [m/s]
         Velocity of the material of body b on that of body a, along the surfaces of all gaps and
         then of the n surfaces that forces press apart.
-    restitution, friction, viscous : (p) -> (ng,)
+    restitution, friction, viscous, tangential_restitution, stiffness : (p) -> (ng,)
         The numbers of each gap's `ContactLaw`.
     drag, static_drag : (p) -> (nd,)
         Limits of `drags` over the normal force [1, or m of what turns]: in motion, and at rest.
@@ -107,9 +106,8 @@ class Dynamics(MadeLater):
     kinetic, potential : (t, q, v, p) -> [J]
     resistance : (t, q, v, p, h, reactions) -> (6, nj)
         Force and torque (about the origin of frame b) by which springs, dampers and friction of
-        each joint resist, on the body of its frame b, world axes; ``reactions`` are
-        those of the joints in `friction_joints` (6, their number). Friction is a mean over h, as in
-        `joint_friction`, from the internal states in q.
+        each joint resist, on the body of its frame b, world axes. Friction is a mean over h, as in
+        `joint_friction`, from the internal states in q, under the same ``reactions``.
     joint_friction : (t, q, v, p, h, z, reactions) -> (nv,)
         Mean friction of the `JointFriction` elements over a step of h, from internal states z (nz,)
         at its start and reactions (6, number of elements) of the joints in `friction_joints`.
@@ -134,8 +132,8 @@ class Dynamics(MadeLater):
         As `gap_scale` and `clearance`.
     reactions : (t, q, v, p, h, change, mu, lam, slip_impulse) -> (6, nj)
         Force and torque (about the origin of frame b) of each joint on the body of its frame b,
-        world axes. Impulses in, impulses out. Those of joints in a tree of coordinates follow
-        from a ``change`` of v (nv,) over h; the others from mu, lam and slip_impulse alone.
+        world axes, of impulses. In a tree of coordinates they follow from a ``change`` of v over h,
+        else from mu, lam and slip_impulse alone.
     masses : (p) -> (nb,) [kg] of the bodies
     poses : (q, v, p) -> positions (3, nb), Euler parameters (4, nb), velocities and angular ones
         Of the centres of mass, and of the axes of bodies; (3, nb) in world axes.
@@ -198,6 +196,8 @@ class Dynamics(MadeLater):
     viscous: ca.Function
     drag: ca.Function
     static_drag: ca.Function
+    tangential_restitution: ca.Function
+    stiffness: ca.Function
     slip_matrix: ca.Function
     slip_drift: ca.Function
     slip_directions: ca.Function

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from nsopt.checks import between, not_negative
+from nsopt.checks import between, not_negative, positive
 from nsopt.parameter import Parameter, Scalar
 
 
@@ -32,6 +32,12 @@ class ContactLaw:
         Lever arms rho and sigma: a moment of at most rho N resists that one surface rolls on the
         other, one of at most sigma N that it spins about their normal, which none does in the
         plane; what they hold does not turn at all. In simulations.
+    tangential_restitution : float or Parameter
+        From 0 to 1, by `EnergeticImpact`: the square root of the part of what friction took from a
+        contact that sticks as an impact ends that it gives back; the ball's slip is then turned
+        round, times this.
+    stiffness : float or Parameter [N/m^exponent]
+        By `EnergeticImpact`, where contacts are compressed at once: only ratios count.
     """
 
     restitution: Scalar = 0.0
@@ -40,6 +46,8 @@ class ContactLaw:
     static_friction: Scalar | None = None
     rolling: Scalar = 0.0
     spinning: Scalar = 0.0
+    tangential_restitution: Scalar = 0.0
+    stiffness: Scalar = 1.0
 
     @property
     def frictionless(self) -> bool:
@@ -60,6 +68,8 @@ class ContactLaw:
             "static_friction": self.static_friction is not None,
             "rolling": may_act(self.rolling),
             "spinning": may_act(self.spinning),
+            "tangential_restitution": may_act(self.tangential_restitution),
+            "stiffness": isinstance(self.stiffness, Parameter) or self.stiffness != 1,
         }
         return next((name for name, given in numbers.items() if given), "")
 
@@ -84,3 +94,6 @@ class ContactLaw:
                     f"static_friction {of_element} must not be below its friction, got "
                     f"{static:g} < {kinetic:g}: leave it out where both are the same"
                 )
+        what = f"tangential_restitution {of_element}"
+        between(what, self.tangential_restitution, 0, 1, "1 gives all back that friction took")
+        positive(f"stiffness {of_element}", self.stiffness)

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
+from typing import ClassVar
 
 import casadi as ca
 import numpy as np
@@ -71,6 +72,9 @@ class Impact(ABC):
     The same statement serves steps that end at impacts (`ContactAligned`) and steps that have
     impacts at their end (`Variational`, `MoreauJean`), which add what else acts in the step.
     """
+
+    takes_compression: ClassVar[bool] = False
+    """Whether `ContactLaw.tangential_restitution` and ``stiffness`` count."""
 
     @abstractmethod
     def state(
@@ -274,18 +278,25 @@ class SequentialImpact(Impact):
         if not count:
             return Rebound.zero(d)
         _refuse_friction(d)
-        if not isinstance(modes, KnownModes):
-            raise ValueError("SequentialImpact is of simulations: take NewtonImpact over a horizon")
+        closed = find_closed(self, modes)
         # (ng, ng) [1/kg] by how much an impulse at each contact changes the rate of each gap.
         compliance = node.W.T @ respond(d.mass(*node.at[1:]), d.closure_matrix(*node.at), node.W)
         rate, lam = node.gap_rate(node.v), none.lam
         least = SLOWEST * ca.mmax(ca.fabs(rate))
         for _ in range(self.rounds * count):
-            approach = ca.if_else(modes.closed, ca.fmax(-rate, 0), 0)
+            approach = ca.if_else(closed, ca.fmax(-rate, 0), 0)
             first = _find_first(approach, ca.fmax(ca.mmax(approach), least))
             push = first * (1 + restitution) * approach / ca.fmax(ca.diag(compliance), TINY)
             lam, rate = lam + push, rate + compliance @ push
         return Rebound(ca.SX.zeros(count), none.lam, none._replace(lam=lam))
+
+
+def find_closed(law: Impact, modes: ContactModes) -> ca.SX:
+    """Return which contacts are closed (ng,), 0 or 1, which is known in simulations alone."""
+    if isinstance(modes, KnownModes):
+        return modes.closed
+    name = type(law).__name__
+    raise ValueError(f"{name} is of simulations: take NewtonImpact over a horizon")
 
 
 def _find_first(values: ca.SX, limit: ca.SX) -> ca.SX:

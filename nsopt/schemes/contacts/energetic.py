@@ -1,0 +1,109 @@
+"""Restitution of energy: impacts by compression of all contacts at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import ClassVar
+
+import casadi as ca
+
+from nsopt.schemes.balance import Impulses
+from nsopt.schemes.contacts.compression import state_impact
+from nsopt.schemes.contacts.friction import find_slip
+from nsopt.schemes.contacts.impact import Early, Impact, Rebound, find_closed, nothing
+from nsopt.schemes.contacts.modes import ContactModes
+from nsopt.schemes.contacts.walls import FLAT, respond
+from nsopt.schemes.node import Node
+
+
+@dataclass(frozen=True)
+class EnergeticImpact(Impact):
+    """Restitution of energy: contacts are compressed, and give back e^2 of what that stored.
+
+    All closed contacts have forces (K_j depth_j^exponent) along their normals, however short they
+    act: bodies do not move meanwhile, so that only ratios of K_j, `ContactLaw.stiffness`, count.
+    With p_j the impulse, E_j the energy stored, and dg_j the rate of the gap,
+
+        dp_j / dp_i = (K_j / K_i)^(1/(x+1)) (E_j / E_i)^(x/(x+1)),     x the exponent,
+        dE_j = -dg_j dp_j    while dg_j < 0,     dE_j = -dg_j dp_j / e_j^2    while dg_j > 0,
+
+    which is the multiple-impact law of Liu, Zhao and Brogliato [2008, Proc. R. Soc. A 464, 3193];
+    with one contact that of Stronge [1990, Proc. R. Soc. A 431, 169]. Friction is Coulomb's at
+    each instant, of the slip there: what slides may stick or go back within the impact, and turn in
+    space. As the last force is gone, contacts that stick give back, along their friction and within
+    mu p_j, tangential_restitution^2 of the energy that it took; a ball's slip is then turned round
+    [Walton 1993]. What that presses together is an impact again.
+
+    No energy is gained, with any e up to 1, any mu and tangential restitution of each contact: of
+    T + sum E_j the change is (1 - 1/e_j^2) dg_j dp_j <= 0 of those that expand, 0 of others, and
+    that by friction, which takes energy; sum E_j is zero before, and not negative after. What is
+    given back along the surfaces is at most what friction has taken before. Each step of the
+    integration keeps this balance, so that it holds at any number of them.
+
+    One contact in the plane is exact. Otherwise the error falls with the square of the length of
+    the steps; of three balls it is 5e-5 of the speed. After 4,096 steps, as of contacts that jam,
+    what is stored is lost, and what still approaches comes to rest. Static friction above the
+    kinetic one, and resistance to rolling and spinning, do not act within the impact. Horizons are
+    refused.
+
+    Parameters
+    ----------
+    exponent : float
+        Of forces in depths, 1 or more; 3/2 is Hertz's.
+    steps : int
+        Steps in half a period of the contact that swings fastest.
+    """
+
+    takes_compression: ClassVar[bool] = True
+
+    exponent: float = 1.5
+    steps: int = 50
+
+    def __post_init__(self) -> None:
+        if not self.exponent >= 1:
+            raise ValueError(
+                f"exponent of EnergeticImpact must be 1 or more, got {self.exponent}: 1.5 is "
+                "Hertz's"
+            )
+        if not isinstance(self.steps, Integral) or self.steps < 1:
+            raise ValueError(
+                f"steps of EnergeticImpact must be a whole number, 1 or more, got {self.steps!r}"
+            )
+
+    def coefficients(self, e: ca.SX, fresh: ca.SX) -> ca.SX:
+        """Return e of all: what touches is compressed, too."""
+        del fresh
+        return e
+
+    def state(
+        self, modes: ContactModes, node: Node, restitution: ca.SX, early: Early = nothing
+    ) -> Rebound:
+        del early
+        d, none = modes.dynamics, Impulses.zero(modes.dynamics)
+        count = restitution.numel()
+        if not count:
+            return Rebound.zero(d)
+        closed, at, p = find_closed(self, modes), node.at, node.p
+        slopes = ca.fmax(d.slope(*at), FLAT)  # of gap functions by distances
+        normals = node.W / ca.repmat(slopes.T, d.nv, 1)
+        slides = [x for x in d.drags if not x.turns]
+        slips, owners = (
+            [k for x in slides for k in x.slips],
+            [x.contact for x in slides for _ in x.slips],
+        )
+        directions = ca.horzcat(normals, d.slip_matrix(*at)[:, slips])
+        joints = ca.vertcat(d.closure_matrix(*at), d.nonholonomic_matrix(*at))
+        compliance = directions.T @ respond(d.mass(*at[1:]), joints, directions)
+        numbers = (restitution, d.tangential_restitution(p), d.friction(p), d.stiffness(p))
+        slip = find_slip(d, at, node.v)
+        rates = ca.vertcat(node.gap_rate(node.v) / slopes, *(slip[k] for k in slips))
+        impact = state_impact(tuple(owners), count, float(self.exponent), int(self.steps))
+        impulses = impact(
+            *(ca.densify(x) for x in (rates, compliance, ca.horzcat(*numbers), closed))
+        )
+        tangential = ca.SX(none.slip)
+        for k, row in enumerate(slips):
+            tangential[row] = impulses[count + k]
+        spent = none._replace(lam=impulses[:count] / slopes, slip=tangential)
+        return Rebound(ca.SX.zeros(count), none.lam, spent)
