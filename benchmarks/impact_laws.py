@@ -2,12 +2,13 @@
 
 A free body that touches one to six planes, directions and places at random, with a random inertia,
 strikes them at a random velocity, in space; each contact has a coefficient of restitution and one
-of friction of its own, from 0 to 1. Nothing is accepted or refused, and no other law helps out.
+of friction of its own, from 0 to 1; for laws that take them also a tangential restitution from 0 to
+1, and a stiffness from 0.1 to 10. Nothing is accepted or refused, and no other law helps out.
 "solved" is the share in which Newton's method converges, "energy rises" that in which it is more
 than 1e-9 of what it was, "by" by how much at most; "enters" in which a body is still entering a
 wall after it. Rows "one e" give all contacts the same restitution, "smooth" no friction.
 
-    python benchmarks/impact_laws.py [--draws 10000] [--seed 0]
+    python benchmarks/impact_laws.py [--draws 10000] [--seed 0] [--law energetic]
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from nsopt import (
     Compiled,
     ContactLaw,
     Dynamics,
+    EnergeticImpact,
     Frame,
     LargestStep,
     Mechanism,
@@ -50,6 +52,8 @@ LAWS: dict[str, Impact] = {
     "Newton": NewtonImpact(),
     "Poisson": PoissonImpact(),
     "one after another": SequentialImpact(),
+    "energetic, linear": EnergeticImpact(exponent=1.0),
+    "energetic, Hertz": EnergeticImpact(),
 }
 HEAD = ("law", "contacts' e and mu", "impacts", "solved", "energy rises", "by", "enters")
 
@@ -67,7 +71,9 @@ class Kind:
         return ("one e, " if self.one_e else "mixed e, ") + ("smooth" if self.smooth else "rough")
 
 
-def draw_body(rng: np.random.Generator, contacts: int, smooth: bool) -> Dynamics:
+def draw_body(
+    rng: np.random.Generator, contacts: int, smooth: bool, takes_compression: bool
+) -> Dynamics:
     """Return a body that touches planes."""
     half = rng.uniform(0.2, 1, 3)
     inertia = tuple((half @ half - half**2) / 3)
@@ -78,6 +84,8 @@ def draw_body(rng: np.random.Generator, contacts: int, smooth: bool) -> Dynamics
         law = ContactLaw(
             restitution=Parameter(f"e{k}", 0.5),
             friction=0.0 if smooth else Parameter(f"mu{k}", 0.5),
+            tangential_restitution=Parameter(f"back{k}", 0.5) if takes_compression else 0.0,
+            stiffness=Parameter(f"stiffness{k}", 1.0) if takes_compression else 1.0,
         )
         wall = Frame(GROUND, tuple(place), tuple(axis / np.linalg.norm(axis)))
         planes.append(PlaneContact(f"plane {k}", wall, Frame(body, tuple(place)), law=law))
@@ -106,6 +114,9 @@ def strike(
     numbers = {f"e{k}": e[:, k] for k in range(contacts)}
     if not kind.smooth:
         numbers |= {f"mu{k}": rng.uniform(size=count) for k in range(contacts)}
+    if law.takes_compression:
+        numbers |= {f"back{k}": rng.uniform(size=count) for k in range(contacts)}
+        numbers |= {f"stiffness{k}": 10 ** rng.uniform(-1, 1, count) for k in range(contacts)}
     solved = batch.step(numbers).completed
     M = np.asarray(dynamics.mass(run.start.q, run.p))
     before, after = (np.einsum("ij,jk,ik->i", x, M, x) / 2 for x in (v, batch.v))
@@ -117,18 +128,23 @@ def main() -> None:
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--law", default="", help="part of the names of those to be judged")
     given = parser.parse_args()
     each = -(-given.draws // (MOST * GEOMETRIES))
     rows = []
     for name, law in LAWS.items():
+        if given.law not in name:
+            continue
         kinds = [Kind(one_e, smooth) for smooth in (False, True) for one_e in (False, True)]
         for kind in kinds:
             if isinstance(law, SequentialImpact) and not kind.smooth:
                 continue
+            if law.takes_compression and kind.one_e:  # it loses energy with any e
+                continue
             rng, parts = np.random.default_rng(given.seed), []
             for contacts in range(1, MOST + 1):
                 for _ in range(GEOMETRIES):
-                    body = draw_body(rng, contacts, kind.smooth)
+                    body = draw_body(rng, contacts, kind.smooth, law.takes_compression)
                     parts.append(strike(rng, law, body, each, kind))
             solved, energy, enters = (np.concatenate(x) for x in zip(*parts, strict=True))
             rises = solved & (energy > 1 + RISES)
