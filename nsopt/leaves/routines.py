@@ -141,7 +141,8 @@ def divide_values(instructions: Instructions, turns: Turns) -> list[RoutinePlan]
         if plan.is_read:
             plan.kept.extend(sorted(later.intersection(plan.values)))
         later.update(plan.outputs, _find_operands(instructions, plan.values))
-    return plans
+    # What nothing is kept of shares numbers with itself alone: its callers need give it no room.
+    return [plan._replace(is_read=bool(plan.kept)) for plan in plans]
 
 
 def _find_values(instructions: Instructions, outputs: Sequence[int], done: bytearray) -> list[int]:

@@ -6,6 +6,7 @@ import pytest
 
 from nsopt.leaves import Leaf, leaf, program, repeated, routines
 from nsopt.leaves.instructions import read_instances
+from nsopt.leaves.machine import QUICK
 from tests.leaves.functions import BINARY, UNARY, assert_same_bits, interpret, sx
 
 NEVER = {"never_inline": True}
@@ -72,6 +73,18 @@ def test_elements_have_the_same_bits_in_loops(bodies, piece, lanes, level, monke
         made.compile(level)
         x, p = rng.normal(size=function.numel_in(0)), rng.normal(size=function.numel_in(1))
         assert_same_bits(made(x, p), interpret(function, x, p))
+
+
+def test_without_p_loops_keep_nothing():
+    """Callers give it no room: that of a step's end, or of a guess, belongs to others."""
+    x, p = (ca.SX.sym(name, n) for name, n in (("x", 400), ("p", 0)))
+    of_each = [ca.tanh(x[k] * ca.sin(x[(k + 1) % 400])) for k in range(400)]
+    function = ca.Function("f", [x, p], [ca.vertcat(*of_each, ca.sum1(ca.vertcat(*of_each)))])
+    made = Leaf(function)
+    made.compile(QUICK)
+    assert made.code.kept == 0
+    given = np.linspace(-1, 1, 400)
+    assert_same_bits(made(given, []), interpret(function, given, []))
 
 
 def groups(seed):
