@@ -71,6 +71,7 @@ SMALL = 0.01  # force of a joint over the largest of all, up to which it does no
 LASTS = 0.1  # part of the time that a contact must last for its force to count
 NOTHING = 1e-10  # part of a size, an error that is rounding
 WITHIN = 3.0  # factor by which a told error may be off
+MOST = 400_000  # steps of the finer reference, else both take longer ones
 IMPACTS = 1e-4  # h_min over h_max of references with contacts
 ACCURACIES = (1e-2, 1e-4, 1e-6)
 LONGEST = 100  # steps of the longest hand-chosen run
@@ -158,8 +159,11 @@ def refer(call: Call, steps: StepBounds) -> tuple[Result, Result]:
     ways: list[tuple[Scheme, tuple[int, int]]] = [(Variational(), (16, 32))]
     if not touches:
         ways.insert(0, (Composition(), (4, 8)))
-    for scheme, parts in ways:
+    for scheme, most in ways:
+        parts = most
         least = IMPACTS if touches else 1.0
+        while max(parts) * call.duration / steps.h_max > MOST and min(parts) > 2:
+            parts = (parts[0] // 2, parts[1] // 2)
         bounds = [StepBounds(least * steps.h_max / n, steps.h_max / n) for n in parts]
         try:
             runs = [call.run(**alike, steps=x, scheme=scheme) for x in bounds]
