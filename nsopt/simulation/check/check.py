@@ -110,7 +110,9 @@ class Check:
 
 
 def estimate_in_halves(again: Callable[[float], Array]) -> Array:
-    """Return the errors of figures (k,) of a run, each by itself, with their signs, (k,).
+    """Return the errors of figures (k, ...) of a run, with their signs, of the same shape.
+
+    Each of the k has an order of its own, of its numbers together.
 
     Parameters
     ----------

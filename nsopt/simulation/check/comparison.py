@@ -156,7 +156,7 @@ def compare_figures(
 def estimate_figures(
     runs: Sequence[Array], finer: bool, trusted: bool = True
 ) -> tuple[Array, Array]:
-    """Return the errors of figures (k,) of the first of some runs, and orders, each by itself."""
+    """Return the errors of figures (k, ...) of the first of some runs, and the orders (k,)."""
     each = zip(*(x[:, None] for x in runs), strict=True)
     found = [_compare(values, finer, trusted) for values in each]
     return np.array([x.error[0] for x in found]), np.array([x.order for x in found])

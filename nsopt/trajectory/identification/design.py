@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,7 @@ import scipy
 from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics, Start
 from nsopt.schemes import Scheme
-from nsopt.simulation import StepBounds
+from nsopt.simulation import StepBounds, estimate_in_halves
 from nsopt.trajectory.identification.given import ScaledUnknowns, Unknown
 from nsopt.trajectory.sensitivity import Output, Sensitivities, SensitivityError, sensitivities
 
@@ -74,6 +75,11 @@ class Design:
     message : str
     evaluations : int
         Number of simulations.
+    step_errors : (k,)
+        By how much the unknowns are off as the motion is computed in steps, with the sign; NaN
+        where that is not known.
+    cost_error : float
+        The same of the cost.
     """
 
     names: tuple[str, ...]
@@ -84,6 +90,8 @@ class Design:
     converged: bool
     message: str
     evaluations: int
+    step_errors: Array = field(default_factory=lambda: np.full(0, np.nan))
+    cost_error: float = np.nan
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -105,6 +113,7 @@ def design(
     parameters: Mapping[str, float] | None = None,
     slack: float = 0.01,
     iterations: int = 100,
+    check: bool = True,
 ) -> Design:
     """Find the parameters of least cost for which the motion satisfies all limits.
 
@@ -131,6 +140,9 @@ def design(
         too long, and no design is returned.
     iterations : int
         Largest number of iterations.
+    check : bool
+        Whether it is sought once more in steps of half and of a quarter, from itself, which tells
+        by how much it is off (`Design.step_errors`).
 
     Raises
     ------
@@ -151,7 +163,7 @@ def design(
         scheme=scheme,
     )
     problem = _DesignProblem(dynamics, scaled, simulate, steps, cost, limits)
-    return problem.solve(slack, iterations)
+    return problem.solve(slack, iterations, check)
 
 
 class _TrialError(RuntimeError):
@@ -195,44 +207,82 @@ class _DesignProblem:
         sizes = [abs(limit.most) or 1.0 for limit in limits]
         over = [(row - x.most) / size for row, x, size in zip(rows, limits, sizes, strict=True)]
         self._cost = _with_jacobians("cost", y, p, value)
+        self._size = abs(float(self._value(self._cost, self._unknowns.guess)[0])) or 1.0
         self._excess = _with_jacobians("limits", y, p, ca.vertcat(ca.SX(0, 1), *over))
         largest = [ca.mmax(row) for row in rows]
         self._largest = ca.Function("largest", [y, p], [ca.vertcat(ca.SX(0, 1), *largest)])
 
-    def solve(self, slack: float, iterations: int) -> Design:
+    def solve(self, slack: float, iterations: int, check: bool) -> Design:
         """Return the design, its limits checked with half the step."""
-        size_at_guess = abs(float(self._value(self._cost, self._unknowns.guess)[0])) or 1.0
+        try:
+            x, message = self._find(self._unknowns.guess, iterations)
+        except _TrialError as error:
+            message = str(error)
+        if message:
+            return self._fail(message)
+        found = self._check(x, slack)
+        if not (check and found.converged):
+            return found
+        errors, message = np.full(len(x) + 1, np.nan), found.message
+        try:
+            errors = self._estimate_step_errors(x, iterations)
+        except _TrialError as error:
+            message += f"; the error of the steps is not known: {error}"
+        return replace(
+            found,
+            message=message,
+            evaluations=self._evaluations,
+            step_errors=errors[:-1],
+            cost_error=float(errors[-1]),
+        )
+
+    def _find(self, x: Array, iterations: int) -> tuple[Array, str]:
+        """Return the best scaled unknowns (k,) from some, and why they are no design, if so."""
         rows = scipy.optimize.NonlinearConstraint(
             partial(self._value, self._excess), -np.inf, 0, partial(self._jacobian, self._excess)
         )
         options: dict[str, Any] = {
-            "jac": lambda x: self._jacobian(self._cost, x)[0] / size_at_guess,
+            "jac": lambda x: self._jacobian(self._cost, x)[0] / self._size,
             "constraints": [rows] if self._limits else [],
             "method": "SLSQP",
             "options": {"maxiter": iterations, "ftol": 1e-10},
         }
 
         def cost(x: Array) -> float:
-            return float(self._value(self._cost, x)[0]) / size_at_guess
+            return float(self._value(self._cost, x)[0]) / self._size
 
-        try:
-            optimum = self._search(cost, options)
-            x = np.clip(optimum.x, 0, 1)
-            if not optimum.success:
-                return self._fail(f"{optimum.message}; {self._tell_worst(x)}")
-            if np.max(self._value(self._excess, x), initial=0.0) > FEASIBLE:
-                return self._fail(f"no design satisfies all limits: {self._tell_worst(x)}")
-        except _TrialError as error:
-            return self._fail(str(error))
-        return self._check(x, slack)
+        optimum = self._search(cost, x, options)
+        best, message = np.clip(optimum.x, 0, 1), ""
+        if not optimum.success:
+            message = f"{optimum.message}; {self._tell_worst(best)}"
+        elif np.max(self._value(self._excess, best), initial=0.0) > FEASIBLE:
+            message = f"no design satisfies all limits: {self._tell_worst(best)}"
+        return best, message
 
-    def _search(self, cost: Callable[[Array], float], options: Mapping[str, Any]) -> Any:
-        """Return SciPy's optimum.
+    def _estimate_step_errors(self, x: Array, iterations: int) -> Array:
+        """Return by how much the values and the cost of a design are off by the steps, (k + 1,)."""
+        scale_steps = self._simulate(x).scale_steps
+
+        def find_again(part: float) -> Array:
+            """Return the values and the cost of the design in steps of a part of their size."""
+            again, best = copy(self), x
+            if part != 1:
+                again._steps, again._motion = scale_steps(part), None
+                best, message = again._find(x, iterations)
+                if message:
+                    raise _TrialError(f"in steps of {part:g} h {message}")
+            self._evaluations = again._evaluations
+            return np.append(self._unknowns.values(best), again._value(again._cost, best))
+
+        return estimate_in_halves(find_again)
+
+    def _search(self, cost: Callable[[Array], float], x: Array, options: Mapping[str, Any]) -> Any:
+        """Return SciPy's optimum from scaled unknowns (k,).
 
         Where a simulation fails it is sought again from the last motion, at most half as far from
         it in any unknown; what ends on such a bound is sought on from there.
         """
-        x, reach = self._unknowns.guess, 1.0
+        reach = 1.0
         while True:
             iterates = [x]
             lower, upper = np.maximum(x - reach, 0), np.minimum(x + reach, 1)
@@ -256,9 +306,8 @@ class _DesignProblem:
 
     def _check(self, x: Array, slack: float) -> Design:
         """Return the design of scaled unknowns (k,), or its failure with half the step."""
-        half = StepBounds(self._steps.h_min / 2, self._steps.h_max / 2)
         try:
-            half_step = self._run(x, half).value
+            half_step = self._run(x, self._steps.scale(0.5)).value
         except _TrialError as error:
             return self._fail(f"with half the step {error}")
         values = self._evaluate_limits(x, self._simulate(x).value)

@@ -304,18 +304,14 @@ class _FitProblem:
 
         From what the fit would come to, to first order by its Jacobian, in halved steps.
         """
-        times, stated = self._measured.times, self._steps
-        x = self._unknowns.scale(values)
+        times, x = self._measured.times, self._unknowns.scale(values)
         own, numbers = self.simulate_up_to(x, len(times)), self._unknowns.numbers(x)
-        longest = float(np.diff(own.steps.t).max())  # steps end at the measured times
-        shortest = min(stated.h_min, longest)
-        bounds = StepBounds(shortest, min(stated.h_max, longest), stated.part)
 
         def fit_again(part: float) -> Array:
             """Return the values with steps of a part of their size."""
             motion = own
             if part != 1:
-                steps = bounds.scale(part)
+                steps = own.scale_steps(part)
                 motion = self._simulate(times, by=(), parameters=numbers, steps=steps)
             off = np.ravel((motion.value - own.value) / self._measured.deviation)
             again: Array = values - np.linalg.lstsq(J, off)[0] * self._unknowns.width

@@ -11,6 +11,7 @@ from nsopt.trajectory.sensitivity.simulation import (
     Derivatives,
     Output,
     Sensitivities,
+    StepErrors,
     sensitivities,
 )
 
@@ -21,6 +22,7 @@ __all__ = [
     "Output",
     "Sensitivities",
     "SensitivityError",
+    "StepErrors",
     "cost_derivatives",
     "optimum_derivatives",
     "sensitivities",
