@@ -1,6 +1,7 @@
 """The error that a run tells is that by which it is off."""
 
 import re
+import time
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from nsopt import (
     Body,
     Check,
     Checkpoint,
+    Compiled,
     ContactLaw,
     Driven,
     ErrorControl,
@@ -30,6 +32,7 @@ from nsopt import (
 )
 from nsopt.problem import load_problem
 from nsopt.simulation.check import Accuracy
+from nsopt.simulation.driver import Driver
 from tests.schemes.models import G, ball
 
 LENGTH, RATE, DURATION = 0.5, 6.0, 2.0
@@ -234,6 +237,23 @@ def test_a_repetition_that_ends_early_tells_until_when_errors_are_known():
     part = Result(data)
     assert {*alone.warnings} <= {*part.warnings}
     assert "no error is known after t = 0.4 s" in part.summary()
+
+
+def test_time_that_other_programs_take_ends_no_repetition(monkeypatch):
+    """What it may take is time of the processor, as that of the run."""
+    advance = Driver.advance
+
+    def wait(self):
+        time.sleep(0.15)
+        return advance(self)
+
+    of = {"duration": 0.4, "steps": StepBounds(1e-3, 1e-3), "solver": Compiled(chunk=50)}
+    of |= {"dynamics": pendulum(), "check": COARSER, "progress": False}
+    simulate(**of)  # a start may take long, and a repetition as long
+    monkeypatch.setattr("nsopt.simulation.check.check.SHORT", 0.05)
+    monkeypatch.setattr(Driver, "advance", wait)
+    told = simulate(**of)
+    assert told.data.attrs["error_unknown"] == ""
 
 
 def test_errors_are_saved(tmp_path):

@@ -21,8 +21,8 @@ from nsopt.simulation.bounds import StepBounds
 
 FIRST = 100  # steps of the first run, where no bounds are given
 SMALLEST = 1e-4  # h_min over h_max of it: impacts are placed by it
-SAFE = 0.5  # part of the accuracy asked for at which the next run aims
-SHORTEST, LONGEST = 1 / 64, 0.5  # part of h that the next run takes at least and at most
+SAFE = 0.7  # part of the accuracy asked for at which the next run aims
+SHORTEST, LONGEST = 1 / 8, 0.5  # part of h that the next run takes: the order may still change
 UNKNOWN = 0.25  # part of h that it takes where no order was seen
 GAIN = 0.8  # part of the error before, below which shorter steps helped
 LONGER = 1.5  # factor on the time until which a motion is predictable, above which they helped too

@@ -50,7 +50,8 @@ if TYPE_CHECKING:
 
 FINER, COARSER = (1 / 2, 1 / 4), (2.0, 4.0)  # parts of h of the repetitions
 FINEST = 1 / 8  # part of h of a third one, where two figures may agree by chance
-SLOWER = 2.0  # time that a repetition may take, over the expected one
+SLOWER = 2.0  # time that a repetition may take, over the expected one, ...
+SHORT = 1.0  # ... or over this time [s], if that is longer
 RECORDS = 5.0  # time [s] that records of forces and angles of both repetitions may take in any case
 RECORDED = 2  # time that a step and its record take, over that of the step, roughly
 
@@ -88,7 +89,7 @@ class Check:
         few = COARSER[1] * checked.run.steps.h_max > checked.run.t_end - checked.run.start.t
         parts = FINER if finer or few else COARSER
         # Where longer steps fail, what takes their place may take much longer than the run did.
-        time_limit = SLOWER * max(allowed, checked.seconds)
+        time_limit = SLOWER * max(allowed, checked.seconds, SHORT)
         repetitions: list[Repetition] = []
         records = 2 * checked.record_seconds <= max(allowed, RECORDS)
         recorded = name_recorded(data) if records else frozenset[str]()
