@@ -189,7 +189,7 @@ OF_SOME: dict[str, type] = {
     **dict.fromkeys(("internal_states", "limits_tightened", "degrees_of_freedom"), Integral),
     **dict.fromkeys(("interrupted", "no_step"), Integral),
     **dict.fromkeys(("dissipates", "forces_dissipate"), Integral),
-    **dict.fromkeys(("accuracy", "h_part", "error_tolerance"), Real),
+    **dict.fromkeys(("accuracy", "accuracy_h", "h_part", "error_tolerance"), Real),
     **dict.fromkeys(("objective_error", "objective_order"), Real),
     **dict.fromkeys(("accuracy_missed", "error_tolerance_power"), Integral),
     **dict.fromkeys(("error_unknown", "search"), str),

@@ -247,14 +247,21 @@ def _tell_missed_accuracy(data: xr.Dataset) -> Iterator[str]:
     if not has_errors(data):
         asked, reason = (data.attrs[x] for x in ("accuracy", "error_unknown"))
         yield f"the accuracy of {asked:g} is not met, for the error is unknown: {reason}"
+        return
+    part, h = max(x(data).part for x in OVERALL), data.attrs.get("accuracy_h", np.nan)
+    if np.isfinite(h):
+        why = f"it takes steps of {h:.1g} s, too many of them: ask for less, or give such bounds"
     else:
-        part = max(find_error_of_motion(data).part, find_error_of_energy(data).part)
-        yield (
-            f"the accuracy of {data.attrs['accuracy']:g} is not met: this run is off by "
-            f"{part:.2g}, and shorter steps do not help; motion is predictable until "
-            f"{find_predictable_time(data):.4g} s"
-        )
+        until = find_predictable_time(data)
+        why = f"shorter steps do not help; motion is predictable until {until:.4g} s"
+    yield (
+        f"the accuracy of {data.attrs['accuracy']:g} is not met: this run is off by {part:.2g}, "
+        f"and {why}"
+    )
 
+
+OVERALL = (find_error_of_motion, find_error_of_energy)
+"""What an accuracy is of."""
 
 CHECKS = (_tell_missed_accuracy,)
 """Caveats of all runs that asked for an accuracy."""

@@ -69,7 +69,15 @@ def tell_errors(data: xr.Dataset) -> list[Row]:
             how += f"; no error is known after t = {data['time'].values[known].max():.4g} s"
     elif until < data["time"].values[-1]:
         how += f", predictable until {until:.4g} s"
-    return [("errors at most", f"{', '.join(parts)} (by {others}: {how})")]
+    rows = [("errors at most", f"{', '.join(parts)} (by {others}: {how})")]
+    return [*rows, *_tell_accuracy(data)]
+
+
+def _tell_accuracy(data: xr.Dataset) -> Iterator[Row]:
+    """Yield the accuracy that was asked for, and the steps that meet it."""
+    if (asked := data.attrs.get("accuracy")) is not None and not data.attrs["accuracy_missed"]:
+        bounds = ", ".join(f"{data.attrs[name]:.10g}" for name in ("h_min", "h_max", "h_part"))
+        yield "accuracy", f"{asked:g} of motion and energy, met by StepBounds({bounds})"
 
 
 def _tell_figures(data: xr.Dataset) -> Iterator[str]:

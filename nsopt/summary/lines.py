@@ -97,11 +97,12 @@ def tell_steps_in_short(data: xr.Dataset) -> list[Row]:
 
 def tell_errors_in_short(data: xr.Dataset) -> list[Row]:
     """Return the errors; where they are unknown the largest residuals too, which are no errors."""
-    ((label, text),) = tell_errors(data)
-    if not has_errors(data):
-        parts = [f"{label} {text.partition(' (')[0]}" for label, text in tell_residuals(data)]
-        text = f"{text}; residuals at most: {', '.join(parts)}{tell_thinning(data)}"
-    return [(label, text)]
+    rows = tell_errors(data)
+    if has_errors(data):
+        return rows
+    ((label, text),) = rows
+    parts = [f"{label} {text.partition(' (')[0]}" for label, text in tell_residuals(data)]
+    return [(label, f"{text}; residuals at most: {', '.join(parts)}{tell_thinning(data)}")]
 
 
 def tell_contacts_in_short(data: xr.Dataset) -> list[Row]:

@@ -326,6 +326,28 @@ def test_a_run_to_an_accuracy_can_be_repeated():
     assert np.array_equal(result["q"].values, again["q"].values)
 
 
+def test_the_steps_of_an_accuracy_are_told_in_full():
+    result = simulate(pendulum(), None, DURATION, accuracy=1e-3, progress=False)
+    (told,) = re.findall(r"0.001 .* met by StepBounds\((.*)\)", result.summary())
+    again = simulate(
+        *(pendulum(), None, DURATION),
+        steps=StepBounds(*map(float, told.split(", "))),
+        progress=False,
+    )
+    assert np.array_equal(result["q"].values, again["q"].values)
+
+
+def test_an_accuracy_that_takes_too_many_steps_is_told_with_these():
+    coarse = run(pendulum(), 0.01, FINER)
+    many = Result(coarse.data.assign_attrs(steps=10**6))
+    result = Accuracy(1e-9).reach(lambda steps: many, StepBounds(0.01, 0.01))
+    h = result.data.attrs["accuracy_h"]
+    motion = coarse.error["motion"]
+    part = motion.max() / motion.attrs["size"] * (h / 0.01) ** 2
+    assert part == pytest.approx(1e-9, rel=0.5)  # by the order two
+    assert any(f"it takes steps of {h:.1g} s, too many" in text for text in result.warnings)
+
+
 def test_an_accuracy_that_no_steps_meet_is_told():
     coarse, tried = run(pendulum(), 0.1, FINER), []
 

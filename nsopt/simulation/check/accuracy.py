@@ -76,13 +76,14 @@ class Accuracy:
     def reach(self, run: Callable[..., Result], steps: StepBounds) -> Result:
         """Return the first run, of those in shorter and shorter steps, that is accurate enough.
 
-        Or the one that is predictable longest, with ``accuracy_missed`` in its attributes. ``run``
-        returns a run with its errors, of ``steps``; these are those of the first.
+        Or the one that is predictable longest, with ``accuracy_missed`` in its attributes, and
+        ``accuracy_h`` [s] where so short steps would do, but take too many. ``run`` returns a run
+        with its errors, of ``steps``; these are those of the first.
         """
-        best, stalls = _Trial(None), 0
+        best, stalls, whole, needed = _Trial(None), 0, 1.0, np.nan
         for _ in range(RUNS):
             try:
-                result = run(steps=steps)
+                result = run(steps=steps.scale(whole))
             except KeyboardInterrupt:
                 if best.result is None:
                     raise
@@ -95,19 +96,27 @@ class Accuracy:
             if met or best.result is None or trial.merit > best.merit:
                 best = trial
             failed = np.isinf(best.error.part)
-            part = self._shrink(trial.error)
-            too_many = result.data.attrs["steps"] > part * MOST
-            if met or stalls > (FAILED if failed else 1) or result.interrupted or too_many:
+            if met or stalls > (FAILED if failed else 1) or result.interrupted:
                 break
-            steps = steps.scale(part)
+            part = self._shrink(trial.error)
+            if result.data.attrs["steps"] > np.clip(part, SHORTEST, LONGEST) * MOST:
+                if np.isfinite(trial.error.order):
+                    needed = whole * part * steps.h_max
+                break
+            whole = _round_down(whole * np.clip(part, SHORTEST, LONGEST))
         assert best.result is not None
         missed = int(not best.error.part <= self.part)
-        data = best.result.data.assign_attrs(accuracy=self.part, accuracy_missed=missed)
-        return Result(data)
+        about = {"accuracy": self.part, "accuracy_missed": missed, "accuracy_h": needed}
+        return Result(best.result.data.assign_attrs(about))
 
     def _shrink(self, error: LargestError) -> float:
-        """Return the part of h for the next run."""
+        """Return the part of h that is short enough, by the order that was seen."""
         if not np.isfinite(error.order):
             return UNKNOWN
-        part = (SAFE * self.part / error.part) ** (1 / error.order)
-        return float(np.clip(part, SHORTEST, LONGEST))
+        return float((SAFE * self.part / error.part) ** (1 / error.order))
+
+
+def _round_down(part: float) -> float:
+    """Return a part in two digits, so that bounds that are printed take the same steps."""
+    unit = 10.0 ** (np.floor(np.log10(part)) - 1)
+    return float(f"{np.floor(part / unit) * unit:.1e}")
