@@ -72,6 +72,7 @@ SMALL = 0.01  # force of a joint over the largest of all, up to which it does no
 LASTS = 0.1  # part of the time that a contact must last for its force to count
 NOTHING = 1e-10  # part of a size, an error that is rounding
 WITHIN = 3.0  # factor by which a told error may be off
+LONG = 100_000  # steps of a run from which on it is left out
 MOST = 400_000  # steps of the finer reference, else both take longer ones
 IMPACTS = 1e-4  # h_min over h_max of references with contacts
 ACCURACIES = (1e-2, 1e-4, 1e-6)
@@ -103,6 +104,13 @@ class Call(NamedTuple):
     start: Start | None
     duration: float
     options: dict[str, Any]
+
+    @property
+    def bounds(self) -> StepBounds:
+        """Its steps, or those of an accuracy to begin with."""
+        h = self.duration / LONGEST
+        bounds: StepBounds = self.options.get("steps") or StepBounds(IMPACTS * h, h)
+        return bounds
 
     def run(self, **options: Any) -> Result:
         """Return the run with some options changed."""
@@ -251,6 +259,9 @@ def show_runs(wanted: list[str]) -> None:
     for name, call in collect_calls(wanted):
         begin = time.perf_counter()
         try:
+            if call.duration > LONG * call.bounds.h_max:
+                print(f"{name}: too long")
+                continue
             result = call.run()
             if "error_motion" not in result.data:
                 print(f"{name}: error unknown, {result.data.attrs.get('error_unknown')}")
