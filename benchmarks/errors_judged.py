@@ -255,7 +255,7 @@ def _compare(of: tuple[str, str, Any, float], values: list[float], size: float) 
 
 def show_runs(wanted: list[str]) -> None:
     """Print what each run tells, and how many are told well."""
-    rows: list[Row] = []
+    rows: dict[str, list[Row]] = {}
     for name, call in collect_calls(wanted):
         begin = time.perf_counter()
         try:
@@ -266,22 +266,34 @@ def show_runs(wanted: list[str]) -> None:
             if "error_motion" not in result.data:
                 print(f"{name}: error unknown, {result.data.attrs.get('error_unknown')}")
                 continue
-            found = list(judge(name, call, result))
+            rows[name] = list(judge(name, call, result))
         except (RuntimeError, TypeError, ValueError, NotImplementedError) as refused:
             print(f"{name}: {type(refused).__name__}: {str(refused)[:100]}")
             continue
-        for x in found:
+        for x in rows[name]:
             print("   ", *_cells(x), flush=True)
         print(f"{name}: {time.perf_counter() - begin:.1f} s", flush=True)
-        rows += found
-    head = ["run", "figure", "told", "true", "told / true", "order", "compared"]
-    print("\n" + table(head, [_cells(x) for x in rows]) + "\n")
+    show_rows(rows)
+
+
+def show_rows(rows: dict[str, list[Row]]) -> None:
+    """Print a line a run, and how many figures are told well."""
+    head = ["run", "compared", *("motion: told", "true", "over", "energy: told", "true", "over")]
+    lines = []
+    for name, (motion, energy, *figures) in rows.items():
+        cells = [name, f"{motion.until:.0%}"]
+        for x in (motion, energy):
+            cells += _cells(x)[2:5]
+        ratios = [x.ratio for x in figures if x.known]
+        lines.append([*cells, f"{min(ratios):.2g} ... {max(ratios):.2g}" if ratios else "-"])
+    print("\n" + table([*head, "figures of contacts: told over true"], lines) + "\n")
+    every = [x for found in rows.values() for x in found]
     for seen in (True, False):
-        among = [x for x in rows if x.seen is seen and x.known]
+        among = [x for x in every if x.seen is seen and x.known]
         within = sum(1 / WITHIN <= x.ratio <= WITHIN for x in among)
         low = min((x.ratio for x in among), default=np.nan)
         words = "an order seen" if seen else "none seen"
-        print(f"{words}: {len(among)} of {len(rows)}, {within} within {WITHIN:g}, least {low:.2g}")
+        print(f"{words}: {len(among)} of {len(every)}, {within} within {WITHIN:g}, least {low:.2g}")
 
 
 def _cells(x: Row) -> list[str]:

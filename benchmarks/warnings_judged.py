@@ -35,7 +35,7 @@ from nsopt.contact_modes import contacts_of_joints
 Array = NDArray[np.float64]
 
 FIGURES = ("position", "energy", "force", "impulse", "loss")
-WRONG = 0.05
+WRONG, EXACT = 0.05, 0.01
 ALIKE = 0.01
 SAMPLES = 400
 RECORDED = ("body_position", "lasting_force", "impact_impulse", "contact_loss")
@@ -265,6 +265,9 @@ def show(outcomes: list[dict[str, Any]]) -> None:
     counts = Counter(map(kind_of, outcomes))
     for kind, count in sorted(counts.items()):
         print(f"{kind:<16}{count:>5}  {100 * count / len(outcomes):.1f} %")
+    warned = [x for x in outcomes if kind_of(x).startswith("warned")]
+    exact = sum(max(x[name] for name in FIGURES) <= EXACT for x in warned)
+    print(f"of {len(warned)} warned {exact} are off by at most {EXACT:.0%}")
     for x in outcomes:
         if kind_of(x) == "silent, wrong":
             figures = ", ".join(f"{name} {x[name]:.2g}" for name in FIGURES)
