@@ -22,7 +22,9 @@ from nsopt.simulation.bounds import StepBounds
 FIRST = 100  # steps of the first run, where no bounds are given
 SMALLEST = 1e-4  # h_min over h_max of it: impacts are placed by it
 SAFE = 0.7  # part of the accuracy asked for at which the next run aims
-SHORTEST, LONGEST = 1 / 8, 0.5  # part of h that the next run takes: the order may still change
+SHORTEST, LONGEST = 1 / 64, 0.5  # part of h that the next run takes at least and at most
+UNSURE = 1 / 8  # the least where the order differs from that of the run before by more than ...
+ALIKE = 0.2  # ... this
 UNKNOWN = 0.25  # part of h that it takes where no order was seen
 GAIN = 0.8  # part of the error before, below which shorter steps helped
 LONGER = 1.5  # factor on the time until which a motion is predictable, above which they helped too
@@ -81,6 +83,7 @@ class Accuracy:
         with its errors, of ``steps``; these are those of the first.
         """
         best, stalls, whole, needed = _Trial(None), 0, 1.0, np.nan
+        before = np.nan  # the order seen in the last run
         for _ in range(RUNS):
             try:
                 result = run(steps=steps.scale(whole))
@@ -98,12 +101,13 @@ class Accuracy:
             failed = np.isinf(best.error.part)
             if met or stalls > (FAILED if failed else 1) or result.interrupted:
                 break
-            part = self._shrink(trial.error)
-            if result.data.attrs["steps"] > np.clip(part, SHORTEST, LONGEST) * MOST:
-                if np.isfinite(trial.error.order):
+            part, order = self._shrink(trial.error), trial.error.order
+            next_part = np.clip(part, SHORTEST if abs(order - before) <= ALIKE else UNSURE, LONGEST)
+            if result.data.attrs["steps"] > next_part * MOST:
+                if np.isfinite(order):
                     needed = whole * part * steps.h_max
                 break
-            whole = _round_down(whole * np.clip(part, SHORTEST, LONGEST))
+            whole, before = _round_down(whole * next_part), order
         assert best.result is not None
         missed = int(not best.error.part <= self.part)
         about = {"accuracy": self.part, "accuracy_missed": missed, "accuracy_h": needed}
