@@ -332,7 +332,7 @@ def heavy_top() -> Problem:
 def falling_robot() -> Problem:
     """Return ur5 that falls from a bent posture."""
     dynamics = stated("ur5_robot")
-    start = Start(0.0, np.full(dynamics.nq, BENT), np.zeros(dynamics.nv))
+    start = Start(np.full(dynamics.nq, BENT), np.zeros(dynamics.nv))
     return Problem(dynamics, 1.0, StepBounds(2e-7, 2e-3), start)
 
 
