@@ -20,6 +20,7 @@ from nsopt.trajectory.smoothing.schedules import (
     FROM_AFAR,
     FROM_NEARBY,
     WARM_START,
+    check_complementarity,
     horizon_settings,
 )
 from nsopt.trajectory.smoothing.small_costs import M, make_step_bend, make_tie_breaker, with_cost
@@ -106,6 +107,7 @@ def choose_settings(transcription: Transcription, solver: Solver) -> Settings:
     last = transcription.last_stage
     if not transcription.is_complementary:
         return replace(settings, schedules=((last,),), active_set=None)
+    check_complementarity(settings)
     if is_relaxed_in_space(transcription) or not settings.relaxation.states_halves:
         settings = replace(settings, active_set=None)
     default = solver.schedules is None and not solver.backend.prefers_equations

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
+import casadi as ca
+
 from nsopt.mpcc import (
     ActiveSet,
     FischerBurmeister,
@@ -40,6 +42,9 @@ class Stage(NamedTuple):
 
 LAST = Stage(1e-8)
 """The last stage, without widening and damping (normal_implicitness)."""
+
+LARGEST_END = 1e-6
+"""Largest sigma of a last stage: with more, gap times force is not zero within tolerances."""
 
 STRAIGHT: Schedule = (Stage(1e-2), Stage(1e-4), Stage(1e-8))
 """Only sigma is reduced."""
@@ -124,3 +129,18 @@ def horizon_settings(solver: Solver) -> Settings:
             "tried in turn, or call nsopt.trajectory.multi_start"
         )
     return solver.settings(EQUATIONS if solver.backend.prefers_equations else SETTINGS)
+
+
+def check_complementarity(settings: Settings) -> None:
+    """Refuse settings by which a motion may end with contacts that press at a distance."""
+    if not settings.relaxation.penalty(*ca.vertsplit(ca.SX.sym("pair", 3))).is_zero():
+        raise ValueError(
+            f"{type(settings.relaxation).__name__} adds to the objective, which over a horizon is "
+            "that of the costs alone, so contacts would press at a distance: give Scholtes()"
+        )
+    for stages in settings.schedules:
+        if stages[-1][0] > LARGEST_END:
+            raise ValueError(
+                f"a schedule of Solver ends at sigma {stages[-1][0]:g}, where contacts press at a "
+                f"distance: over a horizon let it end at {LAST.sigma:g}, at most {LARGEST_END:g}"
+            )
