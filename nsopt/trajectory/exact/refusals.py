@@ -37,8 +37,11 @@ class _ContactsNeededError(Exception):
 class SampleWithoutContacts(NodeSample):
     """A sample that refuses what is of contacts: in phases they are forces, of which it is zero.
 
-    ``dynamics`` is without contacts, but has the names of all joints.
+    ``dynamics`` is without contacts, but has the names of all joints. ``without_resistance`` are
+    the contacts that no damping, friction or range of motion resists in: they cost nothing.
     """
+
+    without_resistance: tuple[str, ...] = ()
 
     def _refuse(self) -> ca.SX:
         raise _ContactsNeededError("gaps, forces or losses of contacts, which phases do not have")
@@ -50,7 +53,7 @@ class SampleWithoutContacts(NodeSample):
         return self._of_joint(joint)
 
     def resistance(self, joint: str) -> ca.SX:
-        return self._of_joint(joint)
+        return ca.SX.zeros(6) if joint in self.without_resistance else self._of_joint(joint)
 
     def _of_joint(self, joint: str) -> ca.SX:
         if joint in {x.name for x in self.dynamics.mechanism.joints}:
@@ -58,17 +61,24 @@ class SampleWithoutContacts(NodeSample):
         raise _ContactsNeededError(f"the forces of {joint!r}, a contact, which phases do not have")
 
     @classmethod
-    def of(cls, contactless: Dynamics, names: tuple[str, ...]) -> SampleWithoutContacts:
-        """Return new symbols of a mechanism without contacts; ``names`` of joints with them."""
-        m = sample_symbols(contactless)
-        return cls(replace(contactless, joint_names=names), m.t, m.q, m.v, m.a, m.p)
+    def of(cls, d: Dynamics, contactless: Dynamics) -> SampleWithoutContacts:
+        """Return new symbols of a mechanism d without its contacts, as ``contactless`` is."""
+        m, f = sample_symbols(contactless), d.smoothed_resistance
+        at = [ca.SX.sym(f.name_in(k), f.sparsity_in(k)) for k in range(f.n_in())]
+        columns = zip(d.joint_names, ca.horzsplit(f.call(at)[0]), strict=True)
+        found = cls(replace(contactless, joint_names=d.joint_names), m.t, m.q, m.v, m.a, m.p)
+        contacts = {x.name for x in d.contacts}
+        found.without_resistance = tuple(
+            name for name, wrench in columns if name in contacts and wrench.is_zero()
+        )
+        return found
 
 
 def check_parts(program: StatedProgram, costs: Sequence[Cost], contactless: Dynamics) -> None:
     """Raise NotExactError for costs and conditions that cannot be divided among phases."""
     x, conditions = program.transcription, program.statement.conditions
     has_free_steps = x.horizon.h is not None or len(x.horizon.breaks) > 0
-    m = SampleWithoutContacts.of(contactless, x.dynamics.joint_names)
+    m = SampleWithoutContacts.of(x.dynamics, contactless)
     of_costs = list[ca.SX]()
     for cost in costs:
         if type(cost).impact is not Cost.impact:
