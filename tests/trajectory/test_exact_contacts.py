@@ -31,9 +31,11 @@ from nsopt import (
     TorsionSpringDamper,
     assemble,
 )
+from nsopt.mpcc import Bound
 from nsopt.problem import load_optimization
 from nsopt.trajectory import (
     IN_STEPS,
+    Condition,
     ContactForce,
     ContactPhase,
     Cost,
@@ -306,6 +308,13 @@ class Late(Cost):
         return m.t
 
 
+class SlowImpulse(Condition):
+    """A limit of the impulse of the first contact in each step."""
+
+    def along(self, m):
+        return [Bound("impulse", m.impulse[0], np.array([-np.inf]), np.array([100.0]))]
+
+
 def test_what_strikes_and_then_stays_closed_only_closes():
     """A grid that lands twice within a few steps is one landing: the phase after it is closed."""
     landing = [False] * 6 + [True, False] + [True] * 12
@@ -330,8 +339,12 @@ def test_what_strikes_and_then_stays_closed_only_closes():
         ({"costs": [ImpactEnergy()]}, "ImpactEnergy is of impacts in steps"),
         ({"conditions": [Periodic()]}, "Periodic couples start and end of the motion"),
         (
-            {"costs": [ContactForce()]},
-            "ContactForce needs gaps, forces or losses of contacts, which phases do not have",
+            {"costs": [ContactForce(power=1.0)]},
+            "ContactForce to a power of 1 or less counts impulses of impacts",
+        ),
+        (
+            {"conditions": [SlowImpulse()]},
+            "SlowImpulse needs impulses or losses of contacts, which phases do not have",
         ),
         (
             {"costs": [JointResistance(reaction_force=10.0)]},

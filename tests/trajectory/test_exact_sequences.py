@@ -118,6 +118,16 @@ def test_a_step_between_two_changes_counts_where_there_is_no_motion_without(step
     assert result.objective == pytest.approx(2 * 12 / tau**3, rel=1e-7)
 
 
+def test_a_lift_within_the_last_step_is_seen():
+    """By 2 cm, which takes 0.11 s, in steps of 0.1 s: no motion keeps to the floor."""
+    ends = [StartAt([0.0], [0.0]), EndAt([0.02], [np.nan])]
+    stated = lift_dynamics(), Horizon(2.0, 20), [Effort()], ends, Quintic([0.0], [0.02])
+    result = optimize(*stated)
+    tau = np.sqrt(6 * 0.02 / G)
+    assert result.data.attrs["contact_sequence"] == "floor touches; no contact"
+    assert result.objective == pytest.approx(48 * 0.02**2 / tau**3, rel=1e-8)
+
+
 def test_a_wall_may_stop_a_motion_in_its_last_instant():
     """1 kg by 1 m in 1.2 s with 2 N at most, to rest: a wall takes its speed at the end.
 

@@ -19,7 +19,7 @@ from nsopt.result import Result
 from nsopt.trajectory.exact.borders import find_at_borders
 from nsopt.trajectory.exact.joined import join_phases
 from nsopt.trajectory.exact.known_motion import KnownMotion
-from nsopt.trajectory.exact.motion import PhasedMotion, find_given_borders, find_touching, sum_costs
+from nsopt.trajectory.exact.motion import PhasedMotion, find_touching, sum_costs
 from nsopt.trajectory.exact.recognize import NotExactError, Recognizer
 from nsopt.trajectory.exact.sequence import (
     ContactPhase,
@@ -164,7 +164,7 @@ class ExactContacts(Strategy[StatedProgram]):
         try:
             motion = PhasedMotion(found.program, self.least_steps, self.shortest, search.spent)
             conditions = found.program.statement.conditions
-            given = find_given_borders(motion.contactless, conditions), find_touching(conditions)
+            given = motion.given_borders, find_touching(conditions)
             recognizer = Recognizer(x.dynamics, in_steps, p, *given)
             first = self._solve_first(motion, recognizer, KnownMotion.of_steps(in_steps))
         except NotExactError as error:
@@ -188,16 +188,24 @@ class ExactContacts(Strategy[StatedProgram]):
         """
         if self.sequence is not None:
             return self._solve(motion, tuple(self.sequence), known)
-        first = self._solve(motion, recognizer.read_sequence(), known)
-        with_briefest = recognizer.read_sequence(briefest=True)
-        adds_none = len(with_briefest) == len(first.sequence)
-        if first.solved.solution.ok or is_interrupted() or adds_none:
-            return first
-        try:
-            other = self._solve(motion, with_briefest, known)
-        except NotExactError:
-            return first
-        return other if other.solved.solution.ok else first
+        first: OptimumInSequence | None = None
+        tried, faults = set[str](), list[NotExactError]()
+        for briefest in (False, True):
+            try:
+                sequence = recognizer.read_sequence(briefest=briefest)
+                if _identify(sequence) in tried:
+                    break
+                tried.add(_identify(sequence))
+                found = self._solve(motion, sequence, known)
+            except NotExactError as error:
+                faults.append(error)
+                continue
+            if found.solved.solution.ok or is_interrupted():
+                return found
+            first = first or found
+        if first is None:
+            raise faults[0]
+        return first
 
     def _solve(
         self,

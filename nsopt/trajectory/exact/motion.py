@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import casadi as ca
@@ -18,7 +18,14 @@ from nsopt.trajectory.conditions import Apart, Condition, During, EndAt, StartAt
 from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.exact.known_motion import KnownMotion, PartOfMotion
 from nsopt.trajectory.exact.recognize import NotExactError
-from nsopt.trajectory.exact.refusals import FAULTS, check_laws, check_parts, is_about_modes
+from nsopt.trajectory.exact.refusals import (
+    FAULTS,
+    SampleInModes,
+    check_laws,
+    check_parts,
+    is_about_modes,
+    reads_contacts,
+)
 from nsopt.trajectory.exact.sequence import ContactPhase
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.node_sample import NodeSample
@@ -32,6 +39,7 @@ from nsopt.trajectory.phases import (
     with_modes,
 )
 from nsopt.trajectory.search import PLAN_OF_PHASES, FromGuess, Plan, Spent, StatedProgram
+from nsopt.trajectory.transcription.base import zero
 
 OFF_WALL = 1e-2
 """Share of its clearance by which a closed contact may be off its wall within steps."""
@@ -54,26 +62,29 @@ class ConditionInPhase(Condition):
     throughout: tuple[int, ...] = ()
     at_start: tuple[int, ...] = ()
     at_end: tuple[int, ...] = ()
+    stated: Dynamics | None = None  # with its contacts, if the condition is of these
 
     def check(self, dynamics: Dynamics) -> None:
-        self.whole.check(dynamics)
+        self.whole.check(self.stated or dynamics)
 
     def start(self, m: NodeSample) -> list[Bound]:
-        of_start = self.whole.start(m) if self.first else []
+        of_start = self.whole.start(_see(m, self.stated)) if self.first else []
         return [*of_start, *self._list_bounds(self.at_start, m)]
 
     def along(self, m: NodeSample) -> list[Bound]:
-        return [*self.whole.along(m), *self._list_bounds(self.throughout, m)]
+        of_all = self.whole.along(_see(m, self.stated))
+        return [*of_all, *self._list_bounds(self.throughout, m)]
 
     def over_step(self, dynamics: Dynamics, a: tuple[ca.SX, ca.SX, ca.SX], h: ca.SX) -> list[Bound]:
         return self.whole.over_step(dynamics, a, h)
 
     def end(self, m: NodeSample) -> list[Bound]:
-        of_end = self.whole.end(m) if self.last else []
+        of_end = self.whole.end(_see(m, self.stated)) if self.last else []
         return [*of_end, *self._list_bounds(self.at_end, m)]
 
     def _list_bounds(self, numbers: tuple[int, ...], m: NodeSample) -> list[Bound]:
-        return [b for k in numbers for b in self.whole.during(m)[k].bounds]
+        spans = self.whole.during(_see(m, self.stated)) if numbers else []
+        return [b for k in numbers for b in spans[k].bounds]
 
     def at_rest(self, dynamics: Dynamics) -> bool:
         return self.last and self.whole.at_rest(dynamics)
@@ -82,29 +93,64 @@ class ConditionInPhase(Condition):
         return self.whole.outline()
 
 
-@dataclass(frozen=True, kw_only=True)
-class CostWithoutEnd(Cost):
-    """A cost without its part at the end of the motion, for all phases but the last."""
+def _see(m: NodeSample, stated: Dynamics | None) -> NodeSample:
+    """Return a sample of a phase as one of the mechanism with its contacts, if that is given."""
+    return m if stated is None else SampleInModes(m, stated)
 
-    whole: Cost
+
+@dataclass(frozen=True, kw_only=True)
+class CostInPhase(Cost):
+    """A cost of a motion, as one of a phase of it."""
+
+    whole: Cost  # of the motion
+    last: bool  # whether the phase is the last one: then it has the part at the end
+    stated: Dynamics | None = None  # with its contacts, if the cost is of these
 
     def check(self, dynamics: Dynamics) -> None:
-        self.whole.check(dynamics)
+        self.whole.check(self.stated or dynamics)
 
     def rate(self, m: NodeSample) -> ca.SX:
-        return self.whole.rate(m)
+        return self.whole.rate(_see(m, self.stated))
+
+    def final(self, m: NodeSample) -> ca.SX:
+        return self.whole.final(_see(m, self.stated)) if self.last else ca.SX(0)
 
     def over_step(self, a: tuple[ca.SX, ca.SX, ca.SX], h: ca.SX) -> ca.SX:
         return self.whole.over_step(a, h)
 
 
+@dataclass(frozen=True)
+class WithoutImpact(Condition):
+    """Contacts that close where a phase ends do so without speed.
+
+    Forces that count, by a cost or a limit, are without bound in an impact.
+    """
+
+    closing: tuple[str, ...]  # names of contacts
+    stated: Dynamics  # with its contacts
+
+    def end(self, m: NodeSample) -> list[Bound]:
+        d, p = self.stated, SampleInModes(m, self.stated).p
+        names = map(joint_of, d.contact_names)
+        rows = [k for k, name in enumerate(names) if name in self.closing]
+        rates = (d.gap_matrix(m.t, m.q, p).T @ m.v)[rows]
+        return [zero("speed of what closes", rates)]
+
+
 def divide_conditions(
-    d: Dynamics, conditions: Sequence[Condition], sequence: Sequence[ContactPhase], k: int
+    contactless: Dynamics,
+    stated: Dynamics,
+    conditions: Sequence[Condition],
+    sequence: Sequence[ContactPhase],
+    k: int,
 ) -> list[Condition]:
-    """Return the conditions on phase k of a sequence, without those that its modes meet."""
+    """Return the conditions on phase k of a sequence, without those that its modes meet.
+
+    ``contactless`` is the mechanism ``stated`` without its contacts.
+    """
     first, last = k == 0, k == len(sequence) - 1
     earliest, latest = _find_given_borders_around(sequence, k)
-    m, found = sample_symbols(d), list[Condition]()
+    m, found = SampleInModes(sample_symbols(contactless), stated), list[Condition]()
     for x in conditions:
         if isinstance(x, StartAt | EndAt):
             found += [x] if (first if isinstance(x, StartAt) else last) else []
@@ -114,7 +160,8 @@ def divide_conditions(
             at_start = tuple(i for i, y in spans if first and y.last == 0)
             border = 1.0 if last else sequence[k].ends
             at_end = tuple(i for i, y in spans if y.first == y.last == border)
-            found.append(ConditionInPhase(x, first, last, through, at_start, at_end))
+            seen = stated if reads_contacts(x, contactless, stated) else None
+            found.append(ConditionInPhase(x, first, last, through, at_start, at_end, seen))
     return found
 
 
@@ -125,22 +172,27 @@ def _find_given_borders_around(sequence: Sequence[ContactPhase], k: int) -> tupl
     return before[-1] if before else 0.0, after[0] if after else 1.0
 
 
-def find_given_borders(contactless: Dynamics, conditions: Sequence[Condition]) -> list[float]:
+def find_given_borders(
+    contactless: Dynamics, stated: Dynamics, conditions: Sequence[Condition]
+) -> list[float]:
     """Return at which shares of the steps, between 0 and 1, conditions begin or end.
 
-    ``contactless`` is without contacts.
+    ``contactless`` is the mechanism ``stated`` without its contacts.
     """
-    m = sample_symbols(contactless)
+    m = SampleInModes(sample_symbols(contactless), stated)
     spans = [y for x in conditions if not is_about_modes(x) for y in x.during(m)]
     return sorted({share for y in spans for share in (y.first, y.last) if 0 < share < 1})
 
 
 def check_conditions(
-    contactless: Dynamics, conditions: Sequence[Condition], sequence: Sequence[ContactPhase]
+    given: Sequence[float], conditions: Sequence[Condition], sequence: Sequence[ContactPhase]
 ) -> None:
-    """Raise NotExactError for a sequence whose phases cannot keep the conditions."""
+    """Raise NotExactError for a sequence whose phases cannot keep the conditions.
+
+    ``given`` are those of `find_given_borders`.
+    """
     ends = {x.ends for x in sequence[:-1]}
-    for share in find_given_borders(contactless, conditions):
+    for share in given:
         if share not in ends:
             raise NotExactError(
                 f"a condition begins or ends at {share:g} of the motion, where no phase of the "
@@ -171,16 +223,6 @@ def without_contacts(d: Dynamics, inputs: Sequence[str]) -> Dynamics:
     return with_modes(d, {x.name: Open() for x in d.contacts}, inputs)[0]
 
 
-def divide_costs(costs: Sequence[Cost], k: int, n: int) -> list[Cost]:
-    """Return the costs of phase k of n."""
-    if k == n - 1:
-        return [*costs]
-    return [
-        x if type(x).final is Cost.final else CostWithoutEnd(whole=x, weight=x.weight)
-        for x in costs
-    ]
-
-
 @dataclass(frozen=True, eq=False)
 class PhasedMotion:
     """A motion through contact, to be stated in phases for any sequence of contact.
@@ -192,13 +234,15 @@ class PhasedMotion:
     least_steps: int  # of a phase
     shortest: float  # least duration of a phase, as a share of that of the motion
     spent: Spent  # counts all that is solved here
+    counts_forces: bool = field(init=False)  # whether costs or conditions are of contact forces
 
     def __post_init__(self) -> None:
         try:
             contactless = self.contactless
         except ValueError as error:  # an element names a contact
             raise NotExactError(str(error)) from None
-        check_parts(self.program, self.costs, contactless)
+        counts = check_parts(self.program, self.costs, contactless)
+        object.__setattr__(self, "counts_forces", counts)
         check_laws(self.program.transcription, self.program.statement.p)
 
     @property
@@ -212,6 +256,12 @@ class PhasedMotion:
         x = self.program.transcription
         return without_contacts(x.dynamics, x.inputs)
 
+    @cached_property
+    def given_borders(self) -> list[float]:
+        """The shares of the motion at which phases must end, as conditions begin or end there."""
+        stated, conditions = self.program.transcription.dynamics, self.program.statement.conditions
+        return find_given_borders(self.contactless, stated, conditions)
+
     def solve(
         self, sequence: Sequence[ContactPhase], known: KnownMotion, *, briefly: bool = False
     ) -> SolvedPhases:
@@ -219,7 +269,7 @@ class PhasedMotion:
 
         ``briefly``: the solver gives up early, and limits between nodes are not enforced.
         """
-        check_conditions(self.contactless, self.program.statement.conditions, sequence)
+        check_conditions(self.given_borders, self.program.statement.conditions, sequence)
         solver, plan = self.program.solver, PLAN_OF_PHASES
         if briefly:
             solver, plan = replace(solver, backend=solver.backend.brief), PLAN_OF_TRIALS
@@ -274,8 +324,8 @@ class PhasedMotion:
             MotionPhase(
                 x.dynamics,
                 Horizon(duration, max(self.least_steps, n), defect=x.horizon.defect),
-                costs=divide_costs(self.costs, k, len(sequence)),
-                conditions=divide_conditions(self.contactless, statement.conditions, sequence, k),
+                costs=self._divide_costs(last=k == len(sequence) - 1),
+                conditions=self._divide_conditions(sequence, k),
                 guess=PartOfMotion(known, *times[k : k + 2].tolist()),
                 inputs=x.inputs,
                 parameters=parameters,
@@ -286,12 +336,33 @@ class PhasedMotion:
             for k, (phase, n) in enumerate(zip(sequence, counts, strict=True))
         ]
 
+    def _divide_costs(self, *, last: bool) -> list[Cost]:
+        """Return the costs of a phase, which may be the last one."""
+        found, x = list[Cost](), self.program.transcription
+        for cost in self.costs:
+            seen = x.dynamics if reads_contacts(cost, self.contactless, x.dynamics) else None
+            is_same = seen is None and (last or type(cost).final is Cost.final)
+            part = CostInPhase(whole=cost, last=last, stated=seen, weight=cost.weight)
+            found.append(cost if is_same else part)
+        return found
+
+    def _divide_conditions(self, sequence: Sequence[ContactPhase], k: int) -> list[Condition]:
+        """Return the conditions on phase k of a sequence."""
+        d, conditions = self.program.transcription.dynamics, self.program.statement.conditions
+        found = divide_conditions(self.contactless, d, conditions, sequence, k)
+        if self.counts_forces and k < len(sequence) - 1:
+            now, after = sequence[k : k + 2]
+            closing = [n for n, x in after.modes.items() if x.closed and not now.modes[n].closed]
+            closing += [n for n in after.strikes if not now.modes[n].closed]
+            found += [WithoutImpact(tuple(closing), d)] if closing else []
+        return found
+
 
 def sum_costs(solved: SolvedPhases) -> dict[str, float]:
     """Return each cost that the user stated, by its name, summed over all phases."""
     linked, total = solved.linked, dict[str, float]()
     for phase, own in zip(linked.phases, linked.unknowns, strict=True):
-        stated = [x.whole if isinstance(x, CostWithoutEnd) else x for x in phase.costs]
+        stated = [x.whole if isinstance(x, CostInPhase) else x for x in phase.costs]
         terms = phase.nlp.terms(solved.solution.x[own], phase.program_parameters)
         for name, x in name_costs(stated, terms).items():
             total[name] = total.get(name, 0.0) + x

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cached_property
+from itertools import groupby
 
 import casadi as ca
 import numpy as np
 
 from nsopt.arrays import Array
+from nsopt.contact_modes import joint_of
 from nsopt.elements import ViscousLaw
 from nsopt.mechanics import Dynamics, JointFriction
 from nsopt.trajectory.conditions import Apart, Condition, During, Span, Touching
-from nsopt.trajectory.costs import Cost
+from nsopt.trajectory.costs import ContactForce, Cost
 from nsopt.trajectory.exact.recognize import NotExactError
 from nsopt.trajectory.node_sample import NodeSample
-from nsopt.trajectory.phases import sample_symbols
+from nsopt.trajectory.phases import ModeForces, sample_symbols
 from nsopt.trajectory.search import StatedProgram
 from nsopt.trajectory.transcription.base import Transcription
 
@@ -31,58 +32,94 @@ def is_about_modes(x: Condition) -> bool:
 
 
 class _ContactsNeededError(Exception):
-    """A cost or condition reads something of contacts; the text says what."""
+    """A cost or condition reads what phases do not have of contacts; the text says what."""
 
 
-class SampleWithoutContacts(NodeSample):
-    """A sample that refuses what is of contacts: in phases they are forces, of which it is zero.
+class SampleInModes(NodeSample):
+    """A phase as costs and conditions see it that are stated of the mechanism with its contacts.
 
-    ``dynamics`` is without contacts, but has the names of all joints. ``without_resistance`` are
-    the contacts that no damping, friction or range of motion resists in: they cost nothing.
+    Forces of contacts are those of their modes. What phases do not have is refused: impulses,
+    losses, and resistances and reactions of contacts.
+
+    Attributes
+    ----------
+    reads_contacts, reads_forces : bool
+        Whether anything of contacts was read so far, and whether forces were.
     """
 
-    without_resistance: tuple[str, ...] = ()
+    def __init__(self, m: NodeSample, stated: Dynamics) -> None:
+        p = [m.input(x.name) for x in stated.parameters]
+        super().__init__(stated, m.t, m.q, m.v, m.a, ca.vertcat(ca.SX(0, 1), *p))
+        self._in_modes, self.reads_contacts, self.reads_forces = m, False, False
 
     def _refuse(self) -> ca.SX:
-        raise _ContactsNeededError("gaps, forces or losses of contacts, which phases do not have")
+        raise _ContactsNeededError("impulses or losses of contacts, which phases do not have")
 
-    gap = cached_property(_refuse)
-    impulse = loss = contact_force = property(_refuse)
+    impulse = loss = property(_refuse)
+
+    @cached_property
+    def drive(self) -> ca.SX:
+        return self._in_modes.drive
+
+    @cached_property
+    def required_forces(self) -> ca.SX:
+        return self._in_modes.required_forces
+
+    @property
+    def gap(self) -> ca.SX:
+        self.reads_contacts = True
+        return self.dynamics.gap(self.t, self.q, self.p)
+
+    @property
+    def contact_force(self) -> ca.SX:
+        self.reads_contacts = self.reads_forces = True
+        forces = {x.name: x for x in self._in_modes.dynamics.elements if isinstance(x, ModeForces)}
+        found = [ca.SX(0, 1)]
+        for contact, gaps in groupby(map(joint_of, self.dynamics.contact_names)):
+            normal = [self._in_modes.input(x.name) for x in forces[contact].normal]
+            found += normal or [ca.SX.zeros(len(list(gaps)))]
+        return ca.vertcat(*found)
 
     def reaction(self, joint: str) -> ca.SX:
-        return self._of_joint(joint)
+        self._check_joint(joint)
+        return self._in_modes.reaction(joint)
 
     def resistance(self, joint: str) -> ca.SX:
-        return ca.SX.zeros(6) if joint in self.without_resistance else self._of_joint(joint)
+        if joint in self._without_resistance:
+            return ca.SX.zeros(6)
+        self._check_joint(joint)
+        return self._in_modes.resistance(joint)
 
-    def _of_joint(self, joint: str) -> ca.SX:
-        if joint in {x.name for x in self.dynamics.mechanism.joints}:
-            return ca.SX.zeros(6)  # only what is needed is looked for
-        raise _ContactsNeededError(f"the forces of {joint!r}, a contact, which phases do not have")
-
-    @classmethod
-    def of(cls, d: Dynamics, contactless: Dynamics) -> SampleWithoutContacts:
-        """Return new symbols of a mechanism d without its contacts, as ``contactless`` is."""
-        m, f = sample_symbols(contactless), d.smoothed_resistance
+    @cached_property
+    def _without_resistance(self) -> set[str]:
+        """The contacts that no damping, friction or range of motion resists in."""
+        d, f = self.dynamics, self.dynamics.smoothed_resistance
         at = [ca.SX.sym(f.name_in(k), f.sparsity_in(k)) for k in range(f.n_in())]
         columns = zip(d.joint_names, ca.horzsplit(f.call(at)[0]), strict=True)
-        found = cls(replace(contactless, joint_names=d.joint_names), m.t, m.q, m.v, m.a, m.p)
         contacts = {x.name for x in d.contacts}
-        found.without_resistance = tuple(
-            name for name, wrench in columns if name in contacts and wrench.is_zero()
-        )
-        return found
+        return {name for name, wrench in columns if name in contacts and wrench.is_zero()}
+
+    def _check_joint(self, joint: str) -> None:
+        if joint in {x.name for x in self.dynamics.contacts}:
+            raise _ContactsNeededError(
+                f"the forces of {joint!r}, a contact, which phases do not have"
+            )
 
 
-def check_parts(program: StatedProgram, costs: Sequence[Cost], contactless: Dynamics) -> None:
-    """Raise NotExactError for costs and conditions that cannot be divided among phases."""
+def check_parts(program: StatedProgram, costs: Sequence[Cost], contactless: Dynamics) -> bool:
+    """Return whether costs or conditions count forces of contacts.
+
+    Raises NotExactError for those that cannot be divided among phases.
+    """
     x, conditions = program.transcription, program.statement.conditions
     has_free_steps = x.horizon.h is not None or len(x.horizon.breaks) > 0
-    m = SampleWithoutContacts.of(x.dynamics, contactless)
+    m = SampleInModes(sample_symbols(contactless), x.dynamics)
     of_costs = list[ca.SX]()
     for cost in costs:
         if type(cost).impact is not Cost.impact:
             raise NotExactError(f"{type(cost).__name__} is of impacts in steps")
+        if isinstance(cost, ContactForce) and cost.power <= 1:
+            raise NotExactError("ContactForce to a power of 1 or less counts impulses of impacts")
         with _naming_what_is_missing(cost):
             of_costs += [ca.SX(cost.rate(m)), ca.SX(cost.final(m))]
     spans = list[Span]()
@@ -98,6 +135,17 @@ def check_parts(program: StatedProgram, costs: Sequence[Cost], contactless: Dyna
         )
     if any(ca.depends_on(value, m.t) for value in (*of_costs, m.drive)):
         raise NotExactError("forces or costs depend on time, phases have times of their own")
+    return m.reads_forces
+
+
+def reads_contacts(x: Cost | Condition, contactless: Dynamics, stated: Dynamics) -> bool:
+    """Return whether a cost or condition is of gaps or forces of contacts."""
+    m = SampleInModes(sample_symbols(contactless), stated)
+    if isinstance(x, Cost):
+        x.rate(m), x.final(m)
+    else:
+        x.start(m), x.along(m), x.end(m), x.during(m)
+    return m.reads_contacts
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from nsopt.trajectory.phases.mode_conditions import SLIP, ContactInMode, ContactMotion
 from nsopt.trajectory.phases.modes import (
     ContactMode,
+    ModeForces,
     Open,
     Sliding,
     Sticking,
@@ -22,6 +23,7 @@ __all__ = [
     "ContactInMode",
     "ContactMode",
     "ContactMotion",
+    "ModeForces",
     "MotionPhase",
     "Open",
     "PhaseProgram",
