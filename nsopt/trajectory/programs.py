@@ -65,7 +65,8 @@ def add_small_costs(
     depends = dependence(nlp, len(x.costs))
     check_costs(x.costs, depends)
     tie = make_tie_breaker(x, nlp, depends, guess, p)
-    bend = make_step_bend(x, nlp, guess, p) if any(x.creep) else None
+    is_smoothed = any(x.creep) and x.friction_modes is None
+    bend = make_step_bend(x, nlp, guess, p) if is_smoothed else None
     if tie is None and bend is None:
         return x, nlp, None
     x = with_cost(with_cost(x, bend), tie)

@@ -10,7 +10,6 @@ from scipy.optimize import minimize, minimize_scalar
 
 from nsopt import (
     GROUND,
-    Actuator,
     AppliedForce,
     AppliedTorque,
     Body,
@@ -23,11 +22,8 @@ from nsopt import (
     Planar,
     PlanarRevoluteClearance,
     PlaneContact,
-    Prismatic,
     Result,
-    SlideFriction,
     StepBounds,
-    StribeckLaw,
     TorsionSpringDamper,
     assemble,
 )
@@ -283,21 +279,6 @@ def test_a_posture_at_the_last_node_is_kept():
     result = lift(conditions=[During(EndAt([1.0], [3.0]), 1.0)])
     assert result["v"].values[-1, 0] == pytest.approx(3.0, abs=1e-8)
     assert result.objective == pytest.approx(best.fun, rel=1e-8)
-
-
-def test_friction_of_driven_joints_stays_in_steps():
-    """Smoothed over few steps it costs less than the least there is, 48 H^2 / tau^3 with g + 2."""
-    mass = Body("mass", 1.0, (1.0, 1.0, 1.0))
-    frames = Frame(GROUND), Frame(mass)
-    rubs = SlideFriction("rubs", *frames, StribeckLaw(0.2, 0.2), 10.0, joint="rail")
-    stated = [PlaneContact("floor", *frames), rubs]
-    rail = Prismatic("rail", *frames)
-    mechanism = Mechanism([mass], [rail], "relative", [Actuator("rail")])
-    d, ends = assemble(mechanism, stated, gravity=(0, 0, -G)), [StartAt([0], [0]), EndAt([1])]
-    guess = Quintic([0.0], [1.0])
-    result = optimize(d, Horizon(2.0, 30), [Effort()], ends, guess)
-    assert "dry friction of joints" in result.data.attrs["not_exact"]
-    assert result.objective > 48 / np.sqrt(6 / (G + 2)) ** 3
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from nsopt.trajectory.phases import (
     Sticking,
     sample_symbols,
 )
+from nsopt.trajectory.smoothing.dry_friction import find_rubbing_joints
 
 NEAR_ZERO = 1e-3  # of the largest gap, force or slip of the motion: less counts as zero
 TINY = 1e-300  # a divisor in place of zero
@@ -26,11 +28,11 @@ AT_CONE = 0.98  # of mu f_n: with more friction sliding is tried; a wrong try co
 
 @dataclass(frozen=True)
 class ContactAtBorder:
-    """A contact where a phase begins or ends."""
+    """A contact, or a joint with dry friction, where a phase begins or ends."""
 
     phase: int  # number of the phase
     at_end: bool  # of the phase, else at its start
-    contact: str  # name of the contact
+    contact: str  # name of the contact or joint
     mode: ContactMode
     gap: float  # this, force and slip are divided by the largest ones of the motion
     force: float
@@ -78,7 +80,25 @@ def find_at_borders(solved: SolvedPhases) -> list[ContactAtBorder]:
                 )
                 where = k, at_end, contact.name, contact.mode
                 found.append(ContactAtBorder(*where, gap, force, slip, float(friction[point])))
-    return found
+    return [*found, *_list_joints_at_borders(solved)]
+
+
+def _list_joints_at_borders(solved: SolvedPhases) -> Iterator[ContactAtBorder]:
+    """Yield the joints with dry friction at the start and the end of each phase, as contacts.
+
+    One that rests may slide either way.
+    """
+    phases = [x.phase.modes for x in solved.linked.phases]
+    d = solved.linked.phases[0].transcription.dynamics
+    for joint in find_rubbing_joints(d):
+        column = d.v_owners.index(joint)
+        speeds = [np.abs(solved.trajectory(k).v[:, column]) for k in range(len(phases))]
+        most = max(float(x.max()) for x in speeds)
+        for k, (modes, v) in enumerate(zip(phases, speeds, strict=True)):
+            for point, at_end in ((0, False), (-1, True)):
+                slip = float(v[point]) / max(most, TINY)
+                for friction in (1.0, -1.0) if modes[joint].sticks else (0.0,):
+                    yield ContactAtBorder(k, at_end, joint, modes[joint], 0.0, 1.0, slip, friction)
 
 
 def _measure_contact(

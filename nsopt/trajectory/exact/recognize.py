@@ -16,10 +16,12 @@ from nsopt.mechanics import Contact, Dynamics
 from nsopt.result import Result
 from nsopt.trajectory.exact.sequence import ContactPhase, join_alike
 from nsopt.trajectory.phases import ContactMode, Open, Sliding, Sticking, sample_symbols
+from nsopt.trajectory.smoothing.dry_friction import find_rubbing_joints
 
 LEAST_STEPS = 2  # that a mode must last: a shorter one, between two others, comes from the grid
 SLIDING = 0.99  # of mu f_n: a contact with more friction slides, else it sticks
 CLOSED = 1e-3  # of its largest gap: a contact with less is closed
+RESTING = 2e-2  # of its largest speed: a joint with less rests, as dry friction lets it creep
 PRESSING = 1e-6  # of its largest force: a contact with more presses
 
 
@@ -47,7 +49,14 @@ class Recognizer:
         t, contacts = self.result["time"].values, self.dynamics.contacts
         read = {x.name: self._read_modes(x) for x in contacts}
         # The modes of all contacts in each step.
-        steps = [{name: modes[k] for name, (modes, _) in read.items()} for k in range(len(t) - 1)]
+        of_joints = {x: self._read_joint(x) for x in find_rubbing_joints(self.dynamics)}
+        steps = [
+            {
+                **{name: modes[k] for name, (modes, _) in read.items()},
+                **{name: modes[k] for name, modes in of_joints.items()},
+            }
+            for k in range(len(t) - 1)
+        ]
         is_open = {x.name: self._find_open(x) for x in contacts if briefest}
         for name, at_nodes in is_open.items():  # a step that begins open closes at its end alone
             for k in np.flatnonzero(at_nodes[:-1]).tolist():
@@ -71,6 +80,12 @@ class Recognizer:
         if landed:
             phases.append(ContactPhase({**phases[-1].modes, **landed}, float(t[-1] - t[-2])))
         return join_alike(phases)
+
+    def _read_joint(self, joint: str) -> list[ContactMode]:
+        """Return the mode of a joint with dry friction in each step: slow enough, it rests."""
+        v = self.result["v"].values[:, self.dynamics.v_owners.index(joint)]
+        mean, slow = (v[1:] + v[:-1]) / 2, RESTING * np.abs(v).max()
+        return [Sticking() if abs(x) <= slow else Sliding(forwards=bool(x > 0)) for x in mean]
 
     def _find_open(self, x: Contact) -> NDArray[np.bool_]:
         """Return at which nodes a contact is open, (n + 1,)."""

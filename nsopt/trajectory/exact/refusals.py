@@ -20,6 +20,7 @@ from nsopt.trajectory.exact.recognize import NotExactError
 from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.phases import ModeForces, sample_symbols
 from nsopt.trajectory.search import StatedProgram
+from nsopt.trajectory.smoothing.dry_friction import find_rubbing_joints
 from nsopt.trajectory.transcription.base import Transcription
 
 FAULTS = (ValueError, TypeError, RuntimeError, LookupError, AttributeError, ArithmeticError)
@@ -191,9 +192,18 @@ def check_laws(x: Transcription, p: Array) -> None:
     """Raise NotExactError for laws of impact and friction that phases do not have."""
     if not x.rebounds_by_newton and np.any(np.asarray(x.dynamics.restitution(p)) > 0):
         raise NotExactError("contacts rebound by another law than Newton's")
-    for element in x.dynamics.elements:
-        is_viscous = isinstance(getattr(element, "law", None), ViscousLaw)
-        if isinstance(element, JointFriction) and not is_viscous:
+    d = x.dynamics
+    joints, rubbing = [d.joint_names[k] for k in d.friction_joints], find_rubbing_joints(d)
+    elements = [y for y in d.elements if isinstance(y, JointFriction)]
+    for element, joint in zip(elements, joints, strict=True):
+        if isinstance(getattr(element, "law", None), ViscousLaw):
+            continue
+        if joint not in rubbing:
             raise NotExactError(
-                f"dry friction of joints, {element.name!r}, turns round or is smoothed within steps"
+                f"dry friction of joints, {element.name!r}, turns round within steps, as {joint!r} "
+                "has no drive"
+            )
+        if d.nq != d.nv:
+            raise NotExactError(
+                f"dry friction of joints, {element.name!r}, beside bodies or ball joints that turn"
             )

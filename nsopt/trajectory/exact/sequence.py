@@ -9,6 +9,7 @@ from itertools import pairwise
 from nsopt.mechanics import Dynamics
 from nsopt.trajectory.exact.borders import ContactAtBorder
 from nsopt.trajectory.phases import ContactMode
+from nsopt.trajectory.smoothing.dry_friction import find_rubbing_joints
 
 NEW_PHASE = 0.05  # of the duration of the motion: longest first duration of a phase that is put in
 
@@ -20,7 +21,8 @@ class ContactPhase:
     Parameters
     ----------
     modes : mapping of name to ContactMode
-        The mode of every contact: `Open`, `Sticking` or `Sliding`.
+        The mode of every contact: `Open`, `Sticking` or `Sliding`; and of every joint with a drive
+        and dry friction: `Sticking`, at rest, or `Sliding`.
     duration : float [s]
         A guess of how long it lasts; the optimum has its own.
     strikes : mapping of name to ContactMode
@@ -60,9 +62,9 @@ def check_sequence(sequence: Sequence[ContactPhase], dynamics: Dynamics) -> None
         raise TypeError(f"sequence of ExactContacts must be of ContactPhase, got {sequence!r:.80}")
     if not sequence:
         raise ValueError("sequence of ExactContacts is empty: give phases, or None")
-    names = [x.name for x in dynamics.contacts]
+    names, joints = [x.name for x in dynamics.contacts], find_rubbing_joints(dynamics)
     for k, x in enumerate(sequence):
-        _check_phase(x, names, f"phase {k} of the sequence")
+        _check_phase(x, names, joints, f"phase {k} of the sequence")
     if sequence[0].strikes:
         raise ValueError(
             "phase 0 of the sequence has strikes: no contact strikes where the motion begins"
@@ -75,15 +77,18 @@ def check_sequence(sequence: Sequence[ContactPhase], dynamics: Dynamics) -> None
         )
 
 
-def _check_phase(x: ContactPhase, names: Collection[str], label: str) -> None:
+def _check_phase(
+    x: ContactPhase, names: Collection[str], joints: Collection[str], label: str
+) -> None:
     if not 0 < x.duration < float("inf"):
         raise ValueError(
             f"{label} lasts {x.duration!r} s: give about the time that it takes, above zero"
         )
-    if set(x.modes) != set(names):
+    if set(x.modes) != {*names, *joints}:
+        rubbing = f" and the joints with dry friction {', '.join(joints)}" if joints else ""
         raise ValueError(
             f"{label} has modes of {', '.join(x.modes) or 'no contact'}, the mechanism has the "
-            f"contacts {', '.join(names)}: give each of them a mode, such as Open()"
+            f"contacts {', '.join(names)}{rubbing}: give each of them a mode, such as Sliding()"
         )
     for name, mode in (*x.modes.items(), *x.strikes.items()):
         if not isinstance(mode, ContactMode):

@@ -25,6 +25,7 @@ from nsopt.mechanics import (
 )
 from nsopt.parameter import Parameter, number
 from nsopt.trajectory.node_sample import NodeSample
+from nsopt.trajectory.smoothing.dry_friction import find_rubbing_joints
 
 
 class ContactMode(ABC):
@@ -212,20 +213,24 @@ def with_modes(
     """Return a mechanism with forces in place of its contacts, and these forces.
 
     ``inputs`` are parameters that are inputs of the phase. Refuses contacts without a mode, modes
-    without a contact, modes that a contact cannot be in, and inputs whose name is taken.
+    of what has none, modes that a contact or a joint cannot be in, and inputs whose name is taken.
     """
-    names = [x.name for x in d.contacts]
+    names, joints = [x.name for x in d.contacts], find_rubbing_joints(d)
     for name, mode in modes.items():
         if not isinstance(mode, ContactMode):
             raise TypeError(
                 f"mode of contact {name!r} must be Open(), Sticking() or Sliding(), got {mode!r}"
             )
-        if name not in names:
+        if name in joints and not mode.closed:
             raise ValueError(
-                f"modes name the contact {name!r}, which is not in the mechanism: "
-                f"{', '.join(names) or 'there are none'}"
+                f"joint {name!r} is Open(): let it be Sliding(), or Sticking() at rest"
             )
-    if not modes:
+        if name not in (*names, *joints):
+            raise ValueError(
+                f"modes name the contact {name!r}, which is not in the mechanism, nor a joint with "
+                f"a drive and dry friction: {', '.join((*names, *joints)) or 'there are none'}"
+            )
+    if not set(modes).intersection(names):
         return d, ()
     for name in names:
         if name not in modes:

@@ -26,13 +26,14 @@ from nsopt.trajectory.phases.mode_conditions import (
     find_strikes,
     state_contacts,
 )
-from nsopt.trajectory.phases.modes import ContactMode, with_modes
+from nsopt.trajectory.phases.modes import ContactMode, Sliding, with_modes
 from nsopt.trajectory.programs import add_small_costs
 from nsopt.trajectory.smoothing.dry_friction import compute_grid_creep
 from nsopt.trajectory.smoothing.small_costs import with_bend, with_less_tie
 from nsopt.trajectory.task import Task
 from nsopt.trajectory.transcription.collocation import Collocation
 from nsopt.trajectory.transcription.polynomials import why_no_accelerations
+from nsopt.trajectory.transcription.resting import RestingCollocation
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,9 @@ class MotionPhase:
     modes : mapping of name to ContactMode
         What each contact does throughout the phase: `Open`, `Sticking` or `Sliding`. One that was
         open in the phase before closes by an impact without restitution, with the friction impulse
-        within its cone.
+        within its cone. Joints with a drive and dry friction may have a mode too: one that slides
+        does not turn round, its friction that of Coulomb's law; one that sticks rests, without
+        friction. Without a mode their friction is smoothed.
     strikes : mapping of name to ContactMode
         Contacts that strike where the phase begins and are open in it, by Newton's law of impact
         with their restitution; `Sliding` or `Sticking` is what they do during the impact.
@@ -125,6 +128,7 @@ class PhaseProgram:
         costs = tuple(flattened(phase.costs))
         transcription = Collocation(d, horizon, costs, conditions, inputs)
         transcription = transcription.with_creep(compute_grid_creep(d, horizon, guess, inputs))
+        transcription = _hold_joints(transcription, phase.modes)
         statement = Statement(d, conditions, inputs, p)
         check_feasible(statement, horizon)
         transcription, nlp, tie = add_small_costs(
@@ -184,6 +188,31 @@ class PhaseProgram:
         start_and_end = np.array([0.0, 1.0])
         inputs, bounds = self.transcription.inputs, self.phase.horizon.bounds
         return np.asarray(self.guess.trajectory(start_and_end, bounds, inputs).q[-1])
+
+
+def _hold_joints(x: Collocation, modes: Mapping[str, ContactMode]) -> Collocation:
+    """Return a motion whose joints with dry friction slide or rest as their modes say."""
+    d = x.dynamics
+    owners = [d.joint_names[k] for k in d.friction_joints]
+    signs = [
+        _find_sign(modes.get(name)) if rubs else np.nan
+        for name, rubs in zip(owners, x.creep, strict=True)
+    ]
+    if np.isnan(signs).all():
+        return x
+    if d.nq != d.nv:
+        raise ValueError(
+            "joints with dry friction have no modes beside bodies and ball joints that turn: leave "
+            f"out {', '.join(set(owners).intersection(modes))}"
+        )
+    return RestingCollocation.of(x, np.tile(signs, (x.horizon.steps, 1)))
+
+
+def _find_sign(mode: ContactMode | None) -> float:
+    """Return the sign of the slip in a mode, zero at rest, NaN without a mode."""
+    if isinstance(mode, Sliding):
+        return mode.sign
+    return np.nan if mode is None else 0.0
 
 
 def _state_program(x: Collocation, contacts: Sequence[ContactInMode]) -> StructuredNlp:

@@ -39,6 +39,20 @@ LEAST_WAY = 1e-2
 """Way that counts as that of joints which a guess leaves at rest [rad, m]."""
 
 
+def find_rubbing(d: Dynamics) -> list[bool]:
+    """Return of which `JointFriction` the joint has a drive and the law the sign of its speed."""
+    driven = {x.joint for x in d.mechanism.actuators}.intersection(d.v_owners)
+    with_creep = set(d.smoothed_friction.jac_sparsity(0, CREEP_INPUT).get_triplet()[1])
+    joints = enumerate(d.joint_names[k] for k in d.friction_joints)
+    return [k in with_creep and x in driven for k, x in joints]
+
+
+def find_rubbing_joints(d: Dynamics) -> tuple[str, ...]:
+    """Return the joints with a drive and dry friction, which slide either way, or rest."""
+    pairs = zip(d.friction_joints, find_rubbing(d), strict=True)
+    return tuple(dict.fromkeys(d.joint_names[k] for k, rubs in pairs if rubs))
+
+
 def compute_grid_creep(
     dynamics: Dynamics, horizon: Horizon, guess: Guess, inputs: Sequence[str]
 ) -> tuple[float, ...]:
@@ -54,8 +68,7 @@ def compute_grid_creep(
     d = dynamics
     driven = {x.joint for x in d.mechanism.actuators}.intersection(d.v_owners)
     joints = [d.joint_names[k] for k in d.friction_joints]
-    with_creep = set(d.smoothed_friction.jac_sparsity(0, CREEP_INPUT).get_triplet()[1])
-    is_smoothed = [k in with_creep and x in driven for k, x in enumerate(joints)]
+    is_smoothed = find_rubbing(d)
     if not any(is_smoothed):
         return (0.0,) * len(joints)
     motion = guess.trajectory(np.linspace(0, 1, 101), horizon.bounds, inputs)
