@@ -236,6 +236,16 @@ def test_times_of_contacts_on_a_grid_are_told_in_optima():
     assert not list(optima._tell_changes_at_steps(data.assign_attrs(modes="{}")))
 
 
+@pytest.mark.unit
+@pytest.mark.parametrize(("in_steps", "told"), [(10.5, False), (9.0, False), (8.0, True)])
+def test_an_exact_optimum_that_costs_more_than_in_steps_is_told(in_steps, told):
+    """At 9.6: steps may leave out a tenth."""
+    data = xr.Dataset(attrs={"objective": 9.6, "objective_in_steps": in_steps})
+    found = list(optima._tell_more_than_in_steps(data))
+    assert [x for x in found if "costs 20 % more than in steps" in x] == found
+    assert bool(found) == told
+
+
 def test_what_is_not_on_record_is_not_asked_for():
     """What is told of a rod in its hole without one of its variables, is told of it with all."""
     result = run(rod(3.0), 0.3, (0.01, 0.01))
