@@ -4,15 +4,32 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
+from nsopt import (
+    GROUND,
+    AppliedForce,
+    Body,
+    ContactLaw,
+    Frame,
+    Mechanism,
+    Parameter,
+    PlaneContact,
+    assemble,
+)
 from nsopt.mpcc import Bound
 from nsopt.trajectory import (
+    PLAN,
     Condition,
     ContactForce,
+    ContactPhase,
     Effort,
     EndAt,
+    ExactContacts,
     Horizon,
+    InputEffort,
+    Open,
     Quintic,
     StartAt,
+    Sticking,
     optimize,
 )
 from tests.trajectory.lift import G, lift, lift_dynamics
@@ -82,3 +99,22 @@ def test_forces_that_count_leave_no_impact():
     assert "not_exact" not in soft.data.attrs, soft.data.attrs["not_exact"]
     assert np.nansum(soft["impact_impulse"].values) == pytest.approx(0.0, abs=1e-6)
     assert soft["contact_force"].values[1:, 0, 2].max() <= 5 + 1e-6
+
+
+def test_what_is_to_stick_without_impact_comes_without_slip():
+    """A ball that lands on a rough floor to stay there, whose force is limited."""
+    ball = Body("ball", 1.0, point_mass=True)
+    law = ContactLaw(friction=0.5)
+    floor = PlaneContact("floor", Frame(GROUND), Frame(ball), law=law, planar=True)
+    drive = AppliedForce("drive", Frame(ball), (Parameter("x", 0.0), 0.0, Parameter("z", 0.0)))
+    d = assemble(Mechanism([ball], coordinates="relative"), [floor, drive], gravity=(0, 0, -G))
+    ends = [StartAt([0, 0, 0.3], [1.0, 0, 0]), EndAt([0.5, 0, 0], [0, 0, 0]), GentleForce()]
+    landing = [ContactPhase({"floor": x}, 0.5) for x in (Open(), Sticking())]
+    plan = PLAN.with_others(ExactContacts(sequence=landing, trials=0))
+    costs, inputs = [InputEffort(input=x) for x in "xz"], ["x", "z"]
+    guess = Quintic([0, 0, 0.3], [0.5, 0, 0])
+    result = optimize(d, Horizon(1.0, 16), costs, ends, guess, inputs=inputs, plan=plan)
+    assert "not_exact" not in result.data.attrs, result.data.attrs["not_exact"]
+    landed = int(np.searchsorted(result["time"].values, result.data.attrs["borders"][1] - 1e-9))
+    assert result["v"].values[landed] == pytest.approx(0.0, abs=1e-7)
+    assert np.nansum(result["impact_impulse"].values) == pytest.approx(0.0, abs=1e-7)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -30,6 +30,7 @@ from nsopt.trajectory.exact.sequence import ContactPhase
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.phases import (
+    ContactMode,
     MotionPhase,
     Open,
     SearchedPhases,
@@ -121,20 +122,26 @@ class CostInPhase(Cost):
 
 @dataclass(frozen=True)
 class WithoutImpact(Condition):
-    """Contacts that close where a phase ends do so without speed.
+    """Contacts that close where a phase ends do so without speed, or slip if they stick then.
 
     Forces that count, by a cost or a limit, are without bound in an impact.
     """
 
-    closing: tuple[str, ...]  # names of contacts
+    closing: Mapping[str, ContactMode]  # what each does after it has closed, by name
     stated: Dynamics  # with its contacts
 
     def end(self, m: NodeSample) -> list[Bound]:
         d, p = self.stated, SampleInModes(m, self.stated).p
         names = map(joint_of, d.contact_names)
         rows = [k for k, name in enumerate(names) if name in self.closing]
-        rates = (d.gap_matrix(m.t, m.q, p).T @ m.v)[rows]
-        return [zero("speed of what closes", rates)]
+        bounds = [zero("speed of what closes", (d.gap_matrix(m.t, m.q, p).T @ m.v)[rows])]
+        sticking = [x for x in d.contacts if x.name in self.closing and self.closing[x.name].sticks]
+        if sticking:
+            at = sample_symbols(d)
+            slips = [gap.slip for x in sticking for gap in x.gaps(at.state)]
+            f = ca.Function("slip", [at.t, at.q, at.v, at.p], [ca.densify(ca.vertcat(*slips))])
+            bounds.append(zero("slip of what closes", f(m.t, m.q, m.v, p)))
+        return bounds
 
 
 def divide_conditions(
@@ -352,9 +359,9 @@ class PhasedMotion:
         found = divide_conditions(self.contactless, d, conditions, sequence, k)
         if self.counts_forces and k < len(sequence) - 1:
             now, after = sequence[k : k + 2]
-            closing = [n for n, x in after.modes.items() if x.closed and not now.modes[n].closed]
-            closing += [n for n in after.strikes if not now.modes[n].closed]
-            found += [WithoutImpact(tuple(closing), d)] if closing else []
+            then = {**{n: x for n, x in after.modes.items() if x.closed}, **after.strikes}
+            closing = {n: x for n, x in then.items() if not now.modes[n].closed}
+            found += [WithoutImpact(closing, d)] if closing else []
         return found
 
 
