@@ -39,6 +39,7 @@ from nsopt.trajectory import (
     Through,
     optimize,
 )
+from nsopt.trajectory.exact import Recognizer
 from tests.trajectory.lift import FLIGHT, G, lift, lift_dynamics, with_sequence
 
 
@@ -116,6 +117,18 @@ def test_a_step_between_two_changes_counts_where_there_is_no_motion_without(step
     # Each time the least effort to that height, then it falls freely.
     tau = np.sqrt(3 / G)
     assert result.objective == pytest.approx(2 * 12 / tau**3, rel=1e-7)
+
+
+def test_a_sequence_that_costs_far_more_than_the_steps_is_read_again(monkeypatch):
+    """Flight alone, by the cubic from rest, costs 159, the motion in steps 104."""
+    waits = [ContactPhase({"floor": Sliding()}, 1.2), ContactPhase({"floor": Open()}, 0.8)]
+
+    def read(self, *, briefest=False):
+        return tuple(waits if briefest else FLIGHT)
+
+    monkeypatch.setattr(Recognizer, "read_sequence", read)
+    result = lift(plan=with_sequence(trials=0))
+    assert result.objective == pytest.approx(48 / np.sqrt(6 / G) ** 3, rel=1e-9)
 
 
 def test_a_lift_within_the_last_step_is_seen():

@@ -46,6 +46,7 @@ SHARED_ATTRS = ("title", "solver", "compile_time", "search", "guess_cost", "gues
 """Attributes that the exact optimum takes from the optimum in steps."""
 
 TRIALS_INTERRUPTED = "interrupted while other sequences were tried; this motion is a solution"
+ABOVE_STEPS = 0.1  # of the cost in steps: an exact motion that costs more may be another one
 SHORTER_AT_LAST = 1e-2  # times `ExactContacts.shortest`, in the last solve if a phase is that short
 
 
@@ -166,7 +167,10 @@ class ExactContacts(Strategy[StatedProgram]):
             conditions = found.program.statement.conditions
             given = motion.given_borders, find_touching(conditions)
             recognizer = Recognizer(x.dynamics, in_steps, p, *given)
-            first = self._solve_first(motion, recognizer, KnownMotion.of_steps(in_steps))
+            terms = np.asarray(found.program.nlp.terms(solution.x, x.parameters(p))).ravel()
+            cost = float(terms[: len(motion.costs)].sum())
+            enough = cost + ABOVE_STEPS * abs(cost)
+            first = self._solve_first(motion, recognizer, KnownMotion.of_steps(in_steps), enough)
         except NotExactError as error:
             return replace(found, not_exact=str(error))
         except KeyboardInterrupt:
@@ -180,32 +184,30 @@ class ExactContacts(Strategy[StatedProgram]):
         return replace(found, exact=replace(best, solved=replace(best.solved, solution=solution)))
 
     def _solve_first(
-        self, motion: PhasedMotion, recognizer: Recognizer, known: KnownMotion
+        self, motion: PhasedMotion, recognizer: Recognizer, known: KnownMotion, enough: float
     ) -> OptimumInSequence:
         """Return the optimum in the given sequence, or else in that of the steps.
 
-        Modes of a single step are left out of that, unless there is no solution without them.
+        Modes of a single step are left out of that, unless there is no solution without them, or
+        none whose cost is low ``enough``.
         """
         if self.sequence is not None:
             return self._solve(motion, tuple(self.sequence), known)
-        first: OptimumInSequence | None = None
-        tried, faults = set[str](), list[NotExactError]()
+        solved, faults = dict[str, OptimumInSequence](), list[NotExactError]()
         for briefest in (False, True):
             try:
                 sequence = recognizer.read_sequence(briefest=briefest)
-                if _identify(sequence) in tried:
+                if (key := _identify(sequence)) in solved:
                     break
-                tried.add(_identify(sequence))
-                found = self._solve(motion, sequence, known)
+                solved[key] = self._solve(motion, sequence, known)
             except NotExactError as error:
                 faults.append(error)
                 continue
-            if found.solved.solution.ok or is_interrupted():
-                return found
-            first = first or found
-        if first is None:
+            if solved[key].cost <= enough or is_interrupted():
+                break
+        if not solved:
             raise faults[0]
-        return first
+        return min(solved.values(), key=lambda found: found.cost)  # the first if all are infinite
 
     def _solve(
         self,
