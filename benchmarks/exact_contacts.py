@@ -138,4 +138,5 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or ["lift", "turn", "bounce", "hopper", "push_block", "biped_step"])
+    shipped = ["hopper", "push_block", "biped_step", "sit_to_stand"]
+    main(sys.argv[1:] or ["lift", "turn", "bounce", *shipped])

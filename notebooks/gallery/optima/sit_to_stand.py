@@ -14,8 +14,8 @@ from nsopt.animation import animate
 from nsopt.problem import load_optimization
 
 best = load_optimization("sit_to_stand").solve(title="sit to stand")
-time, force = best["time"].values, np.nan_to_num(best["normal_force"].values)
-bears = np.trapezoid(force.sum(axis=1), time) / time[-1]  # N, on average
-left = time[force[:, 2] > 1e-3][-1]  # s; contacts are heel, ball of the foot, seat
+time, impulse = best["time"].values, np.nan_to_num(best["impulse"].values)  # s, N s in each step
+bears = impulse.sum() / time[-1]  # N, on average
+left = time[impulse[:, 2] > 1e-4][-1]  # s; contacts are heel, ball of the foot, seat
 print(f"floor and seat bear {bears:.1f} N on average; the seat is left after {left:.2f} s")
 animate(best, "sit_to_stand.gif", fps=15)
