@@ -131,6 +131,32 @@ def test_a_sequence_that_costs_far_more_than_the_steps_is_read_again(monkeypatch
     assert result.objective == pytest.approx(48 / np.sqrt(6 / G) ** 3, rel=1e-9)
 
 
+def test_a_strike_in_the_first_step_is_seen():
+    """Thrown up 1 cm below a ceiling it strikes, falls and lies: all without the drive."""
+    mass = Body("mass", 1.0, (1.0, 1.0, 1.0))
+    rail = Prismatic("rail", Frame(GROUND), Frame(mass))
+    down = [[1.0, 0, 0], [0, -1.0, 0], [0, 0, -1.0]]
+    planes = {"floor": Frame(GROUND), "ceiling": Frame(GROUND, (0, 0, 0.5), down)}
+    contacts = [PlaneContact(name, frame, Frame(mass)) for name, frame in planes.items()]
+    mechanism = Mechanism([mass], [rail], "relative", [Actuator("rail")])
+    d = assemble(mechanism, contacts, gravity=(0, 0, -G))
+    ends = [StartAt([0.49], [1.0]), EndAt([0.0], [0.0])]
+    result = optimize(d, Horizon(1.6, 20), [Effort()], ends, Quintic([0.49], [0.0]))
+    assert result.completed
+    assert result.objective == pytest.approx(0.0, abs=1e-6)
+    assert "ceiling strikes" in result.data.attrs["contact_sequence"]
+    assert result["impulse"].values[1:, 1].max() == pytest.approx(np.sqrt(1 - 0.02 * G), rel=1e-4)
+
+
+def test_a_sequence_far_above_the_steps_is_not_taken(monkeypatch):
+    """Flight alone costs 159, half as much again as the 104 in steps."""
+    monkeypatch.setattr(Recognizer, "read_sequence", lambda self, *, briefest=False: tuple(FLIGHT))
+    result = lift(plan=with_sequence(trials=0))
+    assert result.completed
+    assert result.objective < 105
+    assert "no contact: costs 159" in result.data.attrs["not_exact"]
+
+
 def test_a_lift_within_the_last_step_is_seen():
     """By 2 cm, which takes 0.11 s, in steps of 0.1 s: no motion keeps to the floor."""
     ends = [StartAt([0.0], [0.0]), EndAt([0.02], [np.nan])]

@@ -47,6 +47,7 @@ SHARED_ATTRS = ("title", "solver", "compile_time", "search", "guess_cost", "gues
 
 TRIALS_INTERRUPTED = "interrupted while other sequences were tried; this motion is a solution"
 ABOVE_STEPS = 0.1  # of the cost in steps: an exact motion that costs more may be another one
+FAR_ABOVE_STEPS = 0.5  # of that cost: no grid is so far off, the motion in steps is another one
 SHORTER_AT_LAST = 1e-2  # times `ExactContacts.shortest`, in the last solve if a phase is that short
 
 
@@ -180,6 +181,9 @@ class ExactContacts(Strategy[StatedProgram]):
         if not best.stopped and (fault := best.fault or motion.find_contact_off_wall(best.solved)):
             main_fault = fault.partition("\n")[0]
             return replace(found, not_exact=f"{describe_sequence(best.sequence)}: {main_fault}")
+        if self.sequence is None and best.cost > cost + FAR_ABOVE_STEPS * abs(cost):
+            why = f"{describe_sequence(best.sequence)}: costs {best.cost:.6g}, in steps {cost:.6g}"
+            return replace(found, not_exact=why)
         solution = search.with_all_stages(best.solved.solution)
         return replace(found, exact=replace(best, solved=replace(best.solved, solution=solution)))
 

@@ -111,7 +111,8 @@ class Recognizer:
         first = 0
         for is_closed, group in groupby(closed):
             n = len(list(group))
-            is_inner = first > 0 and first + n < len(closed)
+            begins_open = first > 0 or bool(self._find_open(x)[0])
+            is_inner = begins_open and first + n < len(closed)
             if is_closed and is_inner and n <= LEAST_STEPS:  # an impact, after which it is open
                 strikes[first + 1] = choose_closed_mode(first)
                 is_closed = False
