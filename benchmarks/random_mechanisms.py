@@ -21,6 +21,7 @@ from worn_mechanisms import DRAWN, Wear, drawn
 
 from nsopt import (
     Compiled,
+    ContactAligned,
     Dynamics,
     LargestStep,
     MoreauJean,
@@ -33,7 +34,11 @@ from nsopt import (
 from nsopt.schemes import Scheme
 from nsopt.simulation import StepControl
 
-SCHEMES: dict[str, Scheme] = {"variational": Variational(), "moreau-jean": MoreauJean()}
+SCHEMES: dict[str, Scheme] = {
+    "variational": Variational(),
+    "contact-aligned": ContactAligned(),
+    "moreau-jean": MoreauJean(),
+}
 STEPS = StepBounds(1e-6, 2e-4)
 CONTROL = LargestStep()
 
