@@ -84,7 +84,7 @@ class Composition(Scheme):
         no_contacts, balances, now = ca.SX(0, 1), list[Balance](), first
         for k, weight in enumerate(self.weights):
             part = one.part(k, now, weight, last=k == len(self.weights) - 1)
-            x = HalfSteps(part).state(now.v, no_contacts, no_contacts)
+            x = HalfSteps(part).state(now.v, (no_contacts, no_contacts))
             part.least_norm("mu", "mu_end")
             balances, now = [*balances, *x.balances], x.end
         return Interval.of(first, Transition(tuple(balances), now), one.h)

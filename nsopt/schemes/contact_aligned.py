@@ -1,8 +1,7 @@
-"""Steps that end where a contact closes or opens."""
+"""Steps that end where a contact closes or opens, begins to slip or stops."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -13,6 +12,25 @@ from nsopt.checks import positive
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance
+from nsopt.schemes.contacts.accelerations import (
+    PRESSING,
+    Accelerations,
+    find_friction_limit,
+    find_viscous_friction,
+    hold,
+    hold_slip,
+)
+from nsopt.schemes.contacts.events import Event, state_first_event
+from nsopt.schemes.contacts.friction import (
+    find_directions,
+    find_mean_slip,
+    find_slip,
+    measure_slip,
+    repeat_by_slip,
+    select_drags,
+    sum_by_drag,
+    turn_slip,
+)
 from nsopt.schemes.contacts.impact import Impact, NewtonImpact
 from nsopt.schemes.contacts.modes import (
     ClosedGaps,
@@ -22,16 +40,16 @@ from nsopt.schemes.contacts.modes import (
 )
 from nsopt.schemes.errors import Errors, estimate_symmetric_errors
 from nsopt.schemes.half_steps import HalfSteps
-from nsopt.schemes.node import Node, StepStart
+from nsopt.schemes.node import ContactsAtStart, Node, StepStart
 from nsopt.schemes.one_step import HorizonStep, SimulatedStep
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import Scheme
 from nsopt.schemes.step import ContactEvent, Interval, Step, Transition, find_contact_energy
-from nsopt.schemes.terms import smooth_forces
 from nsopt.schemes.variational import Variational
 
-PRESSING = 1e-7  # of the typical force, that from which on a contact presses
-UNBOUNDED = 1e6  # of the typical impulse, the bound of impulses and forces that are free
+SLOW = 1e-6  # of the speed that a typical impulse gives, the slip that counts as none
+ROUND_OFF = 1e-2  # of the gap that counts as closed, that up to which what touches may go inside
+REVERSED = 0.1  # of that, up to which a slip that begins may be of the other sign
 
 
 @dataclass(frozen=True)
@@ -45,27 +63,34 @@ class ContactAligned(Scheme):
     opens where its force is zero. One equation gives h:
 
     ====================  ===========================================================
-    modes, at q_n         0 <= d(dg)/dt _|_ lam >= 0 for contacts at rest on their wall
+    modes, at q_n         0 <= d(dg)/dt _|_ lam >= 0 for contacts at rest on their wall,
+                          and Coulomb's law of their slip u, of du/dt where u = 0
     step                  that of `Variational`, pressing contacts as equations
-    end-point forces      M a = K + W lam + C^T mu, d(dg)/dt = 0 for pressing contacts
-    h                     min(h_given - h, gaps of the others, end-point lam) = 0
+    friction              mean u = 0 and u(q_n+1, v_n+1) = 0 of contacts that stick, of others
+                          lam_t = -mu lam u / |u|, in each half along the slip there
+    end-point forces      M a = K + W lam + T lam_t + C^T mu, d(dg)/dt = 0 for pressing contacts
+    h                     min(h_given - h, gaps of the others, end-point lam,
+                          mu lam - |lam_t| of what sticks, u of what slips) = 0
     jump, at q_n+1        0 <= dg(v+) + e dg(v-) _|_ Lam >= 0, all closed contacts at once,
                           or another `Impact`
     ====================  ===========================================================
 
-    with the rate of the gaps dg(v) = W^T v + dg/dt.
+    with the rate of the gaps dg(v) = W^T v + dg/dt. The mean slip is the way over the surface that
+    carries a contact, over h (`find_mean_slip`): what sticks does not creep, and lets go where its
+    force leaves the cone of friction. A slip ends where it has no part along its direction at the
+    start of the step; it is found anew whether the contact sticks then or slips back.
 
-    Over a horizon, nodes take the place of the equation for h and of the modes: a contact presses
-    in a step only if it is closed at both ends and at rest at the second (gap_n _|_ lam,
-    gap_n+1 _|_ lam, lam dg_n+1 = 0), and the jump is at the node, before its step.
+    Over a horizon, where there is no friction, nodes take the place of the equation for h and of
+    the modes: a contact presses in a step only if it is closed at both ends and at rest at the
+    second (gap_n _|_ lam, gap_n+1 _|_ lam, lam dg_n+1 = 0), and the jump is at the node, before its
+    step.
     `HalfSteps` and `Impact` are the same statements in both, so that motions whose events fall on
     nodes agree.
 
     h_min does not apply to a step that ends at such an event. Contacts that meet slower than
     ``v_rest`` do not rebound, which ends the infinite sequences of ever smaller jumps; the record
     says which events were grazing, and does not count them as impacts that acted at once. Contacts
-    that push each other off their walls in turn rest once they would not open any more. There is no
-    friction.
+    that push each other off their walls in turn rest once they would not open any more.
 
     Parameters
     ----------
@@ -80,6 +105,8 @@ class ContactAligned(Scheme):
     ends_early: ClassVar[bool] = True
     horizon_at_end: ClassVar[bool] = True
     holds_inputs: ClassVar[bool] = True
+    takes_rate_constraints: ClassVar[bool] = True
+    takes_joint_friction: ClassVar[bool] = True
 
     v_rest: float = 1e-4
     closed: float = 1e-8
@@ -90,13 +117,14 @@ class ContactAligned(Scheme):
             raise ValueError(f"v_rest must be a speed, zero or more [m/s], got {self.v_rest}")
         positive("closed of ContactAligned", self.closed)
 
-    def check(self, dynamics: Dynamics, p: Array) -> None:
-        super().check(dynamics, p)
-        if dynamics.slip_contacts:
-            name = dynamics.contact_names[dynamics.slip_contacts[0]]
+    def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
+        super().check_horizon(dynamics, p)
+        names = [dynamics.contact_names[k] for k in dynamics.slip_contacts]
+        names += [dynamics.joint_names[k] for k in dynamics.friction_joints]
+        if names:
             raise ValueError(
-                f"ContactAligned knows no friction, but contact {name!r} has it: use Variational "
-                "or MoreauJean"
+                f"ContactAligned has no friction over a horizon, but {names[0]!r} has it: use "
+                "Variational or MoreauJean"
             )
 
     @property
@@ -106,18 +134,33 @@ class ContactAligned(Scheme):
     def add_modes(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
     ) -> StepStart:
-        d, at, touch = dynamics, start.at, self.closed * dynamics.gap_scale(start.p)
+        d, node, touch = dynamics, start.node(dynamics), self.closed * dynamics.gap_scale(start.p)
         sizes = raise_force_scale(d, start, scales)
-        forces = Accelerations(mpcc, d, at, start.v, sizes, d.redundant > 0)
-        forces.state_motion()
-        rate = start.node(d).gap_rate(start.v)
+        forces = Accelerations(mpcc, d, node, sizes)
+        rate = node.gap_rate(start.v)
         # A contact that strikes its wall as a run begins does not press: that is an impact, before
         # which there is no step, so that the fallback takes it.
-        rests = ca.logic_and(d.gap(*at) <= touch, rate >= -self.v_rest)
+        rests = ca.logic_and(node.gap <= touch, rate >= -self.v_rest)
+        slides = measure_slip(d, find_slip(d, node.at, start.v)) > find_slow(scales)
+        friction, slip = forces.resist(rests, slides)
+        forces.state_motion(slip)
         # One that leaves presses too if it falls back within the step and is never open: that ends
         # the sequences of ever smaller jumps of contacts that push each other off in turn.
         forces.press(rests, ca.fmax(rate, 0) * ca.fmax(rate / (2 * touch), 2 / h))
-        return replace(start, modes=forces.lam > PRESSING * scales.force)
+        friction.state()
+        pressing = forces.lam > PRESSING * scales.force
+        # Round-off of a force that is at its limit must not hold what is about to slide.
+        grips = measure_slip(d, friction.unknowns) < forces.limit - PRESSING * scales.force
+        begins = find_directions(d, -friction.unknowns)
+        continues = find_directions(d, find_slip(d, node.at, start.v))
+        modes = ContactsAtStart(
+            pressing,
+            select_drags(d, pressing) * (1 - slides) * grips,
+            ca.if_else(repeat_by_slip(d, slides), continues, begins),
+            forces.lam,
+            friction.unknowns,
+        )
+        return replace(start, held=modes)
 
     def gain_remedy(self, dynamics: Dynamics, p: Array) -> str:
         return self.impact.gain_remedy(dynamics, p)
@@ -126,36 +169,72 @@ class ContactAligned(Scheme):
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
     ) -> Step:
         """State the step for the modes at its start; which event ends it is an equation for h."""
-        d, pressing, n, given_h = dynamics, start.modes, len(dynamics.contact_names), h
+        d, held, given_h, pressing = dynamics, start.held, h, start.held.pressing
         h = mpcc.variable("step_size", 1, scale=scales.time, guess=given_h)
         one = SimulatedStep.of(mpcc, d, start.node(d), h, scales)
-        halves = HalfSteps(one)
-        sizes = raise_force_scale(d, start, scales)
-        forces = Accelerations(mpcc, d, halves.end.at, halves.end.v, sizes, one.redundant)
-        lam, lam_end = (mpcc.variable(x, n, scale=scales.impulse) for x in ("lam", "lam_end"))
-        x = halves.state(start.v, lam, lam_end)
+        halves, names = HalfSteps(one), d.contact_names
+        end, sizes = halves.end, raise_force_scale(d, start, scales)
+        # From the forces at the start, Newton's method sees which event may be the first.
+        forces = Accelerations(mpcc, d, end, sizes, held.force)
+        scale, guess = sizes.force, held.friction
+        dry_force = mpcc.variable("slip_force", len(d.slip_contacts), scale=scale, guess=guess)
+        lam, lam_end, dry, dry_end = (
+            mpcc.variable(name, n, scale=scales.impulse)
+            for name, n in (
+                *((name, len(names)) for name in ("lam", "lam_end")),
+                *((name, len(d.slip_contacts)) for name in ("dry", "dry_end")),
+            )
+        )
+        mean_slip = find_mean_slip(d, one.start, h, halves.v, end.q)
+        slow, slip_end = find_slow(scales), find_slip(d, end.at, end.v)
+        rubbing = select_drags(d, pressing)
+        slides = rubbing * (measure_slip(d, find_slip(d, one.start.at, start.v)) > slow)
+        last = turn_slip(d, held.directions, mean_slip, slides)
+        viscous = h / 2 * find_viscous_friction(d, end, pressing, mean_slip)
+        slips = dry - viscous, dry_end - viscous
+        x = halves.state(start.v, (lam, lam_end), slips, mean_slip)
         (first, second), end = x.balances, x.end
-        forces.state_motion()
+        forces.state_motion(dry_force - find_viscous_friction(d, end, pressing, slip_end))
         forces.hold(pressing)
-        speeds, names = scales.gap / scales.time, d.contact_names
+        forces.hold_slip(dry_force, held.sticking, last)
+        speeds = scales.gap / scales.time
         hold(mpcc, "wall", names, lam, end.gap, pressing, (scales.impulse, scales.gap))
         rate = end.gap_rate(end.v)
         hold(mpcc, "wall_rate", names, lam_end, rate, pressing, (scales.impulse, speeds))
+        slip_sizes = scales.impulse, scales.impulse / scales.mass
+        for name, node, push, normal, slip, directions in (
+            ("stick", one.start, dry, lam, mean_slip, held.directions),
+            ("stick_rate", end, dry_end, lam_end, slip_end, last),
+        ):
+            sliding = -repeat_by_slip(d, find_friction_limit(d, node, normal)) * directions
+            hold_slip(mpcc, name, d, push, slip, held.sticking, sliding, slip_sizes)
         # A gap that opens from zero is zero at the start of the step, too: its mean rate is not.
-        rise = given_h / h * (end.gap - ca.fmin(one.start.gap, 0))
-        gap = ca.if_else(one.start.gap_rate(start.v) > 0, rise, end.gap)
-        mpcc.first_event(
-            "event",
-            ca.vertcat(given_h - h, gap, forces.lam),
-            scale=ca.vertcat(scales.time, scales.gap, ca.repmat(ca.SX(scales.force), n, 1)),
-            active=ca.vertcat(1, 1 - pressing, pressing),
-            of="step_size",
-            labels=["the end of the step", *(f"contact {name!r}" for name in [*names] * 2)],
+        # Of surfaces that touch and do not press round-off is no event.
+        way, touch = end.gap - ca.fmin(one.start.gap, 0), self.closed * d.gap_scale(start.p)
+        gap = ca.if_else(one.start.gap_rate(start.v) > 0, given_h / h * way, way)
+        gap += ROUND_OFF * touch * (one.start.gap <= touch)
+        # So is a slip that begins.
+        along = sum_by_drag(d, slip_end * held.directions)
+        along = ca.if_else(slides, along, given_h / h * along + REVERSED * slow)
+        grip = forces.limit - measure_slip(d, dry_force)
+        rubs = rubbing * (1 - held.sticking) * (d.drag(start.p) > 0)
+        labels = [f"contact {name!r}" for name in names]
+        of_drags, force, speed = (
+            [labels[drag.contact] for drag in d.drags],
+            scales.force,
+            slip_sizes[1],
         )
+        events = [
+            Event(ContactEvent.NONE, given_h - h, scales.time, 1, ["the end of the step"]),
+            Event(ContactEvent.CLOSING, gap, scales.gap, 1 - pressing, labels),
+            Event(ContactEvent.OPENING, forces.lam, force, pressing, labels),
+            Event(ContactEvent.STICK_SLIP, along, speed, rubs, of_drags),
+            Event(ContactEvent.STICK_SLIP, grip, force, held.sticking, of_drags),
+        ]
+        first_event = state_first_event(mpcc, events, "step_size")
         mu = first.impulses.mu
         errors = estimate_symmetric_errors((first, second), h, first.after, mu, M=first.M)
-        # `add_projection` tells closing from opening.
-        event = ca.if_else(h < given_h * (1 - 1e-9), ContactEvent.OPENING, ContactEvent.NONE)
+        event = first_event * (h < given_h * (1 - 1e-9))
         return replace(Step.of(x, h, errors), frozen=lam, event=event)
 
     def add_interval(
@@ -179,7 +258,7 @@ class ContactAligned(Scheme):
         one = HorizonStep.between(mpcc, d, first, second, scales)
         halves = HalfSteps(one)
         lam, lam_end = (mpcc.variable(x, n, scale=scales.impulse) for x in ("lam", "lam_end"))
-        x = halves.state(jump.after, lam, lam_end)
+        x = halves.state(jump.after, (lam, lam_end))
         sizes, names = (scales.gap, scales.impulse), d.contact_names
         for half, push in (("lam", lam), ("lam_end", lam_end)):
             mpcc.complement(f"closed_before_{half}", first.gap, push, scale=sizes, labels=names)
@@ -215,8 +294,8 @@ class ContactAligned(Scheme):
         d, p = dynamics, start.p
         node = Node.without_drives(d, start.t + step.h, step.q, p, step.v)
         touching = step.gap <= self.closed * d.gap_scale(p)
-        fast = (node.gap_rate(step.v) < -self.v_rest) * (1 - start.modes)
-        met = touching * (1 - start.modes) * (step.event > 0)
+        fast = (node.gap_rate(step.v) < -self.v_rest) * (1 - start.held.pressing)
+        met = touching * (1 - start.held.pressing) * (step.event > 0)
         strikes = ca.sum1(met * fast) > 0
         grazing = ca.if_else(ca.sum1(met) > 0, ContactEvent.GRAZING, step.event)
         modes = KnownModes(mpcc, d, scales, touching)
@@ -235,6 +314,11 @@ class ContactAligned(Scheme):
         )
 
 
+def find_slow(scales: Scales) -> ca.SX:
+    """Return the slip that counts as none [m/s]."""
+    return SLOW * ca.SX(scales.impulse / scales.mass)
+
+
 def raise_force_scale(d: Dynamics, start: StepStart, scales: Scales) -> Scales:
     """Return scales whose force includes that of centripetal accelerations, which may exceed loads.
 
@@ -245,59 +329,3 @@ def raise_force_scale(d: Dynamics, start: StepStart, scales: Scales) -> Scales:
     known = (start.t, start.q, start.v, start.p)
     bias = ca.vertcat(ca.SX(0), d.closure_bias(*known), d.gap_bias(*known))
     return replace(scales, force=scales.force + scales.mass * ca.norm_inf(bias))
-
-
-class Accelerations:
-    """Accelerations and the forces of joints and contacts at a state, as unknowns."""
-
-    def __init__(
-        self,
-        mpcc: Mpcc,
-        d: Dynamics,
-        at: tuple[ca.SX, ca.SX, ca.SX],
-        v: ca.SX,
-        scales: Scales,
-        redundant: bool,
-    ) -> None:
-        C, W, self._names = d.closure_matrix(*at), d.gap_matrix(*at), d.contact_names
-        F = d.effort_matrix(*at)
-        self._redundant = redundant
-        self._mpcc, self._force, self._rate = mpcc, scales.force, scales.force / scales.mass
-        self._a = mpcc.variable("acceleration", d.nv, scale=self._rate)
-        mu = mpcc.variable("joint_force", C.size1(), scale=scales.force, multiplier=True)
-        self.lam = mpcc.variable("contact_force", W.size2(), scale=scales.force)
-        K, M = smooth_forces(d, *at, v), d.mass(at[1], at[2])
-        self._motion = M @ self._a - K - W @ self.lam - F @ mu
-        self._joints = C @ self._a + d.closure_bias(at[0], at[1], v, at[2])  # (nc,) accelerations
-        self._gaps = W.T @ self._a + d.gap_bias(at[0], at[1], v, at[2])  # (ng,) accelerations
-
-    def state_motion(self) -> None:
-        """State the equations of motion and of the ideal joints."""
-        self._mpcc.equal("acceleration", self._motion, scale=self._force)
-        joints, scale = self._joints, self._rate
-        self._mpcc.equal("joint_acceleration", joints, scale=scale, redundant=self._redundant)
-
-    def press(self, closed: ca.SX, fall: ca.SX) -> None:
-        """State that closed contacts press, or leave with accelerations (ng,) of at least -fall."""
-        scale, gaps = (self._rate, self._force), self._gaps + fall
-        self._mpcc.complement(
-            "pressing", gaps, self.lam, scale=scale, labels=self._names, active=closed
-        )
-
-    def hold(self, on: ca.SX) -> None:
-        """State that contacts ``on`` (1 or 0) stay closed by any force, and others have none."""
-        hold(self._mpcc, "held", self._names, self.lam, self._gaps, on, (self._force, self._rate))
-
-
-def hold(
-    mpcc: Mpcc,
-    name: str,
-    contacts: Sequence[str],
-    lam: ca.SX,
-    gap: ca.SX,
-    on: ca.SX,
-    scale: tuple[ca.SX, ca.SX],
-) -> None:
-    """State gap = 0 where ``on``, lam = 0 elsewhere."""
-    bound = on * UNBOUNDED * ca.SX(scale[0])
-    mpcc.box(name, lam, gap, lower=-bound, upper=bound, scale=scale, labels=contacts)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import casadi as ca
 
 from nsopt.mechanics import Dynamics
 
 At = tuple[ca.SX, ca.SX, ca.SX]  # time, coordinates, parameters of the mechanism
+_none = partial(ca.SX, 0, 1)
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,28 @@ class Node:
 
 
 @dataclass(frozen=True)
+class ContactsAtStart:
+    """What contacts do as a step begins.
+
+    Attributes
+    ----------
+    pressing : SX (ng,), 0 or 1
+        Which contacts press.
+    sticking : SX (nd,), 0 or 1
+        Which of their drags stick.
+    directions : SX (ns,)
+        Unit vectors of the slips of the others, as they begin.
+    force, friction : SX (ng,), (ns,) [N]
+    """
+
+    pressing: ca.SX = field(default_factory=_none)
+    sticking: ca.SX = field(default_factory=_none)
+    directions: ca.SX = field(default_factory=_none)
+    force: ca.SX = field(default_factory=_none)
+    friction: ca.SX = field(default_factory=_none)
+
+
+@dataclass(frozen=True)
 class StepStart:
     """The state a step starts from, as blocks of parameters of a program.
 
@@ -81,15 +105,15 @@ class StepStart:
     q, v : SX (nq,), (nv,)
     p : SX (np,)
         Parameters of the mechanism.
-    modes : SX (ng,), 0 or 1, or empty
-        Which contacts press, for schemes that find that first.
+    held : ContactsAtStart
+        What contacts do, for schemes that find that first.
     """
 
     t: ca.SX
     q: ca.SX
     v: ca.SX
     p: ca.SX
-    modes: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
+    held: ContactsAtStart = field(default_factory=ContactsAtStart)
 
     @property
     def at(self) -> At:

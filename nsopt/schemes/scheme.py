@@ -268,7 +268,7 @@ class Scheme(ABC):
         k = int(np.argmax(e))
         remedy = "use ContactAligned(), whose steps end there, or set it to zero"
         if k in dynamics.slip_contacts:
-            remedy = "set it to zero, or leave out friction and use ContactAligned()"
+            remedy = "set it to zero, or, in simulations, use ContactAligned()"
         raise ValueError(
             f"contact {dynamics.contact_names[k]!r} rebounds with e = {e[k]:g}, but "
             f"{type(self).__name__} has impacts at the ends of its steps: derivatives would miss "

@@ -11,6 +11,7 @@ from nsopt import (
     AppliedTorque,
     Body,
     Compiled,
+    ContactAligned,
     Frame,
     LuGreLaw,
     Mechanism,
@@ -172,7 +173,9 @@ def test_mean_over_a_step_is_that_of_many_short_ones():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", [Variational(), MoreauJean()], ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize(
+    "scheme", [Variational(), MoreauJean(), ContactAligned()], ids=lambda s: type(s).__name__
+)
 def test_a_block_slides_down_by_its_reaction(scheme):
     """g (sin - mu cos) along a slope: the normal force is what the joint holds."""
     mu, slope = 0.2, 0.6

@@ -42,7 +42,9 @@ from tests.states import array, couple, near, run, wrenches
 
 G = 9.81
 rates = pytest.mark.parametrize("row", RATES, ids=str)
-both = pytest.mark.parametrize("scheme", [Variational(), MoreauJean()], ids=["variational", "jean"])
+every = pytest.mark.parametrize(
+    "scheme", [Variational(), MoreauJean(), ContactAligned()], ids=lambda x: type(x).__name__
+)
 
 
 @rates
@@ -145,7 +147,9 @@ def test_ways_to_move_are_those_that_rolling_leaves(model, count):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("scheme", "order"), [(Variational(), 2), (MoreauJean(), 1)])
+@pytest.mark.parametrize(
+    ("scheme", "order"), [(Variational(), 2), (ContactAligned(), 2), (MoreauJean(), 1)]
+)
 def test_a_skate_on_a_slope_draws_a_cycloid(scheme, order):
     """x = a sin^2(w t), y = a (w t - sin(2 w t)/2), a = g sin(slope) / (2 w^2): it never falls."""
     d, w, errors = skate(), 2.0, []
@@ -250,7 +254,7 @@ def test_wheels_of_two_axles_cannot_all_be_kept_from_sliding():
     assert result["v"].values[-1, 3:] == pytest.approx(start.v[0] / 0.1)
 
 
-@both
+@every
 def test_a_prescribed_speed_is_kept(scheme):
     body = Body("rotor", 1.0, (0.1, 0.1, 0.1), angular_velocity=(0, 0, 2.0))
     hub = Revolute("hub", Frame(GROUND), Frame(body))
@@ -275,7 +279,7 @@ def parking():
 
 
 @pytest.mark.slow
-@both
+@every
 def test_over_a_horizon_a_skate_parks(scheme):
     """From rest to a place ahead and aside, the same heading: it has to turn on the way.
 
@@ -294,11 +298,11 @@ def test_over_a_horizon_a_skate_parks(scheme):
     q = best["q"].values
     move, middle = np.diff(q[:, :2], axis=0), (q[1:, 2] + q[:-1, 2]) / 2
     slip = np.cos(middle) * move[:, 1] - np.sin(middle) * move[:, 0]
-    assert np.max(np.abs(slip)) < (1e-9 if isinstance(scheme, Variational) else 3e-3)
+    assert np.max(np.abs(slip)) < (3e-3 if isinstance(scheme, MoreauJean) else 1e-9)
     assert np.max(np.abs(q[:, 2])) > 0.3
 
 
-REFUSED = [PaperStep(), ContactAligned(), RungeKutta()]
+REFUSED = [PaperStep(), RungeKutta()]
 
 
 @pytest.mark.parametrize("scheme", REFUSED, ids=lambda x: type(x).__name__)

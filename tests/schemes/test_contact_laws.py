@@ -30,7 +30,13 @@ from nsopt import (
 from tests.schemes.models import G, ball
 
 GIVEN_H = PaperStep(finds_h=False)
-FRICTIONAL = [Variational(), MoreauJean(), MoreauJean(project=True), GIVEN_H]
+FRICTIONAL = [
+    Variational(),
+    MoreauJean(),
+    MoreauJean(project=True),
+    ContactAligned(),
+    GIVEN_H,
+]
 BOUNCING = [
     Variational(),
     MoreauJean(project=True),
@@ -140,9 +146,10 @@ def test_aligned_impacts_are_exact_and_end():
     assert data.attrs["steps_below_h_min"] == 0
 
 
-def test_a_scheme_that_knows_no_friction_says_so():
-    with pytest.raises(ValueError, match=r"no .*friction.*'floor'.*use Variational or Moreau"):
-        run(block(0.4), 0.1, ContactAligned())
+def test_a_scheme_that_knows_no_friction_over_horizons_says_so():
+    d = block(0.4)
+    with pytest.raises(ValueError, match=r"no friction over .*'floor'.*use Variational or Moreau"):
+        ContactAligned().check_horizon(d, d.values())
 
 
 def throw_obliquely(restitution, friction, speed, height, t):

@@ -172,3 +172,21 @@ def test_dependent_contacts():
     derivatives = sensitivities(dynamics, None, 0.1, steps=StepBounds(1e-2, 1e-2), by=("mass",))
     assert derivatives.forward().parameters == pytest.approx(0, abs=1e-9)
     assert derivatives.forward().v0[0, 0, 0] == pytest.approx(0.1, abs=1e-9)
+
+
+def test_an_oblique_impact_with_friction_and_rebound_is_exact():
+    e, height, end = 0.5, 0.3, 0.4
+    body = Body("ball", 1.0, velocity=(2.0, 0, 0), position=(0, 0, height), point_mass=True)
+    law = ContactLaw(restitution=e, friction=Parameter("mu", 0.05))
+    floor = PlaneContact("floor", Frame(None), Frame(body), law=law)
+    forward = sensitivities(
+        assemble(Mechanism([body]), [floor], (0, 0, -G)),
+        times=end,
+        steps=StepBounds(1e-3, 7e-3),
+        outputs=lambda t, q, v, p: q[0],
+        scheme=ContactAligned(),
+        by_start=False,
+    ).forward()
+    meets = np.sqrt(2 * height / G)
+    slower = (1 + e) * G * meets  # by mu
+    assert forward.parameters[0, 0, 0] == pytest.approx(-slower * (end - meets), rel=1e-9)

@@ -243,6 +243,7 @@ def _friction_functions(s: SymbolicMechanism, gaps: list[Gap]) -> dict[str, Any]
     return {
         "slip_matrix": s.function("slip_matrix", "t q p", T),
         "slip_drift": s.function("slip_drift", "t q p", drift),
+        "slip_bias": lambda: s.function("slip_bias", "t q v p", s.rate(evaluated)),
         "slip_directions": _columns(s, "slip_directions", directions),
         "slip_contacts": tuple(x.contact for x in drags for _ in x.slips),
         "drags": tuple(drags),

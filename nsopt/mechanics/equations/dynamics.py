@@ -65,8 +65,6 @@ class Dynamics(MadeLater):
     closure_drift : (t, q, p) -> (nc,)
     nonholonomic_matrix, nonholonomic_drift : (t, q, p) -> B (nr, nv), (nr,)
         B v + drift are the rows of constraints on velocities.
-    nonholonomic_bias : (t, q, v, p) -> (nr,)
-        B vdot + nonholonomic_bias are the rates of these rows.
     alignment : (t, q, p) -> (na,)
         `Constraint.alignment` of all ideal joints, one in a right assembly.
     gap, distance, slope : (t, q, p) -> (ng,)
@@ -77,8 +75,9 @@ class Dynamics(MadeLater):
     gap_matrix : (t, q, p) -> W (nv, ng)
         d(gap)/dt = W^T v + gap_drift; W lam is the generalized impulse of the contacts.
     gap_drift : (t, q, p) -> (ng,), by which gaps open at v = 0, as surfaces move with time
-    closure_bias, gap_bias : (t, q, v, p) -> (nc,), (ng,)
-        C vdot + closure_bias and W^T vdot + gap_bias are the second derivatives of closure and gap.
+    closure_bias, gap_bias, slip_bias, nonholonomic_bias : (t, q, v, p) -> (nc,) ... (nr,)
+        C vdot + closure_bias and W^T vdot + gap_bias are the second derivatives of closure and gap,
+        T^T vdot + slip_bias and B vdot + nonholonomic_bias the first ones of slips and rows.
     gap_scale, clearance : (p) -> (ng,) [m]
         `Gap.scale`, for conditioning, and `Gap.clearance`, nan where there is none.
     sliding : (t, q, v, p) -> (3, ng + n) [m/s]
@@ -225,6 +224,7 @@ class Dynamics(MadeLater):
     bore_gap: ca.Function = field(init=False)
     closure_bias: ca.Function = field(init=False)
     gap_bias: ca.Function = field(init=False)
+    slip_bias: ca.Function = field(init=False)
     contact_points: ca.Function = field(init=False)
     contact_offsets: ca.Function = field(init=False)
     distance: ca.Function = field(init=False)

@@ -34,6 +34,11 @@ def sum_by_drag(d: Dynamics, values: ca.SX) -> ca.SX:
     return ca.vertcat(ca.SX(0, 1), *(ca.sum1(values[list(drag.slips)]) for drag in d.drags))
 
 
+def repeat_by_slip(d: Dynamics, values: ca.SX) -> ca.SX:
+    """Return the value (nd,) of the drag of each slip, (ns,)."""
+    return _select(values, find_drags(d))
+
+
 def measure_slip(d: Dynamics, u: ca.SX) -> ca.SX:
     """Return the sizes of the slips (ns,) of each drag, smooth where there is none, (nd,)."""
     return ca.sqrt(sum_by_drag(d, u**2) + NEXT_TO_NONE**2)
@@ -47,6 +52,26 @@ def select_drags(d: Dynamics, values: ca.SX) -> ca.SX:
 def find_drags(d: Dynamics) -> list[int]:
     """Return the drag of each slip, (ns,)."""
     return [i for i, drag in enumerate(d.drags) for _ in drag.slips]
+
+
+def find_directions(d: Dynamics, u: ca.SX) -> ca.SX:
+    """Return the unit vectors of the slips (ns,) of each drag, zero where there is none."""
+    return u / repeat_by_slip(d, measure_slip(d, u))
+
+
+def turn_slip(d: Dynamics, begin: ca.SX, mean_slip: ca.SX, slides: ca.SX) -> ca.SX:
+    """Return the directions of slip at the end of a step, (ns,).
+
+    In space they turn, as far beyond the mean as that is beyond those that they ``begin`` with, so
+    that a slip which ends with the step has one. Drags that do not slide (nd,), 0 or 1, keep
+    theirs for the step.
+    """
+    owners = find_drags(d)
+    turns = slides * (sum_by_drag(d, mean_slip * begin) > 0)
+    turns = repeat_by_slip(d, turns) * ca.DM([float(owners.count(i) == 2) for i in owners])
+    mean = find_directions(d, mean_slip)
+    cosine = repeat_by_slip(d, sum_by_drag(d, mean * begin))
+    return ca.if_else(turns, 2 * cosine * mean - begin, begin)
 
 
 def find_slip(d: Dynamics, at: At, v: ca.SX) -> ca.SX:
@@ -183,6 +208,11 @@ class Friction:
         self._turning = [dynamics.drags[i].turns for i in drags]
         self._unknowns = ca.SX.zeros(len(drags))
         self._law: tuple[ca.SX, ca.SX, ca.SX] | None = None
+
+    @property
+    def unknowns(self) -> ca.SX:
+        """Tangential impulses (ns,) [N s] by dry friction."""
+        return self._unknowns
 
     def add(self) -> None:
         """Make the unknowns, in the order of their rows."""
