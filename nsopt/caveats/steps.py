@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 NOTABLE_TURN = 0.1
-"""Angle [rad] that a body on ideal joints, in absolute coordinates, may turn in a step without a
-word."""
+"""Angle [rad] that a body on ideal joints may turn in a step without a word."""
 
 PHASE = 0.01
 """Angle [rad] by which such a body may be ahead at the end without a word."""
@@ -112,7 +111,7 @@ def _measure_turns(data: xr.Dataset) -> Array:
 def measure_phase_errors(data: xr.Dataset) -> dict[str, float]:
     """Return by how much bodies on ideal joints are ahead at the end [rad], by name, where notable.
 
-    In absolute coordinates they move along chords of their circles: too fast by (w h)^2 / 8.
+    Unless on a hinge in the ground, centres go along chords: too fast by (w h)^2 / 8.
     """
     names = read_names(data.attrs, "phase_bodies")
     simulated = not is_optimum(data) and data.attrs["scheme_name"] not in EXACT

@@ -1,6 +1,7 @@
 """Mechanics: frames, bodies, the contracts of elements, mechanisms and their dynamics."""
 
 from nsopt.mechanics.coordinates.base import Block
+from nsopt.mechanics.coordinates.circles import find_circles
 from nsopt.mechanics.coordinates.links import CoordinateMap
 from nsopt.mechanics.coordinates.recursion import Recursion, Wrench, tree_reactions
 from nsopt.mechanics.coordinates.spanning_tree import Branch, Relative
@@ -113,6 +114,7 @@ __all__ = [
     "entry_named",
     "equilibrium",
     "explicit_index_one",
+    "find_circles",
     "implied_rows",
     "joint_resistance",
     "recall_calls",

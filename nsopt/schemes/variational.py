@@ -69,8 +69,9 @@ class Variational(Scheme):
     both halves, coupled with the impulses; W and C are gradients of gaps and joints. u(q_n, v_h)
     are the twists of bodies that go steadily from q_n to q_n+1, P(q, u, h) the momentum with which
     they leave q, P(q, u, -h) that with which they arrive (`Dynamics.twists`, `momentum`): u = v_h
-    and P = M v_h + h/2 (w x J w) for free bodies. In relative coordinates P is what the joints feel
-    of the same momenta, so that the motion is that of absolute coordinates.
+    and P = M v_h + h/2 (w x J w) for free bodies. On a hinge in the ground P is that of the circle,
+    not of its chord: there bodies turn at their rate for every h. In relative coordinates P is what
+    the joints feel of the same momenta, so that the motion is that of absolute coordinates.
 
     ==================  ==============================================================
     first half          P(q_n, u, h) = M_n v_n + h/2 Q_A(q_n, v_h) + D lam + C_n^T mu

@@ -42,14 +42,20 @@ from tests.trajectory.lifted import ARM, PENDULUM, held, lifted, on_an_ideal_hin
 
 @pytest.mark.slow
 def test_with_places_ahead_motions_tend_to_those_of_ideal_joints():
-    """As the step and the clearance fall; what rattles at no cost would end 1 % above."""
-    off = []
+    """As the step and the clearance fall; what rattles at no cost would end 1 % above.
+
+    On an ideal hinge bodies go along arcs, on a worn one along chords: apart by order h^2.
+    """
+    off, apart = [], []
     for steps in (49, 98):  # from 100 on another solver of linear systems
         ideal = lifted(ARM, None, steps, scheme=Variational())
         worn = lifted(ARM, 1e-5, steps, scheme=Variational(normal_implicitness=0.5))
         turned = worn["q"].values[:, [2, 5]] - ideal["q"].values
         off.append([ideal.objective - held(worn), np.abs(turned).max()])
-    assert np.all(np.abs(off[0]) < [0.01, 5e-4])
+        apart.append(turned)
+    without_steps = (4 * apart[1][::2] - apart[0]) / 3
+    assert abs(off[0][0]) < 0.01
+    assert np.abs(without_steps).max() < 5e-4
     assert np.all(np.abs(off[1]) < np.abs(off[0]) / 2)
 
 

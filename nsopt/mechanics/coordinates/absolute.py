@@ -12,10 +12,12 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from nsopt.algebra import rotation_matrix
+from nsopt.algebra import rotation_matrix, turn_over
 from nsopt.arrays import Array
 from nsopt.mechanics.coordinates.base import Block, Coordinates, Value
+from nsopt.mechanics.coordinates.circles import Circle, find_circles, find_lag
 from nsopt.mechanics.model.bodies import Body
+from nsopt.mechanics.model.element import Constraint
 from nsopt.mechanics.model.frame import Motion
 from nsopt.parameter import number
 
@@ -28,6 +30,7 @@ class AbsoluteCoordinates(Coordinates):
     """The coordinates of free bodies; joints are constraints on them."""
 
     bodies: tuple[Body, ...]
+    joints: tuple[Constraint, ...] = ()
 
     def _entries(self) -> Iterator[tuple[Body, slice, slice]]:
         """Yield each body with its entries of q and v."""
@@ -100,11 +103,23 @@ class AbsoluteCoordinates(Coordinates):
         return ca.vertcat(*parts)
 
     def twists(self, q: ca.SX, v: ca.SX, h: ca.SX, value: Value) -> ca.SX:
-        del q, h, value
-        return v
+        del q
+        turning = [(circle.axis, v[turn]) for _, turn, circle in self._circles(value)]
+        return ca.vertcat(v, *(find_lag(axis, w, *turn_over(w, h)) for axis, w in turning))
 
     def momentum(self, q: ca.SX, twists: ca.SX, h: ca.SX, value: Value) -> ca.SX:
-        return self.mass(q, value) @ twists + h / 2 * self.bias(q, twists, value)
+        v, lags = ca.vertsplit(twists, [0, len(self.v_names), twists.numel()])
+        momentum = self.mass(q, value) @ v + h / 2 * self.bias(q, v, value)
+        for k, (body, turn, circle) in enumerate(self._circles(value)):
+            momentum[turn] += value(body.mass) * circle.square * lags[k] * circle.axis
+        return momentum
+
+    def _circles(self, value: Value) -> Iterator[tuple[Body, slice, Circle]]:
+        """Yield each body that turns about an axis fixed in the ground, with w among v."""
+        circles = find_circles(self.joints, value)
+        for body, _, rate in self._entries():
+            if body.name in circles:
+                yield body, slice(rate.start + 3, rate.stop), circles[body.name]
 
     def start(self, refuse: bool = True) -> tuple[Array, Array]:
         del refuse  # free bodies start anywhere

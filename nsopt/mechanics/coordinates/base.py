@@ -89,7 +89,7 @@ class Coordinates(ABC):
 
         Each centre of mass goes at constant velocity in world axes, each body turns at constant
         angular velocity in its own. With -h they are those of the move that ends at q; at h = 0 the
-        velocities at q.
+        velocities at q. Of each of `find_circles` there is its lag too, `find_lag`.
         """
 
     @abstractmethod

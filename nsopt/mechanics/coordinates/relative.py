@@ -13,6 +13,7 @@ import numpy as np
 from nsopt.algebra import from_rotation, product, without_round_off
 from nsopt.arrays import Array
 from nsopt.mechanics.coordinates.base import Block, Coordinates, Value
+from nsopt.mechanics.coordinates.circles import find_circles
 from nsopt.mechanics.coordinates.links import CoordinateMap, LinkTree, Placement, TreeLink
 from nsopt.mechanics.coordinates.posture import (
     check_closed,
@@ -261,11 +262,13 @@ class RelativeCoordinates(Coordinates):
         return self.inertial(q, v, ca.SX.zeros(v.numel()), value)
 
     def twists(self, q: ca.SX, v: ca.SX, h: ca.SX, value: Value) -> ca.SX:
-        return ca.vertcat(SteadyMove(self._recursion(q, value), v, h).twists(), v)
+        move = SteadyMove(self._recursion(q, value), v, h, find_circles(self.joints, value))
+        return ca.vertcat(move.twists(), v)
 
     def momentum(self, q: ca.SX, twists: ca.SX, h: ca.SX, value: Value) -> ca.SX:
         recursion, n = self._recursion(q, value), twists.numel() - len(self.v_names)
-        return recursion.generalize(body_momenta(recursion, twists[:n], h), twists[n:])
+        momenta = body_momenta(recursion, twists[:n], h, find_circles(self.joints, value))
+        return recursion.generalize(momenta, twists[n:])
 
     def inertial(self, q: ca.SX, v: ca.SX, a: ca.SX, value: Value) -> ca.SX:
         return self._recursion(q, value).newton_euler(v, a, ca.SX.zeros(3))[0]

@@ -68,7 +68,7 @@ def spanning_tree(
     _check_names(joints, option)
     required = {x.joint for x in actuators} | {x.joint for x in mimics}
     required |= {x.of for x in mimics}
-    usable = [j for j in joints if j.name not in option.cut and _usable(j)]
+    usable = [j for j in joints if j.name not in option.cut and is_usable(j)]
     order = {id(joint): k for k, joint in enumerate(usable)}
     branches: list[Branch] = []
     depth: dict[Body | None, int] = {None: 0}
@@ -92,7 +92,7 @@ def spanning_tree(
     return tuple(branches)
 
 
-def _usable(joint: Constraint) -> bool:
+def is_usable(joint: Constraint) -> bool:
     """Return whether a joint may be in the tree: not on a point mass, which has no orientation."""
     return joint.freedom() is not None and not any(
         frame.body is not None and frame.body.point_mass for frame in joint.frames

@@ -14,11 +14,13 @@ kept as (e0, h e).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import casadi as ca
 
 from nsopt.algebra import angular_velocity_over, state_once, turn_over
+from nsopt.mechanics.coordinates.circles import Circle, find_lag
 from nsopt.mechanics.coordinates.links import TreeLink
 from nsopt.mechanics.coordinates.recursion import Recursion, Wrench
 
@@ -37,8 +39,10 @@ class _Move(NamedTuple):
 class SteadyMove:
     """The links of a tree that move at constant rates v (nv,) over h, any number."""
 
-    def __init__(self, recursion: Recursion, v: ca.SX, h: ca.SX) -> None:
-        self._recursion, self._v, self._h = recursion, v, h
+    def __init__(
+        self, recursion: Recursion, v: ca.SX, h: ca.SX, circles: Mapping[str, Circle]
+    ) -> None:
+        self._recursion, self._v, self._h, self._circles = recursion, v, h, circles
         zero = ca.SX.zeros(3)
         ground, self._moves = _Move(ca.SX(1), zero, zero, zero), list[_Move]()
         for k, link in enumerate(recursion.tree.links):
@@ -46,11 +50,17 @@ class SteadyMove:
             self._moves.append(self._move(k, link, up))
 
     def twists(self) -> ca.SX:
-        """Return the twist of each body, in the order of links, angular ones in their axes."""
-        tree, twists = self._recursion.tree, [ca.SX(0, 1)]
-        for masses, move, A in zip(tree.masses, self._moves, self._recursion.axes, strict=True):
-            for _, c, _ in masses:
-                twists += [*_move_centre(A, c, self._h, move.e0, move.e, move.u), move.w]
+        """Return the twist of each body, in the order of links, angular ones in their axes.
+
+        Of a body on a circle its lag (`find_lag`) follows.
+        """
+        recursion, twists = self._recursion, [ca.SX(0, 1)]
+        for link, move, A in zip(recursion.tree.links, self._moves, recursion.axes, strict=True):
+            for name, (_, at) in link.bodies.items():
+                twists += [*_move_centre(A, at.c, self._h, move.e0, move.e, move.u), move.w]
+                if name in self._circles:
+                    axis = at.A @ self._circles[name].axis
+                    twists.append(find_lag(axis, move.w, move.e0, move.e))
         return ca.vertcat(*twists)
 
     def _move(self, k: int, link: TreeLink, up: _Move) -> _Move:
@@ -98,19 +108,24 @@ def _rate_of_turn(e0: ca.SX, e: ca.SX, h: ca.SX) -> tuple[ca.SX]:
     return (angular_velocity_over(e0, e, h),)
 
 
-def body_momenta(recursion: Recursion, twists: ca.SX, h: ca.SX) -> list[Wrench]:
+def body_momenta(
+    recursion: Recursion, twists: ca.SX, h: ca.SX, circles: Mapping[str, Circle]
+) -> list[Wrench]:
     """Return momentum and angular momentum of each link about its origin, in its axes.
 
-    The recursion is at one end of a move of h, less than zero at its end, with the twists (6 n,) of
-    its n bodies by `SteadyMove`.
+    The recursion is at one end of a move of h, less than zero at its end, with the twists of its
+    bodies by `SteadyMove`.
     """
-    momenta, i = list[Wrench](), 0
-    for masses, A in zip(recursion.tree.masses, recursion.axes, strict=True):
+    tree, momenta, i = recursion.tree, list[Wrench](), 0
+    for link, masses, A in zip(tree.links, tree.masses, recursion.axes, strict=True):
         f, n = ca.SX.zeros(3), ca.SX.zeros(3)
-        for own in masses:
+        for (name, (_, at)), own in zip(link.bodies.items(), masses, strict=True):
             push, moment = _momenta(*own, A, twists[i : i + 6], h)
-            f, n = f + push, n + moment
-            i += 6
+            f, n, i = f + push, n + moment, i + 6
+            if name in circles:
+                circle = circles[name]
+                n += own[0] * circle.square * twists[i] * (at.A @ circle.axis)
+                i += 1
         momenta.append((f, n))
     return momenta
 

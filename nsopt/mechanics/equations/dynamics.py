@@ -40,7 +40,7 @@ class Dynamics(MadeLater):
         Gyroscopic and Coriolis terms: M vdot + S = applied + constraint and contact forces.
     twists : (q, v, h, p) -> (nu,)
         Velocities of the bodies in a steady move from q to q (+) h v, or, with -h, in one that ends
-        at q (`Coordinates.twists`); v itself in absolute coordinates.
+        at q (`Coordinates.twists`); in absolute coordinates v itself, and lags on circles.
     momentum : (q, twists, h, p) -> (nv,)
         Of bodies that leave q with twists, with -h that arrive there (`Coordinates.momentum`).
     applied, external : (t, q, v, p) -> (nv,)

@@ -204,7 +204,7 @@ class Mechanism:
     def generalized_coordinates(self) -> Coordinates:
         """The generalized coordinates: those of each body, or of the joints of the tree."""
         if not self.is_relative:
-            return AbsoluteCoordinates(tuple(self.bodies))
+            return AbsoluteCoordinates(tuple(self.bodies), tuple(self.joints))
         return self.tree
 
     @cached_property

@@ -13,8 +13,8 @@ import casadi as ca
 import numpy as np
 
 from nsopt.arrays import Array
-from nsopt.mechanics import Dynamics, Element, Force, Frame, Outline, Start
-from nsopt.parameter import number
+from nsopt.mechanics import Dynamics, Element, Force, Frame, Outline, Start, find_circles
+from nsopt.parameter import constant, number
 from nsopt.result import Result
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 from nsopt.simulation.record.contact_judge import ContactJudge
@@ -235,8 +235,7 @@ def find_caveat_attributes(d: Dynamics) -> dict[str, Any]:
     """Return the attributes that `nsopt.caveats` need of a mechanism.
 
     Whether contacts, friction or forces may take energy, and whether anything but rigid contacts
-    may; bodies that ideal joints turn about points off their centres in absolute coordinates, whose
-    phase is off.
+    may; bodies that ideal joints turn about points off their centres, whose phase is off.
     """
     by_forces = forces_dissipate(d)
     return {
@@ -255,10 +254,13 @@ def forces_dissipate(d: Dynamics) -> bool:
 
 
 def _list_turned_by_joints(d: Dynamics) -> list[str]:
-    """Return bodies that ideal joints hold off their centres, unless nothing is free to move."""
+    """Return bodies that ideal joints hold off their centres, unless nothing is free to move.
+
+    Those that go along circles of the ground are left out.
+    """
     rows = len(d.closure_names) - d.redundant + len(d.nonholonomic_names)
-    if d.mechanism.is_relative or rows >= d.nv:
+    if rows >= d.nv:
         return []
     frames = [frame for joint in d.mechanism.joints for frame in joint.frames]
     held = {x.body.name for x in frames if x.body is not None and np.any(number(x.origin))}
-    return sorted(held)
+    return sorted(held - find_circles(d.mechanism.joints, constant).keys())
