@@ -255,7 +255,7 @@ class Friction:
         if turn is not None and self._space.size:
             u += _select(measure_slip(d, u), drags) * turn
         mu = d.drag(p) if coefficients is None else coefficients
-        limit = _select(mu * select_drags(d, d.slope(*at) * lam), drags)
+        limit = _select(mu * select_drags(d, d.slope(*at)) * select_drags(d, lam), drags)
         mass = _estimate_mass(T, metric(d.mass(*at[1:])))
         self._law = (u, limit, mass)
         viscous = _select(d.viscous(p) * closed, owners)
