@@ -290,12 +290,12 @@ def build(joint):
 
 
 @cache
-def swung(joint, c=None):
+def swung(joint, c=None, h=2.5e-4):
     result = simulate(
         build(joint),
         duration=0.7,
         parameters={} if c is None else {"c": c},
-        steps=StepBounds(1e-7, 2.5e-4),
+        steps=StepBounds(1e-7, h),
         scheme=Variational(),
         solver=Compiled(),
         progress=False,
@@ -308,9 +308,11 @@ def swung(joint, c=None):
 
 @pytest.mark.slow
 def test_one_cone_on_ideal_joints_is_one_motion():
-    reference = swung(Spherical)
-    for joint in (Universal, Revolute):
-        assert swung(joint) == pytest.approx(reference, abs=1e-9)
+    assert swung(Universal) == pytest.approx(swung(Spherical), abs=1e-9)
+    # On a hinge the rod goes along its arc, on the others along chords: apart by order h^2.
+    off = [np.abs(swung(Revolute, h=h) - swung(Spherical, h=h)).max() for h in (2.5e-4, 1.25e-4)]
+    assert off[0] < 1e-5
+    assert off[1] == pytest.approx(off[0] / 4, rel=0.05)
 
 
 @pytest.mark.slow
