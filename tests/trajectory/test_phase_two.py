@@ -72,6 +72,7 @@ def pushed(force, **options):
         Straight([0.0], [0.0]),
         inputs=["u"],
         solver=Solver(**options),
+        plan=IN_STEPS,  # what is asked is of the program in steps
     )
 
 

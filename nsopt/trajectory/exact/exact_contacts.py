@@ -47,7 +47,7 @@ SHARED_ATTRS = ("title", "solver", "compile_time", "search", "guess_cost", "gues
 
 TRIALS_INTERRUPTED = "interrupted while other sequences were tried; this motion is a solution"
 ABOVE_STEPS = 0.1  # of the cost in steps: an exact motion that costs more may be another one
-FAR_ABOVE_STEPS = 0.5  # of that cost: no grid is so far off, the motion in steps is another one
+FAR_ABOVE_STEPS = 1.0  # of that cost: the motion in steps is another one (sleds: up to 0.8)
 SHORTER_AT_LAST = 1e-2  # times `ExactContacts.shortest`, in the last solve if a phase is that short
 
 
