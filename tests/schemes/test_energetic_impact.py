@@ -15,12 +15,16 @@ from nsopt import (
     ContactLaw,
     EnergeticImpact,
     Frame,
+    Ipopt,
     Mechanism,
     MoreauJean,
     NewtonImpact,
+    PaperStep,
     Parameter,
     PlaneContact,
     PoissonImpact,
+    Solver,
+    Sqp,
     StepBounds,
     Variational,
     assemble,
@@ -28,6 +32,7 @@ from nsopt import (
     simulate,
 )
 from nsopt.mechanics import Start
+from nsopt.trajectory import sensitivities
 from tests.schemes.test_impact_laws import INERTIA, floor, planar, poses
 from tests.schemes.test_sequential_impact import in_turn
 from tests.schemes.test_sequential_impact import struck as roll
@@ -310,6 +315,48 @@ def test_a_superball_bounces_to_and_fro(scheme):
     t = result.data["time"].values
     for k, expected in enumerate([1.0, 1 - 2 * 2 / 7, 1.0]):
         assert v[np.argmin(abs(t - (k + 0.5) * flight))] == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("backend", [Ipopt(), Sqp()], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize("kind", [PaperStep, Variational, MoreauJean])
+def test_solvers_of_nonlinear_programs_take_it(kind, backend):
+    """Thrown down at 2 m/s without weight, at e = 0.3 and mu = 0.05, while it slides."""
+    body = Body("ball", 1.0, (SPHERE,) * 3, position=(0, 0, 1.05), velocity=(1, 0, -2))
+    law = ContactLaw(restitution=0.3, friction=0.05)
+    ground = PlaneContact("floor", Frame(GROUND), Frame(body), radius=1.0, law=law)
+    result = simulate(
+        assemble(Mechanism([body]), [ground]),
+        duration=0.03,
+        steps=StepBounds(2e-4, 2e-3),
+        scheme=kind(impact=EnergeticImpact()),
+        solver=Solver(backend=backend),
+        check=None,
+        progress=False,
+    )
+    assert result.completed, result.stop_reason
+    assert result["v"].values[-1, :3] == pytest.approx([1 - 0.05 * 1.3 * 2, 0, 0.6], abs=1e-8)
+
+
+@pytest.mark.parametrize("e", [0.0, 0.5])
+def test_a_fall_has_its_derivatives_by_restitution_and_start(e):
+    """Of the height a time after a ball that fell for t1 left the floor at e g t1."""
+    g, high, duration = 9.81, 0.1, 0.2
+    ball = Body("ball", 1.0, point_mass=True, position=(0, 0, high))
+    law = ContactLaw(restitution=Parameter("e", e) if e else 0.0)
+    ground = PlaneContact("floor", Frame(GROUND), Frame(ball), law=law)
+    found = sensitivities(
+        assemble(Mechanism([ball]), [ground], (0, 0, -g)),
+        times=[duration],
+        steps=StepBounds(1e-6, 1e-3),
+        outputs=lambda t, q, v, p: q[2],
+        by=["e"] if e else [],
+        scheme=ContactAligned(impact=EnergeticImpact()),
+    ).forward()
+    fall = np.sqrt(2 * high / g)
+    by_fall = e * g * (duration - fall) - e * g * fall + g * (duration - fall)
+    assert np.ravel(found.q0)[2] == pytest.approx(by_fall / (g * fall) if e else 0, abs=1e-6)
+    if e:
+        assert np.ravel(found.parameters) == pytest.approx(g * fall * (duration - fall), abs=1e-6)
 
 
 @pytest.mark.parametrize("number", ["tangential_restitution", "stiffness"])

@@ -18,8 +18,8 @@ NO_RATE = 1e-13  # of the largest rate or slip, that which counts as none
 SLOWEST = 1e-9  # of the largest rate or slip, the speed of approach that counts as none
 STUCK = 1e-6  # of the largest rate or slip, the slip of a contact that sticks as an impact ends
 SHALLOW = 0.1  # of the depth of an impact, that for which steps are short enough at least
-LEAST_E = 1e-15  # in place of e = 0, by which is divided
-FAR, TINY = 1e300, 1e-300
+LEAST_E = 1e-15  # e from which on it counts: by it is divided, and it has a derivative at zero
+FAR, TINY = 1e100, 1e-100  # whose squares have finite derivatives
 RESTITUTION, TANGENTIAL, FRICTION, STIFFNESS = range(4)
 """Columns of the numbers of contacts."""
 
@@ -124,7 +124,7 @@ def _state_step(owners: tuple[int, ...], contacts: int, exponent: float, steps: 
 
 def _find_depth(stored: ca.SX, stiffness: ca.SX, exponent: float) -> ca.SX:
     """Return the depth of contacts at which they store an energy."""
-    return ((exponent + 1) * stored / ca.fmax(stiffness, TINY)) ** (1 / (exponent + 1))
+    return ca.fmax((exponent + 1) * stored / ca.fmax(stiffness, TINY), TINY) ** (1 / (exponent + 1))
 
 
 @cache
@@ -150,10 +150,10 @@ def _state_push(slips: int, exponent: float) -> ca.Function:
     stored, numbers = ca.SX.sym("stored"), ca.SX.sym("numbers", 4)
     sizes, time = ca.SX.sym("sizes", 3), ca.SX.sym("time")
     inputs = [rates, stored, G, numbers, sizes, time]
-    e = ca.fmax(numbers[RESTITUTION], LEAST_E)
+    e = LEAST_E + (1 - LEAST_E) * numbers[RESTITUTION]
     depth = _find_depth(stored, numbers[STIFFNESS], exponent)
     deepening = -rates[0] * time * ca.if_else(rates[0] > sizes[1], 1 / e**2, 1)
-    force = numbers[STIFFNESS] * ca.fmax(depth + deepening / 2, 0) ** exponent
+    force = numbers[STIFFNESS] * ca.fmax(depth + deepening / 2, TINY) ** exponent
     left = ca.if_else(depth + deepening > 0, force * time, FAR)  # else it ends
     total, loss = ca.SX.zeros(1 + slips), ca.SX(0)
     for _ in range(EVENTS):
@@ -165,7 +165,7 @@ def _state_push(slips: int, exponent: float) -> ca.Function:
         expands = ca.if_else(still, rate > 0, normal > 0)
         allowed = e**2 * stored
         square = normal**2 + 2 * rate * allowed
-        root = ca.fmax(normal, 0) + ca.sqrt(ca.fmax(square, 0))
+        root = ca.fmax(normal, 0) + ca.sqrt(ca.fmax(square, TINY))
         emptied = ca.logic_and(expands, square >= 0)
         end = ca.if_else(emptied, 2 * allowed / ca.fmax(root, TINY), FAR)
         length = ca.fmin(ca.fmin(left, most), ca.fmin(turn, end))
@@ -194,9 +194,9 @@ def _find_direction(
     if not slips:
         return ca.SX(1), ca.SX(FAR)
     slip, g, T = rates[1:], G[1:, 0], G[1:, 1:]
-    speed = ca.norm_2(slip)
+    speed = _find_length(slip)
     holds = -_solve_symmetric(T, g)
-    size = ca.norm_2(holds)
+    size = _find_length(holds)
     held = holds * ca.fmin(1, mu / ca.fmax(size, TINY))
 
     def find_least(friction: ca.SX) -> ca.SX:
@@ -208,8 +208,9 @@ def _find_direction(
     now = slip / ca.fmax(speed, TINY)
     friction, most = -mu * now, find_least(-mu * now)
     if slips > 1:
-        half = slip + ca.fmin(left, most) / 2 * (g + T @ friction)
-        ahead = half / ca.fmax(ca.norm_2(half), TINY)
+        reach = ca.fmin(left, most)
+        half = slip + ca.if_else(reach < FAR, reach / 2, 0) * (g + T @ friction)
+        ahead = half / ca.fmax(_find_length(half), TINY)
         friction = -mu * ca.if_else(ca.dot(ahead, now) > 0, ahead, now)
         power = ca.dot(friction, g + T @ friction)
         limit = ca.if_else(power > 0, -2 * ca.dot(friction, slip) / ca.fmax(power, TINY), FAR)
@@ -217,6 +218,11 @@ def _find_direction(
     slides = speed > none
     along = ca.if_else(slides, friction, held)
     return ca.vertcat(1, along), ca.if_else(slides, most, FAR)
+
+
+def _find_length(x: ca.SX) -> ca.SX:
+    """Return the length of a vector, with a derivative at zero."""
+    return ca.sqrt(ca.sumsqr(x) + TINY)
 
 
 def _solve_symmetric(T: ca.SX, g: ca.SX) -> ca.SX:
@@ -246,14 +252,14 @@ def _give_back(
     for k in sorted(set(owners)):
         rows = [contacts + i for i, owner in enumerate(owners) if owner == k]
         slip, friction, e = rates[rows], impulses[rows], numbers[k, TANGENTIAL]
-        size = ca.norm_2(friction)
+        size = _find_length(friction)
         along = friction / ca.fmax(size, TINY)
         room = ca.fmax(numbers[k, FRICTION] * impulses[k] - size, 0)
         allowed, square = e**2 * ca.fmax(taken[k], 0), along.T @ G[rows, rows] @ along
         rate = ca.dot(along, slip)
-        root = rate + ca.sqrt(rate**2 + 2 * square * allowed)
+        root = rate + ca.sqrt(rate**2 + 2 * square * allowed + TINY)
         push = ca.fmin(room, 2 * allowed / ca.fmax(root, TINY))
-        push = ca.if_else(ca.logic_and(ca.norm_2(slip) <= slow, e > 0), push, 0) * along
+        push = ca.if_else(ca.logic_and(_find_length(slip) <= slow, e > 0), push, 0) * along
         more[rows] = push
         rates = rates + G[:, rows] @ push
     return more
