@@ -97,6 +97,15 @@ def test_balls_in_a_row_leave_as_on_springs(seed, exponent):
     assert found == pytest.approx(expected, abs=2e-3)
 
 
+def test_soft_contacts_between_stiff_ones_give_back_what_they_store():
+    """Pairs on springs 1e4 times as stiff swing thousands of times while the soft one presses."""
+    masses, e, stiffness = np.array([1.0, 1.3, 1.6, 1.0]), np.full(3, 0.9), np.array([1e4, 1, 1e4])
+    speeds = np.array([1.0, 0, 0, 0])
+    expected = on_springs(speeds, masses, e, stiffness, 1.0)
+    found = roll(ContactAligned(impact=EnergeticImpact(1.0)), speeds, masses, e, stiffness)
+    assert found == pytest.approx(expected, abs=2e-3)
+
+
 def test_balls_are_struck_in_turn_where_each_contact_is_far_softer_than_the_one_before():
     """An impact is over before the next one begins: Newton's cradle, (0, .., 1)."""
     speeds = np.array([1.0, 0, 0])

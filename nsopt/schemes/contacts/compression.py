@@ -13,6 +13,9 @@ import casadi as ca
 
 ROUNDS = (8, 8, 8, 8)
 """Factors of the number of steps of an integration at most."""
+PATIENT, DOUBLED = 1024, 256
+"""Steps after which they become longer, and in how many twice as long: soft contacts beside stiff
+ones take many, and energies are kept with any."""
 EVENTS = 3  # changes of one contact in a step: the sign of its rate, its slip, its end
 NO_RATE = 1e-13  # of the largest rate or slip, that which counts as none
 SLOWEST = 1e-9  # of the largest rate or slip, the speed of approach that counts as none
@@ -92,7 +95,10 @@ def _find_pressed(stored: ca.SX, rates: ca.SX, closed: ca.SX, sizes: ca.SX) -> c
 
 
 def _state_step(owners: tuple[int, ...], contacts: int, exponent: float, steps: int) -> ca.Function:
-    """Return a step: each contact is pushed in turn, and again in the opposite order."""
+    """Return a step: each contact is pushed in turn, and again in the opposite order.
+
+    ``on`` is the number of the step, and 0 after the last.
+    """
     size = contacts + len(owners)
     on, rates = ca.SX.sym("on"), ca.SX.sym("rates", size)
     stored, taken = ca.SX.sym("stored", contacts), ca.SX.sym("taken", contacts)
@@ -106,7 +112,8 @@ def _state_step(owners: tuple[int, ...], contacts: int, exponent: float, steps: 
     slopes = exponent * (depth**2 + (SHALLOW * reached) ** 2 + TINY) ** ((exponent - 1) / 2)
     pressed = _find_pressed(stored, rates, closed, sizes)
     fastest = ca.mmax(ca.fabs(G[:contacts, :contacts]) @ (pressed * stiffness * slopes))
-    time = ca.pi / (2 * steps) / ca.sqrt(ca.fmax(fastest, TINY))
+    longer = 2 ** (ca.fmax(on - PATIENT, 0) / DOUBLED)
+    time = longer * ca.pi / (2 * steps) / ca.sqrt(ca.fmax(fastest, TINY))
     stored, taken, impulses = ca.SX(stored), ca.SX(taken), ca.SX(impulses)  # to be written to
     for k in (*range(contacts), *reversed(range(contacts))):
         rows = [k, *(contacts + i for i, owner in enumerate(owners) if owner == k)]
@@ -118,8 +125,8 @@ def _state_step(owners: tuple[int, ...], contacts: int, exponent: float, steps: 
     # Contacts that jam keep what they store, at rest.
     own = ca.vertcat(closed, *(closed[k] for k in owners))
     moves = ca.fmax(ca.norm_inf(own * rates), ca.norm_inf(own * inputs[1])) > sizes[0]
-    on = moves * ca.mmax(_find_pressed(stored, rates, closed, sizes))
-    return ca.Function("step", inputs, [on, rates, stored, impulses, taken])
+    going = moves * ca.mmax(_find_pressed(stored, rates, closed, sizes))
+    return ca.Function("step", inputs, [going * (on + 1), rates, stored, impulses, taken])
 
 
 def _find_depth(stored: ca.SX, stiffness: ca.SX, exponent: float) -> ca.SX:
