@@ -211,7 +211,10 @@ class PaperStep(UnifiedScheme):
         node, (b,) = start.node(d), step.transition.balances
         end = replace(step.transition.end, v=step.v)
         shut = find_step_contacts(d, node, h, CLOSED).closed
-        met = replace(end, v=step.v - respond(b.M, b.C, node.W @ (step.impulse * (1 - shut))))
+        placing = step.impulse * (1 - shut)
+        new = ca.vertcat(ca.SX(0, 1), *(1 - shut[k] for k in d.slip_contacts))
+        rubbing = new * b.impulses.slip
+        met = replace(end, v=step.v - respond(b.M, b.C, node.W @ placing + b.T @ rubbing))
         rate = met.gap_rate(met.v)
         closed = step.gap <= ca.fmax(CLOSED * d.gap_scale(start.p), -SOON * h * rate)
         strikes = closed * (1 - shut) * (rate < 0)

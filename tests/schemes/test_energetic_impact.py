@@ -346,6 +346,36 @@ def test_solvers_of_nonlinear_programs_take_it(kind, backend):
     assert result["v"].values[-1, :3] == pytest.approx([1 - 0.05 * 1.3 * 2, 0, 0.6], abs=1e-8)
 
 
+@pytest.mark.parametrize("impact", [EnergeticImpact(), NewtonImpact()], ids=repr)
+@pytest.mark.parametrize("mu", [0.05, 0.6])
+def test_what_places_bodies_rubs_nothing_before_an_impact_of_paper_steps(mu, impact):
+    """A ball with backspin slides off its slip of 1.2 m/s, or rolls; energy is lost there alone."""
+    spin, e, speed = 1.2, 0.5, 2.0
+    body = Body(
+        "ball",
+        1.0,
+        (SPHERE,) * 3,
+        position=(0, 0, 1.05),
+        velocity=(0, 0, -speed),
+        angular_velocity=(0, spin, 0),
+    )
+    law = ContactLaw(restitution=e, friction=mu)
+    ground = PlaneContact("floor", Frame(GROUND), Frame(body), radius=1.0, law=law)
+    result = simulate(
+        assemble(Mechanism([body]), [ground]),
+        duration=0.05,
+        steps=StepBounds(1e-8, 2e-3),
+        scheme=PaperStep(finds_h=False, impact=impact),
+        check=None,
+        progress=False,
+    )
+    along = min(mu * (1 + e) * speed, spin * SPHERE / (1 + SPHERE))
+    assert result["v"].values[-1, [0, 4]] == pytest.approx([along, spin - along / SPHERE], abs=1e-8)
+    energy = result["total_energy"].values
+    lost = np.nansum(result["contact_loss"].values)
+    assert lost == pytest.approx(energy[0] - energy[-1], abs=1e-8)
+
+
 @pytest.mark.parametrize("e", [0.0, 0.5])
 def test_a_fall_has_its_derivatives_by_restitution_and_start(e):
     """Of the height a time after a ball that fell for t1 left the floor at e g t1."""
