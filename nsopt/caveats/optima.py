@@ -21,6 +21,9 @@ ABOVE_STEPS = 0.1
 """Part of the cost in steps by which an exact optimum may cost more without a word: dry friction
 that turns round costs up to 8 % too little in 20 steps."""
 
+NO_COST = 1e-8
+"""A cost that is zero to the tolerance of solvers."""
+
 DEPARTURE = 0.05
 """Distance of a simulation from its optimum, over the largest range of a coordinate, from which it
 counts as departed."""
@@ -87,7 +90,7 @@ def _tell_more_than_in_steps(data: xr.Dataset) -> Iterator[str]:
     """Tell of an exact optimum that costs more than steps give hope of."""
     a = data.attrs
     in_steps = a.get("objective_in_steps", np.nan)
-    more = (a.get("objective", np.nan) - in_steps) / max(abs(in_steps), TINY)
+    more = (a.get("objective", np.nan) - in_steps) / max(abs(in_steps), NO_COST)
     if more > ABOVE_STEPS:
         yield (
             f"exact in its sequence of contact the motion costs {100 * more:.2g} % more than in "

@@ -148,17 +148,6 @@ def test_a_strike_in_the_first_step_is_seen():
     assert result["impulse"].values[1:, 1].max() == pytest.approx(np.sqrt(1 - 0.02 * G), rel=1e-4)
 
 
-def test_a_sequence_far_above_the_steps_is_not_taken(monkeypatch):
-    """Flight alone for 3 s costs more than twice what waiting on the floor does in steps."""
-    monkeypatch.setattr(Recognizer, "read_sequence", lambda self, *, briefest=False: tuple(FLIGHT))
-    ends = [StartAt([0.0], [0.0]), EndAt([1.0], [np.nan])]
-    stated = lift_dynamics(), Horizon(3.0, 30), [Effort()], ends, Quintic([0.0], [1.0])
-    result = optimize(*stated, plan=with_sequence(trials=0))
-    assert result.completed
-    assert 100 < result.objective < 110
-    assert "no contact: costs 2" in result.data.attrs["not_exact"]
-
-
 def test_a_lift_within_the_last_step_is_seen():
     """By 2 cm, which takes 0.11 s, in steps of 0.1 s: no motion keeps to the floor."""
     ends = [StartAt([0.0], [0.0]), EndAt([0.02], [np.nan])]
