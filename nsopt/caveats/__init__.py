@@ -32,6 +32,7 @@ from nsopt.caveats.errors import (
     find_predictable_time,
     has_errors,
 )
+from nsopt.caveats.optima import cap_exact_cost
 from nsopt.caveats.sizes import measure_exchange
 from nsopt.caveats.steps import tell_share_of_other_schemes
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FORCES",
     "LargestError",
+    "cap_exact_cost",
     "caveats",
     "cover_all",
     "dissipates",

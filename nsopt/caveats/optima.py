@@ -29,6 +29,11 @@ DEPARTURE = 0.05
 counts as departed."""
 
 
+def cap_exact_cost(in_steps: float) -> float:
+    """Return what an exact optimum may cost without a word, given its cost in steps."""
+    return in_steps + ABOVE_STEPS * max(abs(in_steps), NO_COST)
+
+
 def _tell_reversals(data: xr.Dataset) -> Iterator[str]:
     a = data.attrs
     if "contact_sequence" in a:  # its slip turns round where phases meet
@@ -89,9 +94,9 @@ def _tell_changes_at_steps(data: xr.Dataset) -> Iterator[str]:
 def _tell_more_than_in_steps(data: xr.Dataset) -> Iterator[str]:
     """Tell of an exact optimum that costs more than steps give hope of."""
     a = data.attrs
-    in_steps = a.get("objective_in_steps", np.nan)
-    more = (a.get("objective", np.nan) - in_steps) / max(abs(in_steps), NO_COST)
-    if more > ABOVE_STEPS:
+    cost, in_steps = (a.get(x, np.nan) for x in ("objective", "objective_in_steps"))
+    if cost > cap_exact_cost(in_steps):
+        more = (cost - in_steps) / max(abs(in_steps), NO_COST)
         yield (
             f"exact in its sequence of contact the motion costs {100 * more:.2g} % more than in "
             "steps: these are too few, or another sequence is better; try twice as many, or give "

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from nsopt.arrays import Array
+from nsopt.caveats import cap_exact_cost
 from nsopt.interrupt import is_interrupted, remember
 from nsopt.mechanics import Dynamics
 from nsopt.result import Result
@@ -46,8 +47,6 @@ SHARED_ATTRS = ("title", "solver", "compile_time", "search", "guess_cost", "gues
 """Attributes that the exact optimum takes from the optimum in steps."""
 
 TRIALS_INTERRUPTED = "interrupted while other sequences were tried; this motion is a solution"
-ABOVE_STEPS = 0.1  # of the cost in steps: an exact motion that costs more may be another one
-NO_COST = 1e-8  # a cost that is zero to the tolerance of solvers
 SHORTER_AT_LAST = 1e-2  # times `ExactContacts.shortest`, in the last solve if a phase is that short
 
 
@@ -169,8 +168,7 @@ class ExactContacts(Strategy[StatedProgram]):
             given = motion.given_borders, find_touching(conditions)
             recognizer = Recognizer(x.dynamics, in_steps, p, *given)
             terms = np.asarray(found.program.nlp.terms(solution.x, x.parameters(p))).ravel()
-            cost = float(terms[: len(motion.costs)].sum())
-            enough = cost + ABOVE_STEPS * max(abs(cost), NO_COST)
+            enough = cap_exact_cost(float(terms[: len(motion.costs)].sum()))
             first = self._solve_first(motion, recognizer, KnownMotion.of_steps(in_steps), enough)
         except NotExactError as error:
             return replace(found, not_exact=str(error))
