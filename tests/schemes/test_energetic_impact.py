@@ -189,6 +189,7 @@ def test_a_rod_strikes_a_rough_floor_by_stronges_law():
     assert seen == {"slips on", "sticks", "slips back"}
 
 
+@pytest.mark.slow
 def test_no_energy_is_gained_by_two_contacts_of_any_numbers():
     rng = np.random.default_rng(7)
     for exponent in (1.0, 1.5):

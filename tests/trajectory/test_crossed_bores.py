@@ -57,6 +57,7 @@ def test_a_rod_let_go_at_the_upper_wall_crosses_its_bore_in_the_first_step():
     assert "t = 0 s, 1 of 10 in all" in warning
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("y", "normal_implicitness"), [(-C, 0.5), (C, 1.0)], ids=["at its wall", "normal at the end"]
 )

@@ -61,6 +61,7 @@ def test_a_lift_against_friction_rests_before_it_goes():
     assert result.data.attrs["contact_sequence"] == sequence
 
 
+@pytest.mark.slow
 def test_a_cart_slides_to_a_wall_and_rests():
     """By 1 m in 3 s, stopped by a wall: 3 / tau^3 for the way, and friction against the drive."""
     ahead = (1.0, 0.0, 0.0)
@@ -78,6 +79,7 @@ def test_a_cart_slides_to_a_wall_and_rests():
     assert result.objective == pytest.approx(least, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_a_cart_goes_there_and_back():
     """By 0.9 m and back in 8 s, each way from rest to rest in the best time for it."""
     ahead = (1.0, 0.0, 0.0)

@@ -203,6 +203,7 @@ def two_links(steps):
     return d, Horizon(1.0, steps), [Effort()], ends, Quintic()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [20, 40])
 def test_a_phase_of_no_duration_must_bring_more_than_its_nodes(steps):
     """No trial may end above the sequence it came from, nor add a phase of a ten-thousandth."""

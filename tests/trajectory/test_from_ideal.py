@@ -121,6 +121,7 @@ def with_play(start, end, duration, play):
     return best, result, result["q"].values[:, [d.q_names.index(f"hinge1.{x}") for x in "xy"]]
 
 
+@pytest.mark.slow
 def test_an_arm_with_play_needs_hardly_more_effort():
     """Two links in the plane, lifted: play of 0.1 mm changes the least effort by less than 2 %."""
     best, result, offsets = with_play([-1.2, 0.6], [0.0, 0.4], 0.8, 1e-4)
