@@ -88,8 +88,11 @@ def _tell_figures(data: xr.Dataset) -> Iterator[str]:
     errors = {name: found for name in FIGURES if (found := find_error_of_figure(data, name))}
     parts = {name: f"{FIGURES[name]} {_tell_size(data, name, x)}" for name, x in errors.items()}
     if force := find_error_of_force(data):
-        of_force = ", ".join(parts.pop(x) for x in ("largest_force", "rms_force") if x in parts)
-        yield f"force {_tell_percent(force.part)} ({of_force})"
+        alone = [x for x in ("largest_force", "rms_force") if x in parts]
+        # Forces that swing somewhat earlier or later are off at each time, their sizes are not.
+        swings = force.matters and not any(errors[x].matters for x in alone)
+        why = "of swings that come earlier or later: " if swings else ""
+        yield f"force {_tell_percent(force.part)} ({why}{', '.join(parts.pop(x) for x in alone)})"
     yield from parts.values()
 
 

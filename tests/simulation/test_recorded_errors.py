@@ -12,8 +12,10 @@ from nsopt import (
     Frame,
     Mechanism,
     PlaneContact,
+    Prismatic,
     Revolute,
     Spherical,
+    SpringDamper,
     assemble,
 )
 from tests.schemes.models import G, ball
@@ -117,6 +119,35 @@ def test_a_gap_is_off_by_what_it_tells():
     off = np.abs(result["gap"].values[:, 0] - true)
     told = result.error["gap"].values[:, 0]
     assert off.max() / 3 < told.max() < 3 * off.max()
+
+
+def test_a_force_that_swings_out_of_phase_is_told_apart_from_its_size():
+    """A block presses on its floor by its weight and that of a mass that swings on it.
+
+    By m g + k a cos(w t), beside a body that goes far, so that the motion as a whole is known.
+    """
+    k, a, length = 1e3, 5e-3, 0.2
+    block = Body("block", 1.0, (1, 1, 1))
+    mass = Body("mass", 1.0, (1, 1, 1), position=(0, length - G / k + a, 0))
+    sled = Body("sled", 1.0, (1, 1, 1), velocity=(1, 0, 0))
+    rails = [
+        *(
+            Prismatic(f"{x.name} rail", Frame(GROUND, (0, 0, 0), UP), Frame(x, (0, 0, 0), UP))
+            for x in (block, mass)
+        ),
+        Prismatic("way", Frame(GROUND, (0, 0, 0), (1, 0, 0)), Frame(sled, (0, 0, 0), (1, 0, 0))),
+    ]
+    spring = SpringDamper("spring", Frame(block), Frame(mass), k, free_length=length)
+    floor = PlaneContact("floor", Frame(GROUND, (0, 0, 0), UP), Frame(block))
+    d = assemble(Mechanism([block, mass, sled], rails, "relative"), [spring, floor], DOWN)
+    result = run(d, 1e-2, FINER, duration=5.0)
+    t = result["time"].values
+    true = 2 * G - k * a * np.cos(np.sqrt(k) * t)
+    off = np.abs(result["lasting_force"].values[:, 0, 1] - true)[2:].max()
+    told = result.error["force"].values[2:].max()
+    assert told == pytest.approx(off, rel=LIKE - 1)
+    assert off > 0.1 * 2 * G
+    assert "(of swings that come earlier or later: largest 0" in result.summary()
 
 
 def test_what_is_not_recorded_has_no_error():
