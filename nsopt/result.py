@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from numpy.typing import ArrayLike
 
 from nsopt import motion_files
-from nsopt.caveats import caveats, has_errors
+from nsopt.caveats import caveats
 from nsopt.checks import positive
 from nsopt.files import check_writable, create, replacing
 from nsopt.hold import Hold
 from nsopt.sampled import sample
-from nsopt.stored import ERROR, ERRORS, decode_texts, encode_texts
+from nsopt.stored import ERROR, decode_texts, encode_texts
 from nsopt.stored_checks import check_complete, check_readable, check_values
 from nsopt.stored_hash import HASH, check_hash, make_netcdf
 from nsopt.summary import summary
@@ -111,17 +111,24 @@ class Result:
         The attribute ``order`` of each is the order that was seen, NaN where the error is the
         difference from runs in other steps itself.
 
+        Of an optimum those of q, v, drive and input by its grid.
+
         Raises
         ------
         AttributeError
-            If the run was not repeated in other steps (``check`` of `simulate`), with the reason.
+            If it was not repeated in other steps (``check`` of `simulate` and `optimize`), with the
+            reason.
         """
-        if not has_errors(self.data):
+        errors = {
+            str(name).removeprefix(ERROR): error
+            for name, error in self.data.variables.items()
+            if str(name).startswith(ERROR)
+        }
+        if not errors:
             reason = self.data.attrs.get("error_unknown", "it was never measured")
             raise AttributeError(f"the error of {self.name!r} is unknown: {reason}")
-        named = {name: self.data.variables.get(ERROR + name) for name in ERRORS}
-        attrs = {x: self.data.attrs[x] for x in ("title", "error_parts", "error_unknown")}
-        errors = {name: error for name, error in named.items() if error is not None}
+        names = ("title", "error_parts", "error_unknown", "objective_error", "objective_order")
+        attrs = {name: self.data.attrs[name] for name in names if name in self.data.attrs}
         coordinates = self.data.drop_vars([*self.data.data_vars]).drop_attrs(deep=False)
         return coordinates.assign(errors).assign_attrs(attrs)
 

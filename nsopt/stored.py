@@ -190,7 +190,7 @@ OF_SOME: dict[str, type] = {
     **dict.fromkeys(("interrupted", "no_step"), Integral),
     **dict.fromkeys(("dissipates", "forces_dissipate"), Integral),
     **dict.fromkeys(("accuracy", "accuracy_h", "h_part", "error_tolerance"), Real),
-    **dict.fromkeys(("objective_error", "objective_order"), Real),
+    **dict.fromkeys(("objective_error", "objective_order", "border_errors"), Real),
     **dict.fromkeys(("accuracy_missed", "error_tolerance_power"), Integral),
     **dict.fromkeys(("error_unknown", "search"), str),
     "error_parts": Real,

@@ -57,6 +57,12 @@ def optimize(
     verify: Annotated[
         bool, typer.Option("--verify", help="Simulate the optimum from its start and compare.")
     ] = False,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Solve it again in half and twice the steps, which tells its error."
+        ),
+    ] = False,
     overwrite: Overwrite = False,
 ) -> None:
     """Find the motion of least cost, save the result and a picture, print a summary."""
@@ -78,7 +84,7 @@ def optimize(
     # The motion so far is saved, however often Ctrl-C is pressed.
     with suspend_interrupts():
         with plain_errors():
-            result = optimization.solve(read_settings(set_ or []), steps, name, verify)
+            result = optimization.solve(read_settings(set_ or []), steps, name, verify, check)
         with plain_errors(NOT_SAVED):
             result.save(target)
     report(result, target)

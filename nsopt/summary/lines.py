@@ -166,6 +166,8 @@ def tell_optimum(data: xr.Dataset, short: bool = False) -> list[Row]:
 
 def tell_grid_error(attrs: Mapping[str, Any]) -> str:
     """Return by how much an objective is off by its grid, where that was measured."""
+    if "error_unknown" in attrs:
+        return f", error unknown: {attrs['error_unknown']}"
     if "objective_error" not in attrs:
         return ""
     order = attrs["objective_order"]

@@ -98,7 +98,7 @@ from nsopt.trajectory.phases import (
 )
 from nsopt.trajectory.postures import find_posture
 from nsopt.trajectory.prepared import PreparedOptimization
-from nsopt.trajectory.refine import ObjectiveChange, StepDefect, measure_grid_error, refine
+from nsopt.trajectory.refine import ObjectiveChange, StepDefect, refine
 from nsopt.trajectory.search import IN_STEPS, Plan
 from nsopt.trajectory.sensitivity import (
     Derivatives,
@@ -235,7 +235,6 @@ __all__ = [
     "fit",
     "flattened",
     "link_capsule",
-    "measure_grid_error",
     "multi_start",
     "optimize",
     "optimize_phases",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -99,6 +99,11 @@ class Horizon:
         """Whether the times of all nodes are given, so that none is an unknown."""
         low, high = self.bounds
         return low == high and self.h is None and not self.breaks
+
+    def with_steps(self, steps: int) -> Horizon:
+        """Return the same in another number of steps, bounds of each scaled alike."""
+        h = None if self.h is None else self.h.scale(self.steps / steps)
+        return replace(self, steps=steps, h=h)
 
     def node(self, share: float) -> int:
         """Return the index of the node nearest to a share of the number of steps."""

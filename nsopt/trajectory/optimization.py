@@ -59,6 +59,7 @@ class Optimization:
         steps: int | None = None,
         title: str = "",
         verify: bool = False,
+        check: bool = False,
     ) -> Result:
         """Return the best motion; errors as for `optimize`.
 
@@ -68,11 +69,11 @@ class Optimization:
         steps : int, optional
             Replaces the number of steps of the horizon.
         title : str
-        verify : bool
+        verify, check : bool
             As for `optimize`.
         """
         stated = vars(self._with_steps(steps))
-        return optimize(**stated, parameters=parameters, title=title, verify=verify)
+        return optimize(**stated, parameters=parameters, title=title, verify=verify, check=check)
 
     def prepared(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
@@ -34,7 +35,8 @@ from nsopt.trajectory.diagnosis import (
     warn_outside_bores,
 )
 from nsopt.trajectory.exact import PLAN
-from nsopt.trajectory.guesses import Guess
+from nsopt.trajectory.grid_error import NoOptimumError, measure_grid_error
+from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimum import import_xarray, record
 from nsopt.trajectory.programs import (
@@ -44,7 +46,15 @@ from nsopt.trajectory.programs import (
     suit_solver,
     transcribe,
 )
-from nsopt.trajectory.search import MotionSearch, Plan, StatedProgram, restate_limits
+from nsopt.trajectory.search import (
+    ExactMotion,
+    LeastDuration,
+    MotionSearch,
+    OtherStarts,
+    Plan,
+    StatedProgram,
+    restate_limits,
+)
 from nsopt.trajectory.smoothing.dry_friction import smooth_by_grid
 from nsopt.trajectory.smoothing.small_costs import record_tie
 from nsopt.trajectory.task import Task
@@ -108,6 +118,7 @@ class PreparedOptimization:
         guess: Guess | None = None,
         parameters: Mapping[str, float] | None = None,
         verify: bool = False,
+        check: bool = False,
         title: str = "",
     ) -> Result:
         """Return the best motion.
@@ -125,7 +136,7 @@ class PreparedOptimization:
             has a number, for it may be measured: `FREE` says that a coordinate is free.
         guess : Guess, optional
         parameters : mapping of name to float, optional
-        verify, title
+        verify, check, title
             As for `optimize`.
 
         Returns
@@ -195,6 +206,23 @@ class PreparedOptimization:
             else:
                 attrs |= {"not_exact": found.not_exact} if found.not_exact else {}
                 result = record(x, solution, motion, p, task.solver.backend, attrs)
+
+            def solve_on(factor: float) -> Result:
+                if found.exact is not None:
+                    return _solve_exact_on(factor, found.exact, p, attrs, settings.tolerances.rows)
+                steps, without = (
+                    math.ceil(factor * task.horizon.steps),
+                    (OtherStarts, LeastDuration),
+                )
+                try:
+                    grid = task.horizon.with_steps(steps)
+                except ValueError as error:
+                    raise NoOptimumError(str(error)) from None
+                other = solve_else(grid, Earlier(result), without=without)
+                return _accept(other, steps, settings.tolerances.rows)
+
+            if check and result.completed:
+                result = measure_grid_error(result, solve_on)
             if not verify or solution.interrupted:
                 return result
             try:
@@ -245,3 +273,29 @@ class PreparedOptimization:
             nlp=nlp,
             structured=program.structured.restate(nlp),
         )
+
+
+def _accept(other: Result | None, steps: int, limit: float) -> Result:
+    """Return the motion on another grid; raise NoOptimumError if it violates its conditions."""
+    if other is None:
+        raise NoOptimumError(f"it cannot be stated in {steps} steps")
+    if other.interrupted:
+        raise NoOptimumError(f"interrupted in {steps} steps")
+    # Large defects are no fault here: they show the error of the grid.
+    if not other.data.attrs["violation"] <= limit:
+        raise NoOptimumError(f"in {steps} steps there is no optimum: {other.stop_reason}")
+    return other
+
+
+def _solve_exact_on(
+    factor: float, exact: ExactMotion, p: Array, attrs: Mapping[str, Any], limit: float
+) -> Result:
+    """Return an exact motion on so many times as many steps."""
+    try:
+        other = exact.solve_on(factor)
+    except ValueError as error:
+        raise NoOptimumError(
+            f"it cannot be stated in {factor:g} times the steps: {error}"
+        ) from None
+    motion = other.motion
+    return _accept(other.record(motion, p, attrs), len(motion.t) - 1, limit)

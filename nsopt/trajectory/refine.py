@@ -1,4 +1,4 @@
-"""Errors of optima by their grids, refined until these are small enough."""
+"""Optima on finer and finer grids, until their errors are small enough."""
 
 from __future__ import annotations
 
@@ -9,26 +9,17 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nsopt.checks import between, positive
 from nsopt.interrupt import suspend_interrupts
 from nsopt.result import Result
-from nsopt.stored import ERROR
 from nsopt.trajectory.assessment import mark_stopped
+from nsopt.trajectory.grid_error import SOLVED
 from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.optimization import Optimization
 from nsopt.trajectory.smoothing.dry_friction import read_exact_cost
 from nsopt.trajectory.smoothing.schedules import horizon_settings
 from nsopt.trajectory.transcription.polynomials import why_not_by_default
-
-CREDIBLE_ORDERS = (0.7, 6.5)  # of convergence that schemes may show; others are seen by chance
-LEAST_STEPS = 4  # of the coarsest grid
-MOTION = ("q", "v", "drive", "input")  # variables whose errors are estimated
-
-SOLVED = 1e-7
-"""Error of an objective, over itself, that solvers leave: they meet limits to 1e-8 of themselves,
-and costs change by multipliers times that."""
 
 
 class GridSolve(NamedTuple):
@@ -183,9 +174,7 @@ def refine(
             done = result.interrupted or (error <= tolerance and ended)
             if violated or done or 2 * steps > most:
                 break
-            h = optimization.horizon.h
-            h = h if h is None else replace(h, h_min=h.h_min / 2, h_max=h.h_max / 2)
-            horizon = replace(optimization.horizon, steps=2 * steps, h=h)
+            horizon = optimization.horizon.with_steps(2 * steps)
             optimization = replace(optimization, horizon=horizon, guess=Earlier(result))
     if result is None:
         raise KeyboardInterrupt
@@ -230,102 +219,3 @@ def _summarize(result: Result, steps: int) -> GridSolve:
     )
     accuracy = SOLVED * abs(objective)
     return GridSolve(steps, objective, defect, round(iterations), seconds, accuracy)
-
-
-def measure_grid_error(
-    optimization: Optimization,
-    result: Result,
-    parameters: Mapping[str, float] | None = None,
-) -> Result:
-    """Return an optimum with the error of its grid, from half and twice as many steps.
-
-    Both are solved from the optimum itself. Let the objective change by d from half the steps, and
-    by e to twice the steps. If d / e = 2^p with a credible order p, it is off by e / (1 - 2^-p).
-    Otherwise, as where limits or switches are bound to nodes, it may be off by d + e, or by 2 e
-    where the coarse grid is far off. The motion is off by what it changes to twice the steps, at
-    the same share of the duration.
-
-    Parameters
-    ----------
-    optimization : Optimization
-    result : Result
-        A completed one that it returned.
-    parameters : mapping of name to float, optional
-        As for `Optimization.solve`.
-
-    Returns
-    -------
-    Result
-        With the attributes ``objective_error`` and ``objective_order``, NaN where none was seen,
-        and the variables ``error_q``, ``error_v``, ``error_drive``, ``error_input`` of those that
-        it has.
-
-    Raises
-    ------
-    ValueError
-        If the result is not completed, has fewer than eight steps or an odd number of them, or
-        another grid leads to no optimum, with the reason.
-    """
-    steps = int(result.data.sizes["time"]) - 1
-    if not (result.is_optimum and result.completed):
-        raise ValueError(f"{result.name!r} is no completed optimum: its grid is not what is wrong")
-    if "contact_sequence" in result.data.attrs:
-        raise ValueError(
-            f"{result.name!r} is exact in phases of contact, whose grids are their own: solve it "
-            "with plan=IN_STEPS"
-        )
-    if steps % 2 or steps < 2 * LEAST_STEPS:
-        raise ValueError(
-            f"a grid of {steps} steps cannot be halved: give an even number of {2 * LEAST_STEPS} "
-            "or more"
-        )
-    coarse, fine = (_solve_on(optimization, result, n, parameters) for n in (steps // 2, 2 * steps))
-    on_coarse, here, on_fine = map(read_exact_cost, (coarse, result, fine))
-    error, order = _estimate_error(abs(here - on_coarse), abs(on_fine - here), SOLVED * abs(here))
-    data = result.data.assign_attrs(objective_error=error, objective_order=order)
-    shares = _list_shares(result), _list_shares(fine)
-    for name in (x for x in MOTION if x in data and x in fine and data[x].size):
-        x, columns = data[name], fine[name].values.reshape(2 * steps + 1, -1).T
-        of_fine = np.stack([np.interp(*shares, column) for column in columns], axis=1)
-        off = np.abs(x.values - of_fine.reshape(x.shape))
-        attrs = {"units": x.attrs.get("units", ""), "long_name": f"error of {name} by the grid"}
-        data = data.assign({ERROR + name: (x.dims, off, attrs)})
-    return Result(data)
-
-
-def _solve_on(
-    optimization: Optimization,
-    result: Result,
-    steps: int,
-    parameters: Mapping[str, float] | None,
-) -> Result:
-    h, before = optimization.horizon.h, result.data.sizes["time"] - 1
-    h = None if h is None else h.scale(before / steps)
-    horizon = replace(optimization.horizon, steps=steps, h=h)
-    again = replace(optimization, horizon=horizon, guess=Earlier(result)).solve(parameters)
-    if again.interrupted:
-        raise KeyboardInterrupt
-    limit = horizon_settings(optimization.solver).tolerances.rows
-    # Large defects are no fault here: they show the error of the grid.
-    if not again.data.attrs["violation"] <= limit:
-        raise ValueError(f"on {steps} steps there is no optimum: {again.stop_reason}")
-    return again
-
-
-def _estimate_error(to_coarse: float, to_fine: float, least: float) -> tuple[float, float]:
-    """Return the error of an objective and the order seen, from its changes to other grids.
-
-    ``least`` is the error that solvers leave; see `measure_grid_error`.
-    """
-    if to_fine <= least:
-        return max(to_fine, least), np.nan
-    order = float(np.log2(to_coarse / to_fine)) if to_coarse else -np.inf
-    if CREDIBLE_ORDERS[0] <= order <= CREDIBLE_ORDERS[1]:
-        return to_fine / (1 - 2**-order), order
-    return 2 * to_fine if order > CREDIBLE_ORDERS[1] else to_coarse + to_fine, np.nan
-
-
-def _list_shares(result: Result) -> NDArray[np.float64]:
-    """Return times over the duration, (node,)."""
-    t = result["time"].values
-    return np.asarray((t - t[0]) / (t[-1] - t[0]))

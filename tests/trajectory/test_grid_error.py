@@ -3,17 +3,18 @@
 import numpy as np
 import pytest
 
-from nsopt.result import Result
+from nsopt import GROUND, Frame, PlaneContact, Result, SpringDamper, assemble
 from nsopt.trajectory import (
     Effort,
     EndAt,
     Horizon,
     Optimization,
+    Quintic,
     StartAt,
     Straight,
     Within,
-    measure_grid_error,
 )
+from tests.trajectory.lift import G, lift_dynamics
 from tests.trajectory.test_optima import cart
 
 FASTEST = 1.3  # m/s
@@ -42,7 +43,7 @@ def limited_place(steps):
 def test_an_objective_is_off_by_what_it_tells(state, steps):
     """Within a factor of three, whether or not limits become active at nodes."""
     optimization, exact = state(steps)
-    result = measure_grid_error(optimization, optimization.solve())
+    result = optimization.solve(check=True)
     off = abs(result.objective - exact)
     told = result.data.attrs["objective_error"]
     assert off / LIKE < told < off * LIKE
@@ -52,7 +53,7 @@ def test_an_exact_optimum_is_off_by_no_more_than_solvers_leave():
     """Of polynomials: u = 6 - 12 t."""
     conditions = [StartAt([0], [0]), EndAt([1], [0])]
     stated = Optimization(cart(), Horizon(1.0, 10), [Effort()], conditions, Straight([0], [1]))
-    result = measure_grid_error(stated, stated.solve())
+    result = stated.solve(check=True)
     assert result.data.attrs["objective_error"] == pytest.approx(12e-7)
     for name in ("q", "v", "drive"):
         assert result[f"error_{name}"].dims == result[name].dims
@@ -63,7 +64,7 @@ def test_an_exact_optimum_is_off_by_no_more_than_solvers_leave():
 def test_a_motion_is_off_by_what_it_tells():
     """Its speed rises as V t (2 - t / a) / a, then is V."""
     optimization, _ = limited_speed(16)
-    result = measure_grid_error(optimization, optimization.solve())
+    result = optimization.solve(check=True)
     t = result["time"].values
     t = np.minimum(np.minimum(t, 1 - t), RISES)
     true = FASTEST * t / RISES * (2 - t / RISES)
@@ -73,7 +74,7 @@ def test_a_motion_is_off_by_what_it_tells():
 
 def test_it_is_told_and_saved(tmp_path):
     optimization, _ = limited_speed(10)
-    result = measure_grid_error(optimization, optimization.solve())
+    result = optimization.solve(check=True)
     attrs = result.data.attrs
     told = f"off by {attrs['objective_error']:.2g} (by half and twice the steps: order"
     assert told in result.summary()
@@ -82,11 +83,35 @@ def test_it_is_told_and_saved(tmp_path):
     assert np.array_equal(again["error_q"].values, result["error_q"].values)
 
 
-def test_what_cannot_be_halved_is_refused():
-    optimization, _ = limited_speed(9)
-    result = optimization.solve()
-    with pytest.raises(ValueError, match="a grid of 9 steps cannot be halved"):
-        measure_grid_error(optimization, result)
-    failed = Result(result.data.assign_attrs(completed=0))
-    with pytest.raises(ValueError, match="no completed optimum"):
-        measure_grid_error(optimization, failed)
+def test_where_no_other_grid_is_possible_the_reason_is_told(tmp_path):
+    conditions = [StartAt([0], [0]), EndAt([1], [0])]
+    stated = Optimization(cart(), Horizon(1.0, 2), [Effort()], conditions, Straight([0], [1]))
+    result = stated.solve(check=True)
+    assert result.completed
+    assert "objective_error" not in result.data.attrs
+    assert "error unknown: steps of Horizon must be 2 or more, got 1" in result.summary()
+    assert Result.open(result.save(tmp_path / "two.nc")).summary() == result.summary()
+
+
+def lift_on_a_spring(steps):
+    """A mass is lifted from its floor by 1 m, a spring of 40 N/m draws it back."""
+    lifted, base = lift_dynamics().mechanism, Frame(GROUND)
+    mass = lifted.bodies[0]
+    floor = PlaneContact("floor", base, Frame(mass))
+    spring = SpringDamper("spring", base, Frame(mass), 40.0)
+    d = assemble(lifted, [floor, spring], gravity=(0, 0, -G))
+    ends = [StartAt([0.0], [0.0]), EndAt([1.0], [np.nan])]
+    return Optimization(d, Horizon(2.0, steps), [Effort()], ends, Quintic([0.0], [1.0]))
+
+
+def test_an_exact_optimum_through_contact_is_off_by_what_it_tells():
+    """On the floor for a time that is free, then by trigonometric functions."""
+    result, true = lift_on_a_spring(10).solve(check=True), lift_on_a_spring(80).solve()
+    attrs = result.data.attrs
+    assert attrs["contact_sequence"] == true.data.attrs["contact_sequence"]
+    off = abs(result.objective - true.objective)
+    assert off / LIKE < attrs["objective_error"] < LIKE * off
+    assert attrs["objective_order"] == pytest.approx(4, abs=1)
+    moved = abs(attrs["borders"][1] - true.data.attrs["borders"][1])
+    assert moved / LIKE < attrs["border_errors"][1] < LIKE * moved
+    assert f"off by {attrs['objective_error']:.2g} (by half and twice the steps" in result.summary()

@@ -6,6 +6,7 @@ Measured in docs/trajectory_figures.md, "Exact through contact".
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -57,7 +58,7 @@ class OptimumInSequence(ExactMotion):
     sequence: tuple[ContactPhase, ...]
     solved: SolvedPhases
     cost: float  # infinite where there is no solution
-    steps: Transcription  # of the optimum in steps
+    stated: PhasedMotion
     tried: int = 0  # number of other sequences that were solved
     stopped: bool = False  # whether Ctrl-C ended the trials
 
@@ -68,7 +69,12 @@ class OptimumInSequence(ExactMotion):
 
     @property
     def motion(self) -> TranscribedMotion:
-        return join_phases(self.solved, self.steps.dynamics, self.steps.inputs)
+        return join_phases(self.solved, self.in_steps.dynamics, self.in_steps.inputs)
+
+    @property
+    def in_steps(self) -> Transcription:
+        """The transcription of the motion in steps."""
+        return self.stated.program.transcription
 
     def record(self, motion: TranscribedMotion, p: Array, attrs: Mapping[str, Any]) -> Result:
         linked, solution, excess = self.solved.linked, self.solved.solution, self.solved.excess
@@ -90,11 +96,16 @@ class OptimumInSequence(ExactMotion):
             "borders": self.solved.borders,
             **({} if excess is None else excess.attrs),
             **record_tie(first.tie),
-            **find_closing_at_end(self.steps.dynamics, motion, p),
+            **find_closing_at_end(self.in_steps.dynamics, motion, p),
             "stop_reason": TRIALS_INTERRUPTED if self.stopped else "",
             "interrupted": int(self.stopped),
         }
-        return record(self.steps, solution, motion, p, self.solved.solver.backend, own)
+        return record(self.in_steps, solution, motion, p, self.solved.solver.backend, own)
+
+    def solve_on(self, factor: float) -> OptimumInSequence:
+        counts = [math.ceil(factor * x.phase.horizon.steps) for x in self.solved.linked.phases]
+        sequence, known = self.measure_sequence(), KnownMotion.of_phases(self.solved)
+        return replace(self, solved=self.stated.solve(sequence, known, steps=counts))
 
     def _describe_trials(self) -> str:
         """Return in words what is known of other sequences."""
@@ -217,7 +228,7 @@ class ExactContacts(Strategy[StatedProgram]):
     ) -> OptimumInSequence:
         solved = motion.solve(sequence, known, briefly=briefly)
         cost = sum(sum_costs(solved).values()) if solved.solution.ok else np.inf
-        return OptimumInSequence(sequence, solved, cost, motion.program.transcription)
+        return OptimumInSequence(sequence, solved, cost, motion)
 
     def _improve(self, motion: PhasedMotion, first: OptimumInSequence) -> OptimumInSequence:
         """Return the best sequence that is reached from neighbour to neighbour, fully solved."""

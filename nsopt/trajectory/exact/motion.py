@@ -270,11 +270,17 @@ class PhasedMotion:
         return find_given_borders(self.contactless, stated, conditions)
 
     def solve(
-        self, sequence: Sequence[ContactPhase], known: KnownMotion, *, briefly: bool = False
+        self,
+        sequence: Sequence[ContactPhase],
+        known: KnownMotion,
+        *,
+        steps: Sequence[int] | None = None,
+        briefly: bool = False,
     ) -> SolvedPhases:
         """Return the optimum in a sequence of contact, from a known motion.
 
-        ``briefly``: the solver gives up early, and limits between nodes are not enforced.
+        ``steps`` of each phase, by default as long as those of the motion in steps. ``briefly``:
+        the solver gives up early, and limits between nodes are not enforced.
         """
         check_conditions(self.given_borders, self.program.statement.conditions, sequence)
         solver, plan = self.program.solver, PLAN_OF_PHASES
@@ -284,7 +290,7 @@ class PhasedMotion:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # it was told of the motion in steps
                 solved = solve_phases(
-                    self._state(sequence, known),
+                    self._state(sequence, known, steps),
                     self.program.transcription.horizon.bounds,
                     [x.ends for x in sequence[:-1]],
                     solver,
@@ -316,7 +322,9 @@ class PhasedMotion:
         gap = share * allowed[name]
         return f"contact {name!r} is off its wall by {gap:.2g} m within steps: give it more steps"
 
-    def _state(self, sequence: Sequence[ContactPhase], known: KnownMotion) -> list[MotionPhase]:
+    def _state(
+        self, sequence: Sequence[ContactPhase], known: KnownMotion, steps: Sequence[int] | None
+    ) -> list[MotionPhase]:
         x, statement = self.program.transcription, self.program.statement
         names = [y.name for y in x.dynamics.parameters]
         values = dict(zip(names, statement.p.tolist(), strict=True))
@@ -326,11 +334,12 @@ class PhasedMotion:
         borders = np.cumsum([0.0, *(phase.duration for phase in sequence)])
         borders /= borders[-1]  # as shares of the duration
         times = known.t[0] + known.duration * borders
-        counts = [round(x.horizon.steps * share) for share in np.diff(borders)]
+        shares = np.diff(borders)
+        counts = steps or [max(self.least_steps, round(x.horizon.steps * y)) for y in shares]
         return [
             MotionPhase(
                 x.dynamics,
-                Horizon(duration, max(self.least_steps, n), defect=x.horizon.defect),
+                Horizon(duration, n, defect=x.horizon.defect),
                 costs=self._divide_costs(last=k == len(sequence) - 1),
                 conditions=self._divide_conditions(sequence, k),
                 guess=PartOfMotion(known, *times[k : k + 2].tolist()),

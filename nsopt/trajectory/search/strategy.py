@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
@@ -33,6 +33,16 @@ class ExactMotion(ABC):
     @abstractmethod
     def record(self, motion: TranscribedMotion, p: Array, attrs: Mapping[str, Any]) -> Result:
         """Return its result; its attributes replace those of the optimum in steps, ``attrs``."""
+
+    @abstractmethod
+    def solve_on(self, factor: float) -> Self:
+        """Return the same on so many times as many steps, from itself.
+
+        Raises
+        ------
+        ValueError
+            If it cannot be stated so.
+        """
 
 
 @dataclass(frozen=True, eq=False)
