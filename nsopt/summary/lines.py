@@ -169,7 +169,7 @@ def tell_grid_error(attrs: Mapping[str, Any]) -> str:
     if "error_unknown" in attrs:
         return f", error unknown: {attrs['error_unknown']}"
     if "objective_error" not in attrs:
-        return ""
+        return ", error not measured" if attrs["completed"] else ""
     order = attrs["objective_order"]
     how = f"order {order:.2g}" if np.isfinite(order) else "no order seen: limited by its grid"
     small = attrs["objective_error"] <= SOLVED * abs(attrs["objective"]) * (1 + EVEN)
