@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import casadi as ca
@@ -82,41 +82,24 @@ class ContactInMode(Condition):
         """What the contact does."""
         return self.forces.mode
 
-    @cached_property
+    @property
     def motion(self) -> ca.Function:
         """(t, q, v, a, p) -> the fields of `ContactMotion`."""
-        m = sample_symbols(self.dynamics)
-        gaps = self.forces.contact.gaps(m.state)
-        distance = ca.vertcat(*(gap.distance for gap in gaps))
-        slip = ca.vertcat(ca.SX(0, 1), *(gap.slip for gap in gaps))
-        qdot = self.dynamics.rate_matrix(m.q) @ m.v
-        opening = ca.jtimes(distance, m.q, qdot)
-        rates = [ca.jtimes(x, m.q, qdot) + ca.jtimes(x, m.v, m.a) for x in (opening, slip)]
-        parts = [ca.densify(x) for x in (distance, opening, slip, *rates)]
-        return ca.Function("motion", [m.t, m.q, m.v, m.a, m.p], parts, {"cse": True})
+        return _state_motion(self.dynamics, self.forces)
 
     @property
     def has_friction(self) -> bool:
         """Whether the contact has friction."""
         return bool(self.motion.numel_out(SLIP))
 
-    @cached_property
+    @property
     def impulse_and_margins(self) -> ca.Function:
         """(q, p, impulses (n,)) -> generalized impulse (nv,) [N s, N m s], margins (m,) [N s].
 
         ``impulses`` are as `ModeForces.inputs`, margins as `ModeForces.margins`. Forces in place of
         impulses give a generalized force, and margins in [N].
         """
-        m, n = sample_symbols(self.dynamics), len(self.forces.inputs)
-        gaps, impulses = self.forces.contact.gaps(m.state), ca.SX.sym("impulses", n)
-        velocities = self.forces.velocities(m.state, gaps)
-        parts = self.forces.split_by_gap(m.state, gaps, impulses)
-        pairs = zip(velocities, parts, strict=True)
-        total = sum((ca.jacobian(u, m.v).T @ x for u, x in pairs), ca.SX.zeros(m.v.numel()))
-        margins = self.forces.margins(m.state, gaps, impulses)
-        # The directions depend on the posture alone, so v may be zero.
-        at_rest = [ca.substitute(x, m.v, ca.SX.zeros(m.v.numel())) for x in (total, margins)]
-        return ca.Function("impulse", [m.q, m.p, impulses], [ca.densify(x) for x in at_rest])
+        return _state_impulse_and_margins(self.dynamics, self.forces)
 
     @cached_property
     def gap_forces(self) -> ca.Function:
@@ -184,6 +167,36 @@ class ContactInMode(Condition):
             (stated.slip and self.mode.sticks, f"{name} does not slip", x.slip),
         )
         return [zero(label, value) for is_stated, label, value in rows if is_stated]
+
+
+# The search for a sequence states many phases, of few contacts in few modes.
+@lru_cache(maxsize=64)
+def _state_motion(d: Dynamics, forces: ModeForces) -> ca.Function:
+    """Return `ContactInMode.motion`."""
+    m = sample_symbols(d)
+    gaps = forces.contact.gaps(m.state)
+    distance = ca.vertcat(*(gap.distance for gap in gaps))
+    slip = ca.vertcat(ca.SX(0, 1), *(gap.slip for gap in gaps))
+    qdot = d.rate_matrix(m.q) @ m.v
+    opening = ca.jtimes(distance, m.q, qdot)
+    rates = [ca.jtimes(x, m.q, qdot) + ca.jtimes(x, m.v, m.a) for x in (opening, slip)]
+    parts = [ca.densify(x) for x in (distance, opening, slip, *rates)]
+    return ca.Function("motion", [m.t, m.q, m.v, m.a, m.p], parts, {"cse": True})
+
+
+@lru_cache(maxsize=64)
+def _state_impulse_and_margins(d: Dynamics, forces: ModeForces) -> ca.Function:
+    """Return `ContactInMode.impulse_and_margins`."""
+    m = sample_symbols(d)
+    gaps, impulses = forces.contact.gaps(m.state), ca.SX.sym("impulses", len(forces.inputs))
+    velocities = forces.velocities(m.state, gaps)
+    parts = forces.split_by_gap(m.state, gaps, impulses)
+    pairs = zip(velocities, parts, strict=True)
+    total = sum((ca.jacobian(u, m.v).T @ x for u, x in pairs), ca.SX.zeros(m.v.numel()))
+    margins = forces.margins(m.state, gaps, impulses)
+    # The directions depend on the posture alone, so v may be zero.
+    at_rest = [ca.substitute(x, m.v, ca.SX.zeros(m.v.numel())) for x in (total, margins)]
+    return ca.Function("impulse", [m.q, m.p, impulses], [ca.densify(x) for x in at_rest])
 
 
 class GivenState(NamedTuple):

@@ -200,8 +200,9 @@ def name_normal(gap: str) -> str:
     return f"{gap}_normal"
 
 
+@lru_cache(maxsize=16)  # bodies are placed once
 def sample_symbols(d: Dynamics) -> NodeSample:
-    """Return a sample of new symbols t, q, v, a, p, with no parameters beside the mechanism's."""
+    """Return a sample of symbols t, q, v, a, p, with no parameters beside the mechanism's."""
     t, p = ca.SX.sym("t"), ca.SX.sym("p", len(d.parameters))
     q, v, a = (ca.SX.sym(x, n) for x, n in (("q", d.nq), ("v", d.nv), ("a", d.nv)))
     return NodeSample(d, t, q, v, a, p)
