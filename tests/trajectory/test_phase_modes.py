@@ -166,20 +166,36 @@ def test_friction_in_space_is_within_its_cone():
         optimize_phases([MotionPhase(*stated, [start], air, modes={"floor": Sliding()})] * 2)
 
 
-@pytest.mark.parametrize("normal", [-5.0, -1e-6, 0.0, 1e-3, 5.0])
-def test_the_cone_in_space_is_that_of_coulomb(normal):
-    """Friction is within it up to mu N, none of it where N is negative, in a solver's iterates."""
+def measure_margin(least, normal, friction):
+    """Return how far friction of a size is within its cone [N], its tip rounded below ``least``."""
     ball = Body("ball", 1.0, UNIT)
     contact = PlaneContact("floor", Frame(GROUND), Frame(ball), law=ContactLaw(friction=MU))
     d, (forces,) = with_modes(assemble(Mechanism([ball]), [contact]), {"floor": Sticking()}, ())
     m = sample_symbols(d)
     f = ca.SX.sym("f", 3)
-    rows = forces.margins(m.state, forces.contact.gaps(m.state), f)
+    rows = forces.margins(m.state, forces.contact.gaps(m.state), f, ca.SX(least))
     margin = ca.Function("margin", [m.t, m.q, m.v, m.p, f], [rows[1]])
+    given = normal, 0.6 * friction, -0.8 * friction
+    return float(margin(0, np.eye(7)[3], np.zeros(6), np.zeros(len(d.parameters)), given))
+
+
+@pytest.mark.parametrize("normal", [-5.0, -1e-6, 0.0, 1e-3, 5.0])
+def test_the_cone_in_space_is_that_of_coulomb(normal):
+    """Friction is within it up to mu N, none of it where N is negative, in a solver's iterates."""
     for friction in (0.0, 1e-5, 3e-4, 0.999 * MU * 5, 1.001 * MU * 5, 100.0):
-        given = normal, 0.6 * friction, -0.8 * friction
-        value = float(margin(0, np.eye(7)[3], np.zeros(6), np.zeros(len(d.parameters)), given))
-        assert (value >= 0) == (friction <= MU * normal)
+        assert (measure_margin(1e-6, normal, friction) >= 0) == (friction <= MU * normal)
+
+
+def test_the_rounded_tip_of_a_cone_keeps_the_cone_and_its_size():
+    """A force that pulls a little is beyond it by little."""
+    least = 1e-2
+    for normal in (10 * least / MU, 100 * least / MU):
+        beyond = least**2 / (8 * (MU * normal) ** 2)
+        assert measure_margin(least, normal, MU * normal) > 0
+        assert measure_margin(least, normal, MU * normal * (1 + 1.01 * beyond)) < 0
+        assert beyond < 2e-3
+    for normal in (0.0, -2e-2):
+        assert -0.2 < measure_margin(least, normal, 2e-2) < 0
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,9 @@ from nsopt.trajectory.phases.modes import (
 from nsopt.trajectory.transcription.base import not_negative, zero
 
 SLIP = 2  # index of the slip among the fields of `ContactMotion`
+# Limit of friction [N, N s] over all mass, below which the tip of its cone is rounded: a thousandth
+# of the weight. Friction may be 1e-5 of itself beyond its cone where its limit is a tenth of that.
+LEAST_LIMIT = 1e-2
 ZERO_OF_GIVEN = 1e-8  # gap [m] or speed [m/s] of a given state that counts as zero
 
 
@@ -193,7 +196,8 @@ def _state_impulse_and_margins(d: Dynamics, forces: ModeForces) -> ca.Function:
     parts = forces.split_by_gap(m.state, gaps, impulses)
     pairs = zip(velocities, parts, strict=True)
     total = sum((ca.jacobian(u, m.v).T @ x for u, x in pairs), ca.SX.zeros(m.v.numel()))
-    margins = forces.margins(m.state, gaps, impulses)
+    least = LEAST_LIMIT * ca.sum1(d.masses(m.p))
+    margins = forces.margins(m.state, gaps, impulses, least)
     # The directions depend on the posture alone, so v may be zero.
     at_rest = [ca.substitute(x, m.v, ca.SX.zeros(m.v.numel())) for x in (total, margins)]
     return ca.Function("impulse", [m.q, m.p, impulses], [ca.densify(x) for x in at_rest])

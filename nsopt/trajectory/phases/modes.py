@@ -167,11 +167,12 @@ class ModeForces(Force):
             at += n
         return found
 
-    def margins(self, s: State, gaps: list[Gap], inputs: ca.SX) -> ca.SX:
+    def margins(self, s: State, gaps: list[Gap], inputs: ca.SX, least: ca.SX) -> ca.SX:
         """Return what must not be negative, of ``inputs`` (n,) [N], or impulses [N s].
 
         Normal parts, then, if it sticks, how far friction of each gap is inside its cone: two rows
-        in the plane, one in space.
+        in the plane, one in space, whose tip is rounded where the limit of friction is below
+        ``least``.
         """
         rows, parts = [inputs[: len(gaps)]], self.split_by_gap(s, gaps, inputs)
         for k, gap in enumerate(gaps if self.mode.sticks else []):
@@ -180,13 +181,10 @@ class ModeForces(Force):
                 rows += [limit - friction, limit + friction]
             else:
                 # |f|^2 over the limit has a gradient at f = 0, where |f| has none; the divisor is
-                # positive even where an iterate of a solver has a negative limit.
-                positive = (limit + ca.sqrt(limit**2 + LEAST_LIMIT**2)) / 2
+                # well above zero even where the limit is negative, as between nodes it may be.
+                positive = (limit + ca.sqrt(limit**2 + least**2)) / 2
                 rows.append(limit - ca.sumsqr(friction) / positive)
         return ca.vertcat(*rows)
-
-
-LEAST_LIMIT = 1e-6  # [N, N s] limit of friction below which the tip of its cone is rounded
 
 
 def name_gap(contact: str, k: int | None) -> str:
