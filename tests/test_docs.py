@@ -16,7 +16,8 @@ from nsopt.problem import problem_folder
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 COPIES = {DOCS / "contributing.md", DOCS / "changelog.md"}  # which a build leaves there
-PAGES = [ROOT / "README.md", *sorted({*DOCS.glob("*.md"), *DOCS.glob("howto/*.md")} - COPIES)]
+FOLDERS = (DOCS, DOCS / "howto", DOCS / "theory", DOCS / "measured")
+PAGES = [ROOT / "README.md", *sorted({p for f in FOLDERS for p in f.glob("*.md")} - COPIES)]
 BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 
 

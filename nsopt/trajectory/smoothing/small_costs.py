@@ -1,7 +1,7 @@
 """Small costs beside those that are stated: of bends within steps, and of ties.
 
 A step bends where its accelerations do, which quadrature by three points does not see. Measured in
-docs/trajectory_theory.md, "Joints that are light".
+docs/theory/trajectory.md, "Joints that are light".
 """
 
 from __future__ import annotations
