@@ -2,6 +2,7 @@
 
 import sys
 from importlib.metadata import version as installed
+from importlib.util import find_spec
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
@@ -9,6 +10,10 @@ sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 project = "nsopt"
 author = "The nsopt team"
 version = release = installed("nsopt")
+
+# MathJax is served from the site: its files are those of a package that holds them.
+MATHJAX = Path(find_spec("sphinx-mathjax-offline").origin).with_name("static")
+OTHER_MATHJAX = ("mathjax/*-full*", "mathjax/*-svg*", "mathjax/mml-*", "mathjax/output/svg**")
 
 extensions = [
     "copied_pages",
@@ -18,13 +23,14 @@ extensions = [
     "name_links",
     "check_links",
     "table_pictures",
+    "sphinx.ext.mathjax",
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "sphinx_design",
 ]
-exclude_patterns = ["_build", "gallery/**.ipynb", "gallery/**.py"]
+exclude_patterns = ["_build", "gallery/**.ipynb", "gallery/**.py", *OTHER_MATHJAX]
 default_role = "literal"
 highlight_language = "none"
 
@@ -32,13 +38,14 @@ html_theme = "furo"
 html_title = "nsopt"
 html_copy_source = False
 html_show_sphinx = False
-html_static_path = ["_static"]
+html_static_path = ["_static", str(MATHJAX)]
 html_css_files = ["nsopt.css"]
 html_favicon = "_static/nsopt.svg"
 html_search_scorer = str(Path(__file__).with_name("search_scores.js"))
 html_show_copyright = False
 
-myst_enable_extensions = ["colon_fence"]
+mathjax_path = "mathjax/tex-chtml.js"
+myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
 myst_heading_anchors = 4
 
 nb_execution_mode = "off"  # notebooks hold their outputs
