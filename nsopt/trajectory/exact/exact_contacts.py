@@ -1,6 +1,6 @@
 """The strategy that makes an optimum through contact exact.
 
-Measured in docs/measured/trajectory.md, "Exact through contact".
+Measured in docs/measured/contact_optima.md, "Exact through contact".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The strategy for dry friction smoothed below a speed that follows from the grid: more at first.
 
-Measured in docs/theory/trajectory.md, "Dry friction of joints with drives".
+Measured in docs/measured/trajectory.md, "Dry friction of joints with drives".
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ nothing, so in an optimum a joint creeps where it should rest. Which joints rest
 which way the others slide, is read off that optimum and held: friction is then exact, and the best
 motion with these modes is found without a homotopy.
 
-Measured in docs/theory/trajectory.md, "Dry friction of joints with drives".
+Measured in docs/measured/trajectory.md, "Dry friction of joints with drives".
 """
 
 from __future__ import annotations

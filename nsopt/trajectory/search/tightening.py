@@ -1,6 +1,6 @@
 """Limits that a motion exceeds between nodes, tightened by as much until it keeps them.
 
-Measured in docs/theory/trajectory.md, "Limits at all times".
+Measured in docs/measured/trajectory.md, "Limits at all times".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Dry friction over a horizon of polynomials: smoothed as far as the grid does not resolve it.
 
-Measured in docs/theory/trajectory.md, "Dry friction of joints with drives".
+Measured in docs/measured/trajectory.md, "Dry friction of joints with drives".
 """
 
 from __future__ import annotations

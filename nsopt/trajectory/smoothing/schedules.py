@@ -1,6 +1,6 @@
 """Homotopy schedules from a smooth program to one with complementarity, over a horizon.
 
-Measured in docs/theory/trajectory.md, "How it is solved: contacts, clearances, loops".
+Measured in docs/measured/contact_optima.md, "Schedules".
 """
 
 from __future__ import annotations
