@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 import bounded
-from common import machine, table
+from common import machine, processor, table
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = Path(__file__).resolve().parent / "bounds"
@@ -118,14 +118,6 @@ GROUPS: dict[str, Callable[[], Iterator[Bound]]] = {
 }
 
 
-def processor() -> str:
-    """Return the name of this machine's processor, where the system tells it."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
-    names = [x.partition(":")[2].strip() for x in lines if x.startswith("model name")]
-    return names[0] if names else "unknown processor"
-
-
 def read_others(own: Path) -> dict[str, dict[str, float]]:
     """Return the kept figures of other machines by processor."""
     kept = sorted(x for x in KEPT.glob("*.json") if x != own)
@@ -151,7 +143,7 @@ def main() -> int:
         found[bound.what] = float(f"{bound.measure():.3g}")
         print(f"{bound.what}: {found[bound.what]:g}", file=sys.stderr, flush=True)
     missed = [x for x in bounds if not found[x.what] <= x.most]  # NaN is missed too
-    print(f"{processor()}; {machine()}")
+    print(machine())
     rows = [
         [
             x.what,

@@ -6,6 +6,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
@@ -40,9 +41,17 @@ def machine() -> str:
     """Return what a table was measured on; the load tells how far to trust its times."""
     load = os.getloadavg()[0]
     return (
-        f"{platform.machine()}, {os.cpu_count()} cores, load {load:.1f}; "
+        f"{processor()}, {os.cpu_count()} cores, load {load:.1f}; nsopt {version('nsopt')}, "
         f"Python {platform.python_version()}, CasADi {ca.CasadiMeta.version()}"
     )
+
+
+def processor() -> str:
+    """Return the name of this machine's processor; without Linux, its architecture."""
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text(encoding="utf-8").splitlines() if told.is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

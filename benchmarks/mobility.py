@@ -18,7 +18,7 @@ from nsopt.mobility import LoopConstraints, constraint_function, linkage
 ORDERS = 1, 2, 4, 6, 8, 10
 JOINTS = 4, 6, 12
 NESTED = 8  # the highest order that is nested: code grows with each
-HEAD = ["joints", "order", "numbers [ms]", "function [ms]", "[s]", "nested [ms]", "[s]"]
+HEAD = ["joints", "order", "numbers [ms]", "function [ms]", "built in [s]", "nested [ms]", "in [s]"]
 
 
 def loop(joints: int) -> LoopConstraints:

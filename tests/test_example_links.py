@@ -39,7 +39,7 @@ def test_scripts_of_the_gallery_are_named(links):
 
 
 def test_what_no_code_uses_is_named_where_a_page_has_it(links):
-    assert "compliant" in links.pages_naming()["nsopt.LeeWang"]
+    assert "theory/compliant" in links.pages_naming()["nsopt.LeeWang"]
 
 
 def test_what_a_function_returns_is_shown_where_the_function_is(links):

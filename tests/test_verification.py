@@ -9,7 +9,7 @@ from benchmarks.verification.figure import Comparison, Figure, available, compar
 from benchmarks.verification.page import HEAD, line, markdown, stated
 from benchmarks.verification.subjects import SUBJECTS
 
-PAGE = Path(__file__).parents[1] / "docs" / "verification.md"
+PAGE = Path(__file__).parents[1] / "docs" / "measured" / "verification.md"
 KNOWN = Figure("length", "m", 2.0, "a rule", lambda: 2.1, 0.2)
 
 

@@ -1,5 +1,5 @@
 """Figures that others have found, next to what nsopt finds.
 
 ``python -m benchmarks.verification`` computes them all, prints a table and writes
-``docs/verification.md``.
+``docs/measured/verification.md``.
 """

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import datetime
 import sys
 import time
 from pathlib import Path
+
+from benchmarks.common import machine
 
 from .figure import Comparison, Figure, available, compare
 from .page import line, markdown
 from .subjects import SUBJECTS
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "verification.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "measured" / "verification.md"
 
 
 def main() -> int:
@@ -27,7 +30,8 @@ def main() -> int:
                 continue
             group.append(compare(figure))
             print(line(group[-1], colour), flush=True)
-    PAGE.write_text(markdown(compared, left_out), encoding="utf-8")
+    on = f"{datetime.date.today()}: {machine()}"
+    PAGE.write_text(markdown(compared, left_out, on), encoding="utf-8")
     every = [x for group in compared.values() for x in group]
     short = sum(not x.holds for x in every)
     print(

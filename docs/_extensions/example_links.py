@@ -16,6 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 COPIES = ("contributing", "changelog")
 """Pages that a build copies there."""
+FOLDERS = ("howto", "", "theory", "measured")
+"""Folders of pages in Markdown, the most telling first."""
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LITERAL = re.compile(r"(?<!`)`(\w+)(?:\([^`]*)?`(?!`)")
@@ -101,11 +103,18 @@ def pages_with() -> dict[int, list[str]]:
 def pages_naming() -> dict[str, list[str]]:
     """Return the pages that name a public thing in code style, by its path."""
     found: dict[str, dict[str, None]] = {}
-    for text in sorted(DOCS.glob("*.md")):
-        for name in LITERAL.findall(text.read_text(encoding="utf-8")):
-            if name in by_bare_name() and text.stem not in COPIES:
-                found.setdefault(by_bare_name()[name], {})[text.stem] = None
+    for page, text in written():
+        for name in LITERAL.findall(text):
+            if name in by_bare_name() and page not in COPIES:
+                found.setdefault(by_bare_name()[name], {})[page] = None
     return {path: list(pages) for path, pages in found.items()}
+
+
+def written() -> Iterator[tuple[str, str]]:
+    """Yield pages in Markdown, and their text."""
+    for folder in FOLDERS:
+        for path in sorted((DOCS / folder).glob("*.md")):
+            yield path.relative_to(DOCS).with_suffix("").as_posix(), path.read_text("utf-8")
 
 
 def sources() -> Iterator[tuple[str, str]]:
@@ -116,9 +125,8 @@ def sources() -> Iterator[tuple[str, str]]:
         yield page, script.read_text(encoding="utf-8")
     for script in sorted(notebooks.glob("*.py")):
         yield f"tutorials/{script.stem}", script.read_text(encoding="utf-8")
-    for text in sorted([*(DOCS / "howto").glob("*.md"), *DOCS.glob("*.md")]):
-        page = text.relative_to(DOCS).with_suffix("").as_posix()
-        yield page, "\n".join(BLOCK.findall(text.read_text(encoding="utf-8")))
+    for page, text in written():
+        yield page, "\n".join(BLOCK.findall(text))
     for script in sorted((ROOT / "problems").glob("*/*.py")):
         yield f"problems/{script.parent.name}", script.read_text(encoding="utf-8")
 
