@@ -247,8 +247,8 @@ def study(e: float, turns: int) -> None:
 
 def convergence(e: float) -> None:
     """Print sums that converge and peaks that do not, over the first turn of 0.5 mm."""
-    head = ["law", "h [s]", "impulse [N s]", "of impacts", "slider, sum |dv| [m/s]"]
-    head += ["largest |dv| / h [m/s^2]", "crank, sum |M| h [N m s]", "largest |M| [N m]"]
+    head = ["law", "h [s]", "impulse [N s]", "of impacts", "slider, sum abs(dv) [m/s]"]
+    head += ["largest abs(dv) / h [m/s^2]", "crank, sum abs(M) h [N m s]", "largest abs(M) [N m]"]
     rows = []
     for name, scheme in (("rigid", ContactAligned()), ("LankaraniNikravesh", Composition())):
         dynamics = model(name, e)

@@ -85,3 +85,17 @@ def test_the_commands_of_a_page_are_understood(page, parsers):
             parser = parsers[name]
             if options:  # a name alone, within a sentence, is a name
                 parser.make_context(name, options)
+
+
+MOST_WORDS = {"howto": 800, "theory": 2500}
+"""Words of a page, by its folder: a guide answers one question, theory has one subject."""
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("folder", MOST_WORDS)
+def test_pages_are_short_enough_to_be_read_at_once(folder):
+    """Code that a page shows does not count."""
+    words = {}
+    for page in sorted((DOCS / folder).glob("*.md")):
+        words[page.name] = len(BLOCK.sub("", page.read_text(encoding="utf-8")).split())
+    assert {name: n for name, n in words.items() if n > MOST_WORDS[folder]} == {}
