@@ -18,6 +18,8 @@ DOCS = ROOT / "docs"
 COPIES = {DOCS / "contributing.md", DOCS / "changelog.md"}  # which a build leaves there
 FOLDERS = (DOCS, DOCS / "howto", DOCS / "theory", DOCS / "measured")
 PAGES = [ROOT / "README.md", *sorted({p for f in FOLDERS for p in f.glob("*.md")} - COPIES)]
+LONGEST = {"docs": 800, "howto": 800, "theory": 2500}  # words of a page, by its folder
+LISTS = {"architecture.md", "comparison.md", "examples.md"}  # to look up in, not to read
 BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 
 
@@ -38,6 +40,13 @@ def commands(page):
 
 def having(found):
     return [pytest.param(p, id=str(p.relative_to(ROOT))) for p in PAGES if found(p)]
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("page", having(lambda page: page.parent.name in LONGEST))
+def test_a_page_is_as_short_as_its_kind(page):
+    words = len(page.read_text(encoding="utf-8").split())
+    assert page.name in LISTS or words <= LONGEST[page.parent.name]
 
 
 @pytest.fixture
