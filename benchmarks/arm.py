@@ -17,7 +17,7 @@ from scipy.integrate import solve_ivp
 
 from nsopt import CubicLaw, Result, assemble, load_problem
 from nsopt.robots import resistances
-from nsopt.sampled import quadratic, within
+from nsopt.sampled import interpolate_parts, quadratic
 from nsopt.trajectory import (
     ActuatorLimits,
     EndAt,
@@ -89,7 +89,7 @@ def drives(result: Result) -> Control:
 
     def control(at: float) -> Array:
         k = min(int(np.searchsorted(t, at, side="right")) - 1, len(forces) - 1)
-        return within(forces[k : k + 1], np.array([(at - t[k]) / (t[k + 1] - t[k])]))[0]
+        return interpolate_parts(forces[k : k + 1], np.array([(at - t[k]) / (t[k + 1] - t[k])]))[0]
 
     return control
 

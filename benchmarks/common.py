@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
+from unittest.mock import patch
 
 import casadi as ca
 import numpy as np
@@ -18,6 +19,7 @@ from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
 from nsopt import Compiled, Problem, Result, Solver, StepBounds, simulate
+from nsopt.leaves import leaf
 from nsopt.plots import save
 from nsopt.plots.style import page
 from nsopt.schemes import Scheme
@@ -152,6 +154,23 @@ def cpu_seconds(call: Callable[[], T]) -> tuple[T, float]:
     begin = time.process_time()
     value = call()
     return value, time.process_time() - begin
+
+
+def settle(seconds: Callable[[], float], pause: float = 5.0) -> None:
+    """Measure until times no longer fall: code of LLVM's level 2 is made meanwhile.
+
+    Parameters
+    ----------
+    seconds : callable
+        Measures once.
+    pause : float [s]
+        Between two measurements, long enough to make the code of the mechanism.
+    """
+    with patch.object(leaf, "SOON", 0.0), patch.object(leaf, "LATER", 0.0):
+        before = np.inf
+        while (now := seconds()) < 0.98 * before:
+            before = now
+            time.sleep(pause)
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> float:

@@ -16,13 +16,13 @@ import argparse
 import warnings
 from collections.abc import Callable
 from importlib import import_module, metadata
-from time import sleep, thread_time
+from time import thread_time
 from typing import Any, NamedTuple
 from unittest.mock import patch
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 import numpy as np
-from common import Array, in_turn, machine, table
+from common import Array, in_turn, machine, settle, table
 
 from nsopt import (
     Compiled,
@@ -36,7 +36,6 @@ from nsopt import (
     assemble,
     simulate,
 )
-from nsopt.leaves import leaf
 from nsopt.mechanics import Start
 from nsopt.mechanics.coordinates.spanning_tree import Branch
 from nsopt.robots import load_urdf
@@ -107,11 +106,7 @@ def ours(d: Dynamics, start: Start, scheme: Scheme) -> Engine:
     def end(h: float) -> Array:
         return np.array(run(DURATION, h)["q"].values[-1])
 
-    with patch.object(leaf, "SOON", 0.0), patch.object(leaf, "LATER", 0.0):
-        before = np.inf
-        while (now := seconds()) < 0.98 * before:
-            before = now
-            sleep(5.0)  # code of level 2 is made meanwhile
+    settle(seconds)
     return Engine(seconds, end)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
-from common import in_turn, machine, per_step, ratio, table
+from common import in_turn, machine, per_step, ratio, settle, table
 from scipy.linalg import eigh
 
 from nsopt import (
@@ -153,7 +153,7 @@ def main() -> None:
     top = highest(d)
     limit = SHARE * STABLE / top
     h_rk = options.end / np.ceil(options.end / limit)
-    print(machine(), f"{d.nv} coordinates, highest frequency {top:.3g} rad/s", flush=True)
+    print(machine(), f"\n{d.nv} coordinates, highest frequency {top:.3g} rad/s", flush=True)
     known: dict[str, tuple[float, Callable[[float], Run]]] = {
         "nsopt RungeKutta": (h_rk, lambda h: ours(d, RungeKutta(), h, options.end)),
         "nsopt Variational": (VARIATIONAL, lambda h: ours(d, Variational(), h, options.end)),
@@ -167,6 +167,8 @@ def main() -> None:
             known[name] = (h, lambda h, model=model: theirs(model, h, options.end))
     except ImportError as error:
         print(f"MuJoCo is left out: {error}")
+    for scheme, h in ((RungeKutta(), h_rk), (Variational(), VARIATIONAL)):
+        settle(lambda s=scheme, h=h: ours(d, s, h, options.end / 10).seconds, pause=30.0)
     exact = known["nsopt RungeKutta"][1](h_rk / 2).tip
     found = in_turn({name: (lambda x=x: x[1](x[0])) for name, x in known.items()}, options.repeats)
     rows = []
