@@ -48,12 +48,18 @@ def test_one_that_is_as_gap_says_is_taken():
         ),
         (lambda x: [x._replace(normal=2 * x.normal)], ValueError, "2 long at the start"),
         (lambda x: [x._replace(normal=-x.normal)], ValueError, "closes where its surfaces part"),
+        (lambda x: [x._replace(function=x.distance**2)], ValueError, "change by slope times"),
+        (lambda x: [x._replace(slope=ca.SX(2))], ValueError, "change by slope times"),
     ],
 )
 def test_others_are_refused(spoil, error, says):
     with pytest.raises(error, match=says) as refusal:
         on_floor(spoil)
     assert "Floor 'floor'" in str(refusal.value)
+
+
+def test_one_with_the_slope_of_its_function_is_taken():
+    assert on_floor(lambda x: [x._replace(function=x.distance**3, slope=3 * x.distance**2)])
 
 
 def test_friction_needs_tangents():

@@ -18,6 +18,9 @@ OURS = "nsopt."
 LENGTH = 1e-6
 """By how much the length of a normal may differ from 1."""
 
+SLOPE = 1e-6
+"""By which part the function of a gap may change otherwise than its slope says."""
+
 VELOCITIES = 8
 """Number of random velocities at which the opening of a gap is compared with its normal."""
 
@@ -35,10 +38,10 @@ def check_shapes(s: SymbolicMechanism) -> None:
 
 
 def check_normals(s: SymbolicMechanism, dynamics: Dynamics) -> None:
-    """Refuse contacts of a user whose normals are no unit vectors, or point the other way.
+    """Refuse contacts of a user whose normals or slopes are not what `Gap` says.
 
     At the stated start: where the surfaces move apart along the normal, the gap must open, in the
-    mean over random velocities.
+    mean over random velocities, and its function must change by slope times what its distance does.
 
     Raises
     ------
@@ -53,11 +56,13 @@ def check_normals(s: SymbolicMechanism, dynamics: Dynamics) -> None:
             if gap.bore is not None:  # has no normal in its middle, where a motion may start
                 continue
             apart = ca.dot(gap.normal, b.velocity_at(gap.point) - a.velocity_at(gap.point))
-            values = s.function(
-                "own", "t q v p", ca.norm_2(gap.normal), s.rate(gap.distance), apart
-            )
+            stated = gap.slope * s.rate(gap.distance)
+            expressions = (s.rate(gap.distance), apart, s.rate(gap.function), stated)
+            values = s.function("own", "t q v p", ca.norm_2(gap.normal), *expressions)
             v = np.random.default_rng(0).normal(size=(dynamics.nv, VELOCITIES))
-            size, opens, parts = (np.asarray(x).ravel() for x in values(0.0, q, v, p))
+            size, opens, parts, rate, by_slope = (
+                np.asarray(x).ravel() for x in values(0.0, q, v, p)
+            )
             if np.abs(size - 1).max() > LENGTH:
                 raise ValueError(
                     f"the normal of a gap of {name} is {size[0]:.6g} long at the start: "
@@ -68,6 +73,12 @@ def check_normals(s: SymbolicMechanism, dynamics: Dynamics) -> None:
                     f"a gap of {name} closes where its surfaces part along its normal: let the "
                     "normal point along the force on the body of the last frame, or change the "
                     "sign of distance"
+                )
+            if np.abs(rate - by_slope).max() > SLOPE * np.abs(rate).max():
+                raise ValueError(
+                    f"the function of a gap of {name} does not change by slope times what its "
+                    "distance does at the start: let it depend on the distance alone, and slope be "
+                    "its derivative by that"
                 )
 
 
@@ -90,5 +101,6 @@ def _check_gaps(name: str, gaps: Any) -> None:
                 raise ValueError(f"{field} of a gap of {name} has the shape {got}, not {shape}")
         if not k and not gap.law.frictionless:
             raise ValueError(
-                f"{name} has friction and a gap without tangents: state the gap by `with_law`"
+                f"{name} has friction and a gap without tangents: give it `tangents`, such as "
+                "those of nsopt.elements.tangents"
             )
