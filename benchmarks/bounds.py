@@ -50,8 +50,9 @@ def list_starts() -> Iterator[Bound]:
     for name in bounded.STARTED:
         most = 5.0 if name.startswith("50") else 3.0
         yield Bound(f"{name}: to the first step", "s", most, partial(bounded.start, name))
-    name = "20 worn hinges"
-    yield Bound(f"{name}: a second time", "s", 0.3, partial(bounded.start, name, again=True))
+    for name in ("5 worn hinges", "20 worn hinges"):
+        again = partial(bounded.start, name, again=True)
+        yield Bound(f"{name}: the next, of other masses", "s", 0.3, again)
     python = partial(bounded.spend, sys.executable, "-c", "import nsopt")
     yield Bound("import nsopt", "s", 0.5, python)
     named = partial(bounded.spend, sys.executable, "-m", "nsopt", "list")

@@ -45,13 +45,13 @@ SIZES = {
 }
 
 
-def chain(n: int) -> Dynamics:
+def chain(n: int, mass: float = 1.0) -> Dynamics:
     """Return n pendulums of case A, each hinged to the end of the one before, held out level."""
     bodies: list[Body] = []
     hinges = []
     for k in range(n):
         pin = Frame.at(bodies[-1], (k, 0.0, 0.0)) if bodies else Frame(GROUND)
-        body = Body(f"body{k}", 1.0, (0.01, 0.09, 0.09), position=(k + 0.5, 0.0, 0.0))
+        body = Body(f"body{k}", mass, (0.01, 0.09, 0.09), position=(k + 0.5, 0.0, 0.0))
         bushing = Frame.at(body, (k, 0.0, 0.0))
         sizes: dict[str, Any] = {"length": 0.1, "clearance": 1e-3, "axial_clearance": 1e-3}
         hinges.append(RevoluteClearance(f"hinge{k}", pin, bushing, **sizes))
