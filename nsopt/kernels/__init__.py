@@ -42,6 +42,7 @@ __all__ = [
     "Workspace",
     "compile_kernels",
     "make_square",
+    "multiply_matrices",
     "own_terms",
     "pack",
     "run_chains",
@@ -99,11 +100,33 @@ def solve_systems(A: Array, b: Array) -> Array:
     from nsopt.kernels.entries import compile_dense
 
     x, singular = np.array(b, dtype=float, order="C"), np.zeros(len(b), dtype=bool)
-    compile_dense()(np.ascontiguousarray(A), x, singular)
+    compile_dense().solve(np.ascontiguousarray(A), x, singular)
     for s in np.flatnonzero(singular):
         known = np.isfinite(b[s]).all(axis=0)
         x[s][:, known] = np.linalg.lstsq(A[s], b[s][:, known], rcond=None)[0]
         x[s][:, ~known] = np.nan
+    return x
+
+
+def multiply_matrices(A: Array, B: Array) -> Array:
+    """Return A B of matrices at many nodes, zeros of A left out where B has a NaN.
+
+    By the calling thread alone: threads of BLAS, which take turns with what else is busy, make
+    small products a hundred times slower, and their bits hang on how many there are.
+
+    Parameters
+    ----------
+    A : (n, m, k)
+    B : (n, k, l)
+
+    Returns
+    -------
+    (n, m, l)
+    """
+    from nsopt.kernels.entries import compile_dense
+
+    x = np.zeros((*A.shape[:2], B.shape[2]))
+    compile_dense().multiply(np.ascontiguousarray(A), np.ascontiguousarray(B), x)
     return x
 
 

@@ -1,4 +1,4 @@
-"""Small dense linear systems, such as at the nodes of a motion, one after another."""
+"""Small dense matrices, such as at the nodes of a motion, one after another: systems, products."""
 
 from __future__ import annotations
 
@@ -38,6 +38,19 @@ def solve_dense(A: Any, x: Any, singular: Any) -> None:
             for i in range(m):
                 for j in range(k):
                     x[s, i, j] = rows[i, m + j]
+
+
+@kernel
+def multiply_dense(A: Any, B: Any, x: Any) -> None:
+    """Add products of matrices to x (n, m, l), each entry of A (n, m, k) that is zero left out."""
+    n, m, k = A.shape
+    for s in range(n):
+        for i in range(m):
+            for j in range(k):
+                entry = A[s, i, j]
+                if entry != 0.0:
+                    for c in range(B.shape[2]):
+                        x[index(s), index(i), index(c)] += entry * B[index(s), index(j), index(c)]
 
 
 @kernel

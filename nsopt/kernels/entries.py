@@ -19,7 +19,7 @@ import numba
 import numpy as np
 
 from nsopt.kernels.chain import run_chains
-from nsopt.kernels.dense import solve_dense
+from nsopt.kernels.dense import multiply_dense, solve_dense
 from nsopt.kernels.newton import solve
 from nsopt.kernels.tables import ChainCode, NewtonNumbers, PackedPrograms
 
@@ -105,23 +105,38 @@ def compile_entries() -> KernelEntries:
         return KernelEntries._make(map(_compile, entries, makers, _typical_arguments()))
 
 
-@cache
-def compile_dense() -> Any:
-    """Return `solve_dense`, compiled or loaded by itself: optimizations need no other kernel."""
+class DenseEntries(NamedTuple):
+    """`solve_dense` and `multiply_dense`, as Python calls them."""
 
-    def make(version: str) -> Callable[..., Any]:
+    solve: Any
+    multiply: Any
+
+
+@cache
+def compile_dense() -> DenseEntries:
+    """Return these, compiled or loaded by themselves: optimizations need no other kernel."""
+
+    def make_solve(version: str) -> Callable[..., Any]:
         def run(A: Any, x: Any, singular: Any) -> None:
             _ = version
             solve_dense(A, x, singular)
 
         return run
 
-    entry = _begin(make, keep=True)
+    def make_multiply(version: str) -> Callable[..., Any]:
+        def run(A: Any, B: Any, x: Any) -> None:
+            _ = version
+            multiply_dense(A, B, x)
+
+        return run
+
+    makers = DenseEntries(make_solve, make_multiply)
+    entries = [_begin(make, keep=True) for make in makers]
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
-        return entry
-    return _compile(
-        entry, make, (np.zeros((0, 0, 0)), np.zeros((0, 0, 0)), np.zeros(0, dtype=bool))
-    )
+        return DenseEntries._make(entries)
+    matrices = np.zeros((0, 0, 0))
+    arguments = (matrices, matrices, np.zeros(0, dtype=bool)), (matrices, matrices, matrices)
+    return DenseEntries._make(map(_compile, entries, makers, arguments))
 
 
 def _compile(entry: Any, make: Callable[[str], Any], arguments: tuple[Any, ...]) -> Any:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nsopt.kernels import solve_systems
+from nsopt.kernels import multiply_matrices, solve_systems
 
 
 def systems(rng, n=3):
@@ -18,6 +18,14 @@ def systems(rng, n=3):
 def test_parts_are_solved_as_the_whole():
     A, b, _ = systems(np.random.default_rng(0))
     np.testing.assert_allclose(A @ solve_systems(A, b), b, atol=1e-12)
+
+
+def test_products_are_those_of_numpy():
+    A, b, _ = systems(np.random.default_rng(0))
+    A = A[:, :5]
+    np.testing.assert_allclose(multiply_matrices(A, b), A @ b, atol=1e-14)
+    transposed = b.transpose(0, 2, 1)  # no copy, as rows of W are
+    np.testing.assert_allclose(multiply_matrices(transposed, b), transposed @ b, atol=1e-14)
 
 
 def test_a_part_may_be_connected_in_one_direction():

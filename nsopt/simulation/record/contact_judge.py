@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nsopt.arrays import Array
 from nsopt.contact_modes import FREE, IMPACT, LASTING
+from nsopt.kernels import multiply_matrices
 from nsopt.mechanics import Dynamics, Start
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 from nsopt.simulation.record.evaluated_steps import BLOCK
@@ -202,8 +203,9 @@ def _hold(
     # Of these only t, q, v, p and drive are used here.
     nodes = Nodes(t, q, v, p, drive, t, np.zeros((n, 0)), np.zeros(pressing.shape), slip, t, q)
     at = equations.at(nodes)
-    rate = (at.W.transpose(0, 2, 1) @ at.nodes.v[:, :, None])[:, :, 0] + at.gap_drift
-    at = at._replace(force=at.force + (at.T @ slip[:, :, None])[:, :, 0])
+    WT, v = at.W.transpose(0, 2, 1), at.nodes.v
+    rate = multiply_matrices(WT, v[:, :, None])[:, :, 0] + at.gap_drift
+    at = at._replace(force=at.force + multiply_matrices(at.T, slip[:, :, None])[:, :, 0])
     found, compliance = hold_closed(at, pressing)
     force = found[:, -pressing.shape[1] :]
     return HeldContacts(force, compliance, at.gap, rate)

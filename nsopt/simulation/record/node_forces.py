@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.arrays import Array
-from nsopt.kernels import solve_systems
+from nsopt.kernels import multiply_matrices, solve_systems
 from nsopt.mechanics import Dynamics, transmission
 from nsopt.simulation.record.evaluated_steps import evaluate_at_times
 from nsopt.simulation.record.node_equations import EquationsAt, NodeEquations, Nodes
@@ -184,8 +184,8 @@ def hold_closed(at: EquationsAt, pressing: Mask) -> tuple[Array, Array]:
     x = solve_systems(at.system, np.concatenate([pushed, known], axis=2))
     pushed, free = x[:, :, :ng], x[:, :, ng]  # by unit forces of contacts, and without any
     WT = W.transpose(0, 2, 1)
-    compliance = WT @ pushed[:, :nv]
-    closing = -at.gap_bias - (WT @ free[:, :nv, None])[:, :, 0]
+    compliance = multiply_matrices(WT, pushed[:, :nv])
+    closing = -at.gap_bias - multiply_matrices(WT, free[:, :nv, None])[:, :, 0]
     soft = PROXIMAL / (np.abs(at.system[:, :nv, :nv]).max() + TINY)
     lam, rows = np.zeros((n, ng)), np.arange(n)
     while rows.size:
@@ -197,5 +197,5 @@ def hold_closed(at: EquationsAt, pressing: Mask) -> tuple[Array, Array]:
         pulling = lam < 0
         rows = np.flatnonzero(np.any(pressing & pulling, axis=1))
         pressing = pressing & ~pulling
-    found = np.hstack([free + (pushed @ lam[:, :, None])[:, :, 0], lam])
+    found = np.hstack([free + multiply_matrices(pushed, lam[:, :, None])[:, :, 0], lam])
     return found, np.einsum("nkk->nk", compliance)
