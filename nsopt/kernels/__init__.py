@@ -10,7 +10,7 @@ it, and index arrays. From the outside in::
     steps         evaluate at x, find Newton's direction, go along it
     min_map       which alternative of a pair, box or disc holds
     elimination   the matrix assembled from terms, and eliminated in a fixed order
-    dense         small systems by themselves, with pivots found in each
+    dense         small systems by themselves, with pivots found in each; products
     plan, square  that order, and a program as arrays: made once, in Python
 
 With NUMBA_DISABLE_JIT=1 all of it runs as Python, for a debugger.
@@ -109,10 +109,10 @@ def solve_systems(A: Array, b: Array) -> Array:
 
 
 def multiply_matrices(A: Array, B: Array) -> Array:
-    """Return A B of matrices at many nodes, zeros of A left out where B has a NaN.
+    """Return A B of matrices at many nodes; a zero of A counts for nothing, of a NaN of B too.
 
-    By the calling thread alone: threads of BLAS, which take turns with what else is busy, make
-    small products a hundred times slower, and their bits hang on how many there are.
+    By the calling thread alone: threads of BLAS wait for each other on a busy machine, for a
+    hundred times as long as a small product takes, and its bits depend on their number.
 
     Parameters
     ----------
