@@ -7,43 +7,52 @@ from typing import ClassVar
 
 import casadi as ca
 
+from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance
-from nsopt.schemes.errors import Errors
+from nsopt.schemes.contact_aligned import ContactAligned
+from nsopt.schemes.contacts.held_move import HeldMove, state_held_move
+from nsopt.schemes.errors import Errors, sum_errors
 from nsopt.schemes.half_steps import HalfSteps
-from nsopt.schemes.node import Node, StepStart
-from nsopt.schemes.one_step import HorizonStep
+from nsopt.schemes.node import ContactsAtStart, Node, StepStart
+from nsopt.schemes.one_step import HorizonStep, SimulatedStep
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import Scheme
-from nsopt.schemes.step import Interval, Step, Transition, sum_columns
+from nsopt.schemes.step import Interval, Step, Transition
 from nsopt.schemes.variational import Variational
 
 SUZUKI = 1 / (4 - 4 ** (1 / 3))
 
 
 @dataclass(frozen=True)
-class Composition(Scheme):
-    """Five steps of `Variational` in one, of fourth order [Suzuki 1990].
+class Composition(ContactAligned):
+    """Five steps of second order in one of fourth, between changes of contact [Suzuki 1990].
 
     Sizes w h, w h, (1 - 4 w) h, w h, w h with w = 1 / (4 - 4^(1/3)): two forward, one backward,
-    two forward, so that the third-order errors cancel. For mechanisms without contact; an impact
-    or a switch would cost the order, and damping would be run backwards for a while.
+    two forward, so that the third-order errors cancel. They are steps of `Variational` where a
+    mechanism has no contacts, else of `ContactAligned` with one set of modes, those at the start:
+    what presses and what sticks are equations, friction of what slips keeps its direction in the
+    backward part too, and which event is the first, an equation for h, is seen at the end of the
+    fifth. No part leaves the step, so contacts are not beyond their events on the way. Damping is
+    run backwards for a while.
 
     Parameters
     ----------
+    v_rest, closed, impact
+        Of `ContactAligned`.
     weights : tuple of float
         Parts of h, in sum one and symmetric.
     """
 
     order: ClassVar[int] = 4
-    horizon_at_end: ClassVar[bool] = True
-    holds_inputs: ClassVar[bool] = True
-    takes_contacts: ClassVar[bool] = False
+    takes_rate_constraints: ClassVar[bool] = False
+    takes_joint_friction: ClassVar[bool] = False
 
     weights: tuple[float, ...] = (SUZUKI, SUZUKI, 1 - 4 * SUZUKI, SUZUKI, SUZUKI)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if abs(sum(self.weights) - 1) > 1e-12 or self.weights != self.weights[::-1]:
             raise ValueError(f"weights must be symmetric and add up to 1, got {self.weights}")
 
@@ -52,10 +61,24 @@ class Composition(Scheme):
         """That of the parts, whose errors are known."""
         return Variational.order
 
+    @property
+    def fallback(self) -> Scheme:
+        return ContactAligned(self.v_rest, self.closed, self.impact)
+
+    def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
+        if dynamics.contact_names:
+            raise ValueError(
+                "Composition has no contacts over a horizon, but this mechanism has "
+                f"{dynamics.contact_names[0]!r}: use Variational or ContactAligned"
+            )
+        super().check_horizon(dynamics, p)
+
     def add_step(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
     ) -> Step:
-        """State the parts as programs before this one, all alike."""
+        """State the parts: as programs before this one, all alike, or, with contacts, in it."""
+        if dynamics.contact_names:
+            return super().add_step(mpcc, dynamics, start, h, scales)
         pattern = _StepPattern(mpcc, dynamics, start, h, scales)
         steps, now = list[Step](), start
         for k, weight in enumerate(self.weights):
@@ -63,11 +86,32 @@ class Composition(Scheme):
             end = steps[-1].transition.end
             now = StepStart(end.t, end.q, end.v, start.p)
         balances = tuple(b for step in steps for b in step.transition.balances)
-        errors = Errors(
-            sum_columns([step.energy_error for step in steps]),
-            sum_columns([step.local_error for step in steps]),
-        )
+        errors = sum_errors(Errors(step.energy_error, step.local_error) for step in steps)
         return Step.of(Transition(balances, steps[-1].transition.end), h, errors)
+
+    def _state_moves(
+        self, one: SimulatedStep, modes: ContactsAtStart, slides: ca.SX
+    ) -> list[HeldMove]:
+        moves, now, directions = list[HeldMove](), one.start, modes.directions
+        for k, weight in enumerate(self.weights):
+            part = one.part(k, now, weight, last=k == len(self.weights) - 1)
+            moves.append(state_held_move(part, modes, directions, slides))
+            now, directions = moves[-1].transition.end, moves[-1].directions
+        return moves
+
+    def add_modes(
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
+    ) -> StepStart:
+        if not dynamics.contact_names:
+            return start
+        return super().add_modes(mpcc, dynamics, start, h, scales)
+
+    def add_projection(
+        self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, scales: Scales, step: Step
+    ) -> Step:
+        if not dynamics.contact_names:
+            return step
+        return super().add_projection(mpcc, dynamics, start, scales, step)
 
     def add_interval(
         self,
@@ -88,6 +132,12 @@ class Composition(Scheme):
             part.least_norm("mu", "mu_end")
             balances, now = [*balances, *x.balances], x.end
         return Interval.of(first, Transition(tuple(balances), now), one.h)
+
+    def add_ending(
+        self, mpcc: Mpcc, dynamics: Dynamics, last: Node, before: ca.SX, scales: Scales
+    ) -> Interval:
+        del mpcc, scales
+        return Interval.end(dynamics, last.v, before)
 
 
 class _StepPattern:

@@ -15,22 +15,18 @@ from nsopt.schemes.balance import Balance
 from nsopt.schemes.contacts.accelerations import (
     PRESSING,
     Accelerations,
-    find_friction_limit,
     find_viscous_friction,
-    hold,
-    hold_slip,
 )
 from nsopt.schemes.contacts.events import Event, state_first_event
 from nsopt.schemes.contacts.friction import (
     find_directions,
-    find_mean_slip,
     find_slip,
     measure_slip,
     repeat_by_slip,
     select_drags,
     sum_by_drag,
-    turn_slip,
 )
+from nsopt.schemes.contacts.held_move import HeldMove, state_held_move
 from nsopt.schemes.contacts.impact import Impact, NewtonImpact
 from nsopt.schemes.contacts.modes import (
     ClosedGaps,
@@ -38,13 +34,20 @@ from nsopt.schemes.contacts.modes import (
     find_rate_scales,
     zero_where_pressed,
 )
-from nsopt.schemes.errors import Errors, estimate_symmetric_errors
+from nsopt.schemes.errors import Errors, sum_errors
 from nsopt.schemes.half_steps import HalfSteps
 from nsopt.schemes.node import ContactsAtStart, Node, StepStart
 from nsopt.schemes.one_step import HorizonStep, SimulatedStep
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import Scheme
-from nsopt.schemes.step import ContactEvent, Interval, Step, Transition, find_contact_energy
+from nsopt.schemes.step import (
+    ContactEvent,
+    Interval,
+    Step,
+    Transition,
+    find_contact_energy,
+    sum_columns,
+)
 from nsopt.schemes.variational import Variational
 
 SLOW = 1e-6  # of the speed that a typical impulse gives, the slip that counts as none
@@ -171,43 +174,19 @@ class ContactAligned(Scheme):
         """State the step for the modes at its start; which event ends it is an equation for h."""
         d, held, given_h, pressing = dynamics, start.held, h, start.held.pressing
         h = mpcc.variable("step_size", 1, scale=scales.time, guess=given_h)
-        one = SimulatedStep.of(mpcc, d, start.node(d), h, scales)
-        halves, names = HalfSteps(one), d.contact_names
-        end, sizes = halves.end, raise_force_scale(d, start, scales)
+        one, names = SimulatedStep.of(mpcc, d, start.node(d), h, scales), d.contact_names
+        slow, rubbing = find_slow(scales), select_drags(d, pressing)
+        slides = rubbing * (measure_slip(d, find_slip(d, one.start.at, start.v)) > slow)
+        moves = self._state_moves(one, held, slides)
+        end, slip_end, last = moves[-1].transition.end, moves[-1].slip, moves[-1].directions
         # From the forces at the start, Newton's method sees which event may be the first.
+        sizes = raise_force_scale(d, start, scales)
         forces = Accelerations(mpcc, d, end, sizes, held.force)
         scale, guess = sizes.force, held.friction
         dry_force = mpcc.variable("slip_force", len(d.slip_contacts), scale=scale, guess=guess)
-        lam, lam_end, dry, dry_end = (
-            mpcc.variable(name, n, scale=scales.impulse)
-            for name, n in (
-                *((name, len(names)) for name in ("lam", "lam_end")),
-                *((name, len(d.slip_contacts)) for name in ("dry", "dry_end")),
-            )
-        )
-        mean_slip = find_mean_slip(d, one.start, h, halves.v, end.q)
-        slow, slip_end = find_slow(scales), find_slip(d, end.at, end.v)
-        rubbing = select_drags(d, pressing)
-        slides = rubbing * (measure_slip(d, find_slip(d, one.start.at, start.v)) > slow)
-        last = turn_slip(d, held.directions, mean_slip, slides)
-        viscous = h / 2 * find_viscous_friction(d, end, pressing, mean_slip)
-        slips = dry - viscous, dry_end - viscous
-        x = halves.state(start.v, (lam, lam_end), slips, mean_slip)
-        (first, second), end = x.balances, x.end
         forces.state_motion(dry_force - find_viscous_friction(d, end, pressing, slip_end))
         forces.hold(pressing)
         forces.hold_slip(dry_force, held.sticking, last)
-        speeds = scales.gap / scales.time
-        hold(mpcc, "wall", names, lam, end.gap, pressing, (scales.impulse, scales.gap))
-        rate = end.gap_rate(end.v)
-        hold(mpcc, "wall_rate", names, lam_end, rate, pressing, (scales.impulse, speeds))
-        slip_sizes = scales.impulse, scales.impulse / scales.mass
-        for name, node, push, normal, slip, directions in (
-            ("stick", one.start, dry, lam, mean_slip, held.directions),
-            ("stick_rate", end, dry_end, lam_end, slip_end, last),
-        ):
-            sliding = -repeat_by_slip(d, find_friction_limit(d, node, normal)) * directions
-            hold_slip(mpcc, name, d, push, slip, held.sticking, sliding, slip_sizes)
         # A gap that opens from zero is zero at the start of the step, too: its mean rate is not.
         # Of surfaces that touch and do not press round-off is no event.
         way, touch = end.gap - ca.fmin(one.start.gap, 0), self.closed * d.gap_scale(start.p)
@@ -222,7 +201,7 @@ class ContactAligned(Scheme):
         of_drags, force, speed = (
             [labels[drag.contact] for drag in d.drags],
             scales.force,
-            slip_sizes[1],
+            scales.impulse / scales.mass,
         )
         events = [
             Event(ContactEvent.NONE, given_h - h, scales.time, 1, ["the end of the step"]),
@@ -232,10 +211,17 @@ class ContactAligned(Scheme):
             Event(ContactEvent.STICK_SLIP, grip, force, held.sticking, of_drags),
         ]
         first_event = state_first_event(mpcc, events, "step_size")
-        mu = first.impulses.mu
-        errors = estimate_symmetric_errors((first, second), h, first.after, mu, M=first.M)
         event = first_event * (h < given_h * (1 - 1e-9))
-        return replace(Step.of(x, h, errors), frozen=lam, event=event)
+        x = Transition(tuple(b for move in moves for b in move.transition.balances), end)
+        errors = sum_errors(move.errors for move in moves)
+        frozen = sum_columns([move.lam for move in moves])
+        return replace(Step.of(x, h, errors), frozen=frozen, event=event)
+
+    def _state_moves(
+        self, one: SimulatedStep, modes: ContactsAtStart, slides: ca.SX
+    ) -> list[HeldMove]:
+        """State the moves that make up a step, in its modes; which drags slide is (nd,), 0 or 1."""
+        return [state_held_move(one, modes, modes.directions, slides)]
 
     def add_interval(
         self,

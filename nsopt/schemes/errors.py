@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import casadi as ca
@@ -17,6 +17,12 @@ class Errors(NamedTuple):
 
     energy: ca.SX  # [J]
     position: ca.SX  # [m] of the coordinates, in the metric of the mass
+
+
+def sum_errors(parts: Iterable[Errors]) -> Errors:
+    """Return the sums over the parts of a step."""
+    energies, positions = zip(*parts, strict=True)
+    return Errors(sum(energies, ca.SX(0)), sum(positions, ca.SX(0)))
 
 
 def find_change_at_end(balances: Sequence[Balance], end: Node) -> ca.SX:

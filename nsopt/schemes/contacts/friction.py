@@ -59,19 +59,23 @@ def find_directions(d: Dynamics, u: ca.SX) -> ca.SX:
     return u / repeat_by_slip(d, measure_slip(d, u))
 
 
-def turn_slip(d: Dynamics, begin: ca.SX, mean_slip: ca.SX, slides: ca.SX) -> ca.SX:
-    """Return the directions of slip at the end of a step, (ns,).
+def turn_slip(
+    d: Dynamics, begin: ca.SX, slips: tuple[ca.SX, ca.SX], slides: ca.SX, scales: Scales
+) -> ca.SX:
+    """Return the directions of slip at the end of a step, (ns,), of its mean and last ``slips``.
 
-    In space they turn, as far beyond the mean as that is beyond those that they ``begin`` with, so
-    that a slip which ends with the step has one. Drags that do not slide (nd,), 0 or 1, keep
-    theirs for the step.
+    In space they turn to that of the last slip, so that a step back undoes the step. Where that is
+    slow it has none of its own: then they turn as far beyond the mean as that is beyond those that
+    they ``begin`` with. Drags that do not slide (nd,), 0 or 1, keep theirs there.
     """
-    owners = find_drags(d)
-    turns = slides * (sum_by_drag(d, mean_slip * begin) > 0)
-    turns = repeat_by_slip(d, turns) * ca.DM([float(owners.count(i) == 2) for i in owners])
+    owners, (mean_slip, last) = find_drags(d), slips
+    in_space = ca.DM([float(owners.count(i) == 2) for i in owners])
+    turns = repeat_by_slip(d, slides * (sum_by_drag(d, mean_slip * begin) > 0)) * in_space
     mean = find_directions(d, mean_slip)
     cosine = repeat_by_slip(d, sum_by_drag(d, mean * begin))
-    return ca.if_else(turns, 2 * cosine * mean - begin, begin)
+    beyond = ca.if_else(turns, 2 * cosine * mean - begin, begin)
+    fast = repeat_by_slip(d, measure_slip(d, last) > SLOW * ca.SX(scales.speed)) * in_space
+    return ca.if_else(fast, find_directions(d, last), beyond)
 
 
 def find_slip(d: Dynamics, at: At, v: ca.SX) -> ca.SX:
