@@ -12,11 +12,11 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.balance import Balance
 from nsopt.schemes.contact_aligned import ContactAligned
-from nsopt.schemes.contacts.held_move import HeldMove, state_held_move
+from nsopt.schemes.contacts.held_move import HeldMove
 from nsopt.schemes.errors import Errors, sum_errors
 from nsopt.schemes.half_steps import HalfSteps
-from nsopt.schemes.node import ContactsAtStart, Node, StepStart
-from nsopt.schemes.one_step import HorizonStep, SimulatedStep
+from nsopt.schemes.node import Node, StepStart
+from nsopt.schemes.one_step import HorizonStep, OneStep
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import Scheme
 from nsopt.schemes.step import Interval, Step, Transition
@@ -89,14 +89,11 @@ class Composition(ContactAligned):
         errors = sum_errors(Errors(step.energy_error, step.local_error) for step in steps)
         return Step.of(Transition(balances, steps[-1].transition.end), h, errors)
 
-    def _state_moves(
-        self, one: SimulatedStep, modes: ContactsAtStart, slides: ca.SX
-    ) -> list[HeldMove]:
-        moves, now, directions = list[HeldMove](), one.start, modes.directions
+    def _divide(self, one: OneStep) -> list[HeldMove]:
+        moves, now = list[HeldMove](), one.start
         for k, weight in enumerate(self.weights):
-            part = one.part(k, now, weight, last=k == len(self.weights) - 1)
-            moves.append(state_held_move(part, modes, directions, slides))
-            now, directions = moves[-1].transition.end, moves[-1].directions
+            moves.append(HeldMove(one.part(k, now, weight, last=k == len(self.weights) - 1)))
+            now = moves[-1].end
         return moves
 
     def add_modes(

@@ -26,7 +26,7 @@ from nsopt.schemes.contacts.friction import (
     select_drags,
     sum_by_drag,
 )
-from nsopt.schemes.contacts.held_move import HeldMove, state_held_move
+from nsopt.schemes.contacts.held_move import HeldMove, add_impulses
 from nsopt.schemes.contacts.impact import Impact, NewtonImpact
 from nsopt.schemes.contacts.modes import (
     ClosedGaps,
@@ -37,7 +37,7 @@ from nsopt.schemes.contacts.modes import (
 from nsopt.schemes.errors import Errors, sum_errors
 from nsopt.schemes.half_steps import HalfSteps
 from nsopt.schemes.node import ContactsAtStart, Node, StepStart
-from nsopt.schemes.one_step import HorizonStep, SimulatedStep
+from nsopt.schemes.one_step import HorizonStep, OneStep, SimulatedStep
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import Scheme
 from nsopt.schemes.step import (
@@ -177,16 +177,20 @@ class ContactAligned(Scheme):
         one, names = SimulatedStep.of(mpcc, d, start.node(d), h, scales), d.contact_names
         slow, rubbing = find_slow(scales), select_drags(d, pressing)
         slides = rubbing * (measure_slip(d, find_slip(d, one.start.at, start.v)) > slow)
-        moves = self._state_moves(one, held, slides)
-        end, slip_end, last = moves[-1].transition.end, moves[-1].slip, moves[-1].directions
+        moves = self._divide(one)
+        end, sizes = moves[-1].end, raise_force_scale(d, start, scales)
         # From the forces at the start, Newton's method sees which event may be the first.
-        sizes = raise_force_scale(d, start, scales)
         forces = Accelerations(mpcc, d, end, sizes, held.force)
         scale, guess = sizes.force, held.friction
         dry_force = mpcc.variable("slip_force", len(d.slip_contacts), scale=scale, guess=guess)
+        add_impulses(moves, held, slides)
+        transitions, errors = zip(*(move.state() for move in moves), strict=True)
+        slip_end, last = moves[-1].slip, moves[-1].directions
         forces.state_motion(dry_force - find_viscous_friction(d, end, pressing, slip_end))
         forces.hold(pressing)
         forces.hold_slip(dry_force, held.sticking, last)
+        for move in moves:
+            move.hold()
         # A gap that opens from zero is zero at the start of the step, too: its mean rate is not.
         # Of surfaces that touch and do not press round-off is no event.
         way, touch = end.gap - ca.fmin(one.start.gap, 0), self.closed * d.gap_scale(start.p)
@@ -212,16 +216,13 @@ class ContactAligned(Scheme):
         ]
         first_event = state_first_event(mpcc, events, "step_size")
         event = first_event * (h < given_h * (1 - 1e-9))
-        x = Transition(tuple(b for move in moves for b in move.transition.balances), end)
-        errors = sum_errors(move.errors for move in moves)
+        x = Transition(tuple(b for x in transitions for b in x.balances), end)
         frozen = sum_columns([move.lam for move in moves])
-        return replace(Step.of(x, h, errors), frozen=frozen, event=event)
+        return replace(Step.of(x, h, sum_errors(errors)), frozen=frozen, event=event)
 
-    def _state_moves(
-        self, one: SimulatedStep, modes: ContactsAtStart, slides: ca.SX
-    ) -> list[HeldMove]:
-        """State the moves that make up a step, in its modes; which drags slide is (nd,), 0 or 1."""
-        return [state_held_move(one, modes, modes.directions, slides)]
+    def _divide(self, one: OneStep) -> list[HeldMove]:
+        """Return the moves that make up a step."""
+        return [HeldMove(one)]
 
     def add_interval(
         self,

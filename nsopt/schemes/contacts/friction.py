@@ -65,8 +65,8 @@ def turn_slip(
     """Return the directions of slip at the end of a step, (ns,), of its mean and last ``slips``.
 
     In space they turn to that of the last slip, so that a step back undoes the step. Where that is
-    slow it has none of its own: then they turn as far beyond the mean as that is beyond those that
-    they ``begin`` with. Drags that do not slide (nd,), 0 or 1, keep theirs there.
+    slow, or turned round, they turn as far beyond the mean as that is beyond those that they
+    ``begin`` with. Drags that do not slide (nd,), 0 or 1, keep theirs there.
     """
     owners, (mean_slip, last) = find_drags(d), slips
     in_space = ca.DM([float(owners.count(i) == 2) for i in owners])
@@ -74,8 +74,9 @@ def turn_slip(
     mean = find_directions(d, mean_slip)
     cosine = repeat_by_slip(d, sum_by_drag(d, mean * begin))
     beyond = ca.if_else(turns, 2 * cosine * mean - begin, begin)
-    fast = repeat_by_slip(d, measure_slip(d, last) > SLOW * ca.SX(scales.speed)) * in_space
-    return ca.if_else(fast, find_directions(d, last), beyond)
+    goes_on = sum_by_drag(d, last * begin) > SLOW * ca.SX(scales.speed)
+    own = repeat_by_slip(d, goes_on) * in_space
+    return ca.if_else(own, find_directions(d, last), beyond)
 
 
 def find_slip(d: Dynamics, at: At, v: ca.SX) -> ca.SX:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import casadi as ca
 
@@ -25,66 +25,88 @@ from nsopt.schemes.one_step import OneStep
 from nsopt.schemes.step import Transition
 
 
-@dataclass(frozen=True)
 class HeldMove:
-    """A move in fixed modes of contact.
+    """`HalfSteps` in fixed modes of contact.
+
+    The constructor adds the unknowns of the halves, `add_impulses` those of contacts; `state` the
+    equations, `hold` the rows of contacts, in the order of their unknowns.
 
     Attributes
     ----------
-    transition : Transition
+    end : Node
+        To which the move leads, as soon as it is constructed.
     lam : SX (ng,) [N s]
-        Contact impulses of its first half.
+        Contact impulses of the first half, from `add_impulses` on, as are the next.
     slip : SX (ns,) [m/s]
-        At its end.
+        At the end.
     directions : SX (ns,)
         Of the slips there, as unit vectors.
-    errors : Errors
     """
 
-    transition: Transition
     lam: ca.SX
     slip: ca.SX
     directions: ca.SX
-    errors: Errors
 
+    def __init__(self, one: OneStep) -> None:
+        self._one, self._halves = one, HalfSteps(one)
+        self.end = self._halves.end
 
-def state_held_move(
-    one: OneStep, modes: ContactsAtStart, directions: ca.SX, slides: ca.SX
-) -> HeldMove:
-    """State `HalfSteps` in the modes of a step.
+    def add_impulses(self, modes: ContactsAtStart, begin: ca.SX, slides: ca.SX) -> None:
+        """Add the unknowns of contacts.
 
-    Friction of what slips is along the ``directions`` (ns,) in the first half, in the second along
-    those of `turn_slip`; which drags slide is (nd,), 0 or 1.
-    """
-    mpcc, d, start, h, scales = one.mpcc, one.dynamics, one.start, one.h, one.scales
-    halves, names, pressing = HalfSteps(one), d.contact_names, modes.pressing
-    lam, lam_end, dry, dry_end = (
-        one.variable(name, n, scale=scales.impulse)
-        for name, n in (
-            *((name, len(names)) for name in ("lam", "lam_end")),
-            *((name, len(d.slip_contacts)) for name in ("dry", "dry_end")),
+        Friction of what slips is along the directions ``begin`` (ns,) in the first half, in the
+        second along those of `turn_slip`; which drags slide is (nd,), 0 or 1.
+        """
+        one, d, end = self._one, self._one.dynamics, self.end
+        numbers = {"lam": len(d.contact_names), "dry": len(d.slip_contacts)}
+        self.lam, self._lam_end, self._dry, self._dry_end = (
+            one.variable(name + half, n, scale=one.scales.impulse)
+            for name, n in numbers.items()
+            for half in ("", "_end")
         )
-    )
-    end, mean_slip = halves.end, find_mean_slip(d, start, h, halves.v, halves.end.q)
-    slip = find_slip(d, end.at, end.v)
-    last = turn_slip(d, directions, (mean_slip, slip), slides, scales)
-    viscous = h / 2 * find_viscous_friction(d, end, pressing, mean_slip)
-    x = halves.state(start.v, (lam, lam_end), (dry - viscous, dry_end - viscous), mean_slip)
-    (first, second), end = x.balances, x.end
-    speeds = scales.gap / scales.time
-    for name, push, gap, size in (
-        ("wall", lam, end.gap, scales.gap),
-        ("wall_rate", lam_end, end.gap_rate(end.v), speeds),
-    ):
-        hold(mpcc, name + one.tag, names, push, gap, pressing, (scales.impulse, size))
-    for name, node, force, normal, way, along in (
-        ("stick", start, dry, lam, mean_slip, directions),
-        ("stick_rate", end, dry_end, lam_end, slip, last),
-    ):
-        limit = find_friction_limit(d, node, normal)
+        self._modes, self._begin = modes, begin
+        self._mean_slip = find_mean_slip(d, one.start, one.h, self._halves.v, end.q)
+        self.slip = find_slip(d, end.at, end.v)
+        slips = self._mean_slip, self.slip
+        self.directions = turn_slip(d, begin, slips, slides, one.scales)
+
+    def state(self) -> tuple[Transition, Errors]:
+        """State the equations; return the transition, and estimates of its errors."""
+        one, pressing, mean_slip = self._one, self._modes.pressing, self._mean_slip
+        viscous = one.h / 2 * find_viscous_friction(one.dynamics, self.end, pressing, mean_slip)
+        friction = self._dry - viscous, self._dry_end - viscous
+        x = self._halves.state(one.start.v, (self.lam, self._lam_end), friction, mean_slip)
+        first, second = x.balances
+        mu, M = first.impulses.mu, first.M
+        return x, estimate_symmetric_errors((first, second), one.h, first.after, mu, M=M)
+
+    def hold(self) -> None:
+        """State that what presses stays closed, what sticks at its place, and what slips rubs."""
+        one, d, scales, end, modes = (
+            self._one,
+            self._one.dynamics,
+            self._one.scales,
+            self.end,
+            self._modes,
+        )
+        for name, lam, gap, size in (
+            ("wall", self.lam, end.gap, scales.gap),
+            ("wall_rate", self._lam_end, end.gap_rate(end.v), scales.gap / scales.time),
+        ):
+            sizes = (scales.impulse, size)
+            hold(one.mpcc, name + one.tag, d.contact_names, lam, gap, modes.pressing, sizes)
         sizes = scales.impulse, scales.impulse / scales.mass
-        sliding = -repeat_by_slip(d, limit) * along
-        hold_slip(mpcc, name + one.tag, d, force, way, modes.sticking, sliding, sizes)
-    mu = first.impulses.mu
-    errors = estimate_symmetric_errors((first, second), h, first.after, mu, M=first.M)
-    return HeldMove(x, lam, slip, last, errors)
+        for name, node, dry, lam, slip, directions in (
+            ("stick", one.start, self._dry, self.lam, self._mean_slip, self._begin),
+            ("stick_rate", end, self._dry_end, self._lam_end, self.slip, self.directions),
+        ):
+            sliding = -repeat_by_slip(d, find_friction_limit(d, node, lam)) * directions
+            hold_slip(one.mpcc, name + one.tag, d, dry, slip, modes.sticking, sliding, sizes)
+
+
+def add_impulses(moves: Sequence[HeldMove], modes: ContactsAtStart, slides: ca.SX) -> None:
+    """Add the unknowns of contacts of moves that follow each other, in the modes of their start."""
+    begin = modes.directions
+    for move in moves:
+        move.add_impulses(modes, begin, slides)
+        begin = move.directions
