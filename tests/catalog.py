@@ -384,6 +384,7 @@ SCHEMES = [
     ns.MoreauJean(),
     ns.MoreauJean(project=True),
     ns.MoreauJean(theta=1.0),
+    ns.Composition(),
     ns.ContactAligned(),
     ns.ContactAligned(impact=PoissonImpact()),
     ns.ContactAligned(impact=ns.SequentialImpact()),
@@ -397,11 +398,7 @@ def _steps_like(scheme: Scheme) -> tuple[object, ...]:
 
 KINDS = list({_steps_like(x): x for x in reversed(SCHEMES)}.values())[::-1]
 """The first of each kind, for tests whose subject is not the form of a scheme."""
-SMOOTH_SCHEMES = [
-    ns.Composition(),
-    ns.RungeKutta(),
-    ns.ExplicitMidpoint(),
-]  # for mechanisms without contacts
+SMOOTH_SCHEMES = [ns.RungeKutta(), ns.ExplicitMidpoint()]  # for mechanisms without contacts
 CONTROLS = [
     ns.LargestStep(),
     ns.ErrorControl(1e-6),

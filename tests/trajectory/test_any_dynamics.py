@@ -202,7 +202,7 @@ def swung(coordinates):
 
 
 EACH = [
-    *((x, "relative") for x in [PaperStep(), GIVEN, *OTHERS, Composition()]),
+    *((x, "relative") for x in [PaperStep(), GIVEN, *OTHERS]),
     *((x, "absolute") for x in KINDS),
 ]
 
