@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import casadi as ca
@@ -19,10 +19,11 @@ from nsopt.schemes.node import Node, StepStart
 from nsopt.schemes.one_step import HorizonStep, OneStep
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import Scheme
-from nsopt.schemes.step import Interval, Step, Transition
+from nsopt.schemes.step import Interval, Step, Transition, sum_columns
 from nsopt.schemes.variational import Variational
 
 SUZUKI = 1 / (4 - 4 ** (1 / 3))
+ONE_NUMBER = 1e-2  # of the round-off of an equation, that of a number
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,8 @@ class Composition(ContactAligned):
     ) -> Step:
         if not dynamics.contact_names:
             return step
-        return super().add_projection(mpcc, dynamics, start, scales, step)
+        whole = super().add_projection(mpcc, dynamics, start, scales, step)
+        return replace(whole, motion_size=whole.motion_size + find_normal_sizes(step, start.p))
 
     def add_interval(
         self,
@@ -135,6 +137,20 @@ class Composition(ContactAligned):
     ) -> Interval:
         del mpcc, scales
         return Interval.end(dynamics, last.v, before)
+
+
+def find_normal_sizes(step: Step, p: ca.SX) -> ca.SX:
+    """Return by what the round-off of normals adds to the size of the equations, (nv,) [N, N m].
+
+    A normal in a bore of the clearance c turns by 1/c times the round-off of coordinates. Those of
+    a part are not solved for again once the parts before it are as exact as they get.
+    """
+    d, q = step.transition.dynamics, step.q
+    turns = ONE_NUMBER * ca.norm_inf(q) / d.gap_scale(p)
+    pushes = [
+        ca.fabs(b.node.W) @ (turns * ca.fabs(b.impulses.lam)) for b in step.transition.balances
+    ]
+    return sum_columns(pushes) / step.h
 
 
 class _StepPattern:
