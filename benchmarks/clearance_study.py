@@ -265,6 +265,7 @@ def convergence(e: float) -> None:
 BALANCED = {
     "rigid": [
         RIGID,
+        Steps(Composition(), 1e-5, LargestStep()),
         Steps(Variational(), 8e-8, PLACED),
         Steps(MoreauJean(), 1e-7),
         Steps(MoreauJean(project=True), 1e-7),

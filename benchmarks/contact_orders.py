@@ -46,7 +46,7 @@ def measure(motion: Motion) -> list[list[str]]:
         told = [
             text
             for off, order in zip(errors, orders, strict=True)
-            for text in (" ".join(f"{x:.1e}" for x in off), f"{order:.2f}")
+            for text in (" ".join(f"{x:.1e}" for x in off), f"{order:.2f}".replace("inf", "exact"))
         ]
         share = max(find_share(x) for x in runs)
         rows.append([motion.name, type(scheme).__name__, *told, f"{100 * share:.2g} %"])

@@ -179,7 +179,7 @@ class Bare(Scheme):
 def test_a_scheme_without_equations_for_a_horizon_says_so(bounce):
     with pytest.raises(ValueError, match=r"no equations for a whole horizon: use Variational\(\)"):
         replace(bounce, scheme=Bare()).solve({"restitution": 0.0}, 20)
-    with pytest.raises(ValueError, match="Composition is for mechanisms without contact"):
+    with pytest.raises(ValueError, match="Composition has no contacts over a horizon"):
         replace(bounce, scheme=Composition()).solve({"restitution": 0.0}, 20)
 
 
