@@ -75,7 +75,7 @@ class Steps:
     @property
     def bounds(self) -> StepBounds:
         """Steps that end at events or impacts may be shorter than h."""
-        ends = self.control is not None or isinstance(self.scheme, ContactAligned)
+        ends = self.control is not None or type(self.scheme) is ContactAligned
         return StepBounds(1e-11 if ends else self.h, self.h)
 
 
