@@ -43,7 +43,7 @@ class Composition(ContactAligned):
     v_rest, closed, impact
         Of `ContactAligned`.
     weights : tuple of float
-        Parts of h, in sum one and symmetric.
+        Parts of h, in sum one and symmetric; best such that no part leaves the step.
     """
 
     order: ClassVar[int] = 4

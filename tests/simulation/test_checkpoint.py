@@ -21,7 +21,7 @@ from nsopt import (
 )
 from nsopt.interrupt import forget
 from nsopt.mpcc import Newton
-from nsopt.schemes import Variational
+from nsopt.schemes import Composition, Variational
 from nsopt.simulation import Compiled, ErrorControl, LargestStep
 from nsopt.simulation.driver import Driver, StepCounts
 from nsopt.simulation.method import Method
@@ -81,6 +81,12 @@ RUNS = {
         "scheme": Hopeless(),
         "solver": Compiled(chunk=5),
         "duration": 0.05,
+    },
+    "compiled, in steps that end at an impact": {
+        "steps": StepBounds(1e-9, 1e-4),
+        "scheme": Composition(),
+        "solver": Compiled(chunk=40),  # the impact is in the fourth block
+        "duration": 0.04,
     },
     "IPOPT": {
         "duration": 0.025,
