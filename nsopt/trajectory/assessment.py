@@ -1,4 +1,4 @@
-"""What a solve found: its costs, the kind of point, why it is no solution, a simulation of it."""
+"""What a solve found, as attributes of its result: costs, kind of point, fault, a simulation."""
 
 from __future__ import annotations
 

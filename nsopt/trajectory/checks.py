@@ -15,7 +15,8 @@ Targets = ArrayLike | Mapping[str, float]
 """One number for each name, in order, or numbers of some by name; `FREE` where one is free."""
 
 FREE: Any = None
-"""In place of a number: this coordinate, velocity or acceleration is free."""
+"""In place of a number: this coordinate, velocity or acceleration is free. Any, so that it may
+stand among numbers for type checkers too."""
 
 
 def check_joints(what: str, joints: Sequence[str], known: Sequence[str]) -> None:
@@ -81,7 +82,7 @@ def order_targets(what: str, value: Targets | None, names: Sequence[str]) -> Arr
 
 
 def with_internal_states(d: Dynamics, q: ArrayLike | None, internal: float) -> ArrayLike | None:
-    """Return coordinates (nq,), internal states of friction appended if they were left out."""
+    """Return coordinates (nq,); internal states of friction, if left out, are each ``internal``."""
     n = len(d.internal_names)
     if q is None or np.shape(q) != (d.nq - n,):
         return q

@@ -1,4 +1,8 @@
-"""The motion at one time, as CasADi expressions, for costs and conditions."""
+"""The motion at one time, as CasADi expressions: `NodeSample`, what costs and conditions are given.
+
+Transcriptions make one for each kind of point of a program; forces follow from accelerations, or
+are those of a `SteppedNode`.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +34,10 @@ class SteppedNode:
     slip_impulse: ca.SX = field(default_factory=_make_empty)  # (ns,) tangential ones over ``h``
     impact_impulse: ca.SX = field(default_factory=_make_empty)  # (ng,) not in ``impulse``
     loss: ca.SX = field(default_factory=_make_empty)  # (ng,) [J] energy that contacts dissipate
-    next_h: ca.SX = field(default_factory=lambda: ca.SX(0))  # [s] step after the node; zero at last
-    mean_h: ca.SX = field(default_factory=lambda: ca.SX(1))  # [s] NaN where the duration is free
+    # [s] the step after the node, zero at the last one.
+    next_h: ca.SX = field(default_factory=lambda: ca.SX(0))
+    # [s] the duration over the number of steps; NaN where the duration is free.
+    mean_h: ca.SX = field(default_factory=lambda: ca.SX(1))
 
 
 class NodeSample:

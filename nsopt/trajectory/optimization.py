@@ -1,4 +1,4 @@
-"""An optimal control problem as one object."""
+"""An optimal control problem as one object, with the derivatives of its optima: `Optimization`."""
 
 from __future__ import annotations
 
@@ -197,7 +197,10 @@ class Optimization:
         return [(k, name) for k, name in enumerate(names) if name not in self.inputs]
 
     def _restore(self, result: Result) -> tuple[Transcription, StructuredNlp, Array]:
-        """Return transcription, program and parameters of the mechanism (np,) of a result."""
+        """Return transcription, program and parameters of the mechanism (np,) of a result.
+
+        Stated again, with the smoothing of friction and the small costs that are on its record.
+        """
         data, d = result.data, self.dynamics
         if not result.completed:
             raise ValueError(f"{result.name!r} is no solution, so it has no derivatives")

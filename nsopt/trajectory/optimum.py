@@ -1,4 +1,4 @@
-"""The Result of an optimization: its variables and attributes."""
+"""The Result of an optimization: `record` makes it of a solution and its motion."""
 
 from __future__ import annotations
 
@@ -88,6 +88,7 @@ def record(
     modes, efforts = result["contact_mode"], {x.joint: x.effort for x in d.mechanism.actuators}
     limits = np.array([efforts.get(owner, np.inf) for owner in d.v_owners])
     compliant = result.data.sizes["contact"] - motion.normal_force.shape[1]
+    # Rigid contacts come first; of the others normal forces at nodes are not known.
     more: dict[str, Variable] = {
         "acceleration": (("time", "v"), nodes.a, {"units": "rad/s^2, m/s^2"}),
         "drive": (("time", "v"), motion.drive, {"units": "N m, N"}),

@@ -1,4 +1,4 @@
-"""Postures that meet conditions: inverse kinematics."""
+"""Postures that meet conditions: inverse kinematics, by `find_posture`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""An optimization stated once, and solved for other targets, starts, guesses and parameters."""
+"""An optimization stated once, and solved again and again: `PreparedOptimization`.
+
+It checks the arguments of `optimize`, states the program, runs the plan of search and records what
+was found. `optimize` solves one once.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""From a task to its program: transcription, small costs, starting point, schedules."""
+"""From a task to its program: transcription, small costs, starting point, schedules.
+
+What `PreparedOptimization` and phases state is chosen here; strategies of search choose again.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Point, Schedule, Settings, Solver, StationarityKind, StructuredNlp
 from nsopt.schemes import Variational
 from nsopt.trajectory.costs import Smoothness, flattened
-from nsopt.trajectory.diagnosis import check_costs, dependence
+from nsopt.trajectory.diagnosis import check_costs, find_dependence
 from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.smoothing.schedules import (
     DAMPED_START,
@@ -31,7 +34,7 @@ from nsopt.trajectory.transcription.kinds import is_relaxed_in_space
 from nsopt.trajectory.transcription.polynomials import why_not_by_default
 from nsopt.trajectory.transcription.stepped import Stepped
 
-MANY_STEPS = 100  # number of steps from which `Backend.of_many_steps` is used
+MANY_STEPS = 100  # number of steps from which `Backend.of_many_steps` is used, as it is faster
 
 
 def suit_solver(solver: Solver, steps: int, *, often: bool) -> Solver:
@@ -62,7 +65,7 @@ def add_small_costs(
     stated by ``state``.
     """
     nlp = state(x)
-    depends = dependence(nlp, len(x.costs))
+    depends = find_dependence(nlp, len(x.costs))
     check_costs(x.costs, depends)
     tie = make_tie_breaker(x, nlp, depends, guess, p)
     is_smoothed = any(x.creep) and x.friction_modes is None
@@ -92,7 +95,7 @@ def choose_start(transcription: Transcription, nlp: StructuredNlp, guess: Guess)
     unknown, lam_x, lam_g = (data[name].values for name in names)
     if guess.shift is None:
         x = unknown
-    else:
+    else:  # plus what the shift of its ends adds
         x = unknown + x - transcription.start_from(replace(guess, shift=None))
     warm = len(lam_g) == len(nlp.lower)
     warm &= data.attrs["scheme"] == transcription.description[1]

@@ -1,4 +1,4 @@
-"""Calls of methods of costs and conditions, which refuse by name what they return wrongly."""
+"""Calls of methods of users' costs and conditions; what these return wrongly is refused by name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nsopt.trajectory.node_sample import NodeSample
 
 
 def call_cost(cost: Cost, method: str, *args: Any) -> ca.SX:
-    """Return what a method of a cost returns; refuse what is no scalar."""
+    """Return what a method of a cost returns for ``args``; refuse what is no scalar."""
     value = getattr(cost, method)(*args)
     named = f"{type(cost).__name__}.{method}"
     x = check_expression(named, value)

@@ -1,4 +1,4 @@
-"""The contract of conditions, and the bounds they return."""
+"""The contract of conditions: `Condition`, whose methods return bounds or spans of bounds."""
 
 from __future__ import annotations
 

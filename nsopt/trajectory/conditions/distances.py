@@ -19,7 +19,8 @@ ALIKE = 10
 """Decimals to which triangles of one facet have the same plane, lengths over the extent."""
 
 SUM_WEIGHT = 1e4
-"""Weight of the equation that shares of points add up to one, in least squares, over the extent."""
+"""Weight, over the extent, of the equation that shares of points add up to one, in least squares
+whose other equations are lengths: it is to hold before these."""
 
 TINY = 1e-9
 """Length that counts as zero [m]; it rounds off the corner of distances there."""
@@ -89,7 +90,10 @@ def enclose(exact: Polytope, facets: int) -> tuple[Polytope, float]:
 def _measure_excess(
     v: Array, point: Array, known: dict[bytes, tuple[float, Array]]
 ) -> tuple[float, Array]:
-    """Return distance [m] and direction (3,) from the hull of points v (n, 3) to a point."""
+    """Return distance [m] and direction (3,) from the hull of points v (n, 3) to a point.
+
+    ``known`` has those found before, by point; it takes a new one.
+    """
     key = point.round(ALIKE).tobytes()
     if key not in known:
         away = point - nearest_of_hull(v, point)

@@ -242,9 +242,10 @@ def _check_actuators(what: str, joints: Sequence[str], dynamics: Dynamics) -> No
 
 
 def _find_rates(d: Dynamics, joints: Sequence[str] | None) -> dict[str, tuple[int, float]]:
-    """Return which velocity each joint with an actuator turns or slides by, and times what.
+    """Return of each joint with an actuator the index of its velocity in v, and a factor on it.
 
-    Of those named, by default of all; joints without a coordinate are left out.
+    The factor is 1, of a follower that of its `Mimic`. Of the joints named, by default of all;
+    those without a coordinate are left out.
     """
     followers, rates = find_followers(d), dict[str, tuple[int, float]]()
     for joint in (x.joint for x in d.mechanism.actuators):

@@ -35,10 +35,10 @@ from nsopt.trajectory.node_sample import NodeSample
 
 ROUND = 2e-4
 """Width over which the distance of a box from segments is smoothed, over the cube root of its
-volume."""
+volume. Distances are less by three times that at most."""
 
 FEWEST, MOST = 6, 128
-"""Bounds of the number of facets of a hull; each costs operations at every node."""
+"""Bounds of the number of facets of a hull: a box has six; each costs operations at every node."""
 
 
 class Shape(ABC):
@@ -54,7 +54,7 @@ class Shape(ABC):
 
     @abstractmethod
     def place(self, m: NodeSample) -> ca.SX:
-        """Return the numbers that say where it is in the world, (k,)."""
+        """Return where it is in the world, (k,): points [m], and axes where it has some."""
 
     @abstractmethod
     def distance(self, place: ca.SX, point: ca.SX) -> ca.SX:
@@ -81,9 +81,9 @@ class Shape(ABC):
         """
 
     def distances(self, m: NodeSample, points: Sequence[ca.SX]) -> ca.SX:
-        """Return the distance of one point, or of the segment between two, (k,) [m].
+        """Return the distance of one point, or of the segment between two, as `segment_distance`.
 
-        The least of the k numbers is the distance; limits bound each of them.
+        Points are (3,) [m] in world axes.
         """
         distance = self.distance if len(points) == 1 else self.segment_distance
         return distance(self.place(m), *points)

@@ -26,7 +26,8 @@ from nsopt.trajectory.conditions.base import Condition, check_limits, limit
 from nsopt.trajectory.node_sample import NodeSample
 
 ROOM = 1e-3
-"""How far an Euler parameter that follows from the other three may be from its target."""
+"""How far an Euler parameter that follows from the other three may be from its target: so that it
+is no fourth equation for them."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class _Posture(Condition):
         return targets | {"q": with_internal_states(d, targets["q"], self.internal)}
 
     def _numbers(self, d: Dynamics) -> dict[str, Array]:
-        """Return what is given by the keys of `_names`, NaN where it is free."""
+        """Return the numbers of `_order_targets` as arrays, NaN where they are free."""
         sizes = {what: len(names) for what, names in self._names(d).items()}
         return {
             what: np.full(sizes[what], np.nan) if x is None else np.asarray(x, dtype=float)

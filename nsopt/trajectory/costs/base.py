@@ -1,4 +1,4 @@
-"""The contract of costs, and weighted sums of costs."""
+"""The contract of costs (`Cost`), and weighted sums of costs (`Sum`)."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ from nsopt.trajectory.costs.base import Cost
 from nsopt.trajectory.node_sample import NodeSample
 
 Rating: TypeAlias = float | Mapping[str, float] | None
+"""One for all joints, or by joint; None for what follows from the effort of its actuator."""
 
 FORCE_PER_TORQUE = 20.0
 """Default force rating of a joint that turns, over its effort [1/m]; gears: see `JointLoad`."""
@@ -107,6 +108,7 @@ class JointLoad(Cost):
         return total
 
     def _list_counted(self, dynamics: Dynamics) -> list[str]:
+        """Return the joints that count, as stated or all with an actuator."""
         driven = [x.joint for x in dynamics.mechanism.actuators]
         return list(driven if self.joints is None else self.joints)
 

@@ -67,16 +67,16 @@ class JointResistance(Cost):
         # One across several joints counts as a joint, one of a single joint in its resistance.
         for element in _find_spanning(m.dynamics):
             if self.joints is None or element.name in self.joints:
-                total += _squares(wrench_of(element, m), self.force, self.torque)
+                total += _sum_squares(wrench_of(element, m), self.force, self.torque)
         for joint in m.dynamics.joint_names:
             if self.joints is None or joint in self.joints:
                 total += self._square_joint(m, joint)
         return total
 
     def _square_joint(self, m: NodeSample, joint: str) -> ca.SX:
-        total = _squares(m.resistance(joint), self.force, self.torque)
+        total = _sum_squares(m.resistance(joint), self.force, self.torque)
         if np.isfinite([self.reaction_force, self.reaction_torque]).any():
-            total += _squares(m.reaction(joint), self.reaction_force, self.reaction_torque)
+            total += _sum_squares(m.reaction(joint), self.reaction_force, self.reaction_torque)
         return total
 
 
@@ -108,7 +108,7 @@ class BaseReaction(Cost):
         check_joints("BaseReaction", [self.joint], dynamics.joint_names)
 
     def rate(self, m: NodeSample) -> ca.SX:
-        return _squares(m.reaction(self.joint), self.force, self.torque)
+        return _sum_squares(m.reaction(self.joint), self.force, self.torque)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +118,7 @@ class _Restricting(Cost):
     elements: Sequence[str] | None = None  # their names, by default all of them
 
     def check(self, dynamics: Dynamics) -> None:
-        what, known = type(self).__name__, [x.name for x in _ranges(dynamics)]
+        what, known = type(self).__name__, [x.name for x in _find_ranges(dynamics)]
         if not known:
             raise ValueError(f"{what}: the mechanism has no range of motion; add a RangeOfMotion")
         for name in self.elements or ():
@@ -129,7 +129,7 @@ class _Restricting(Cost):
                 )
 
     def _choose(self, m: NodeSample) -> list[Range]:
-        ranges = _ranges(m.dynamics)
+        ranges = _find_ranges(m.dynamics)
         return [x for x in ranges if self.elements is None or x.name in self.elements]
 
 
@@ -177,7 +177,7 @@ class RestrictingMoment(_Restricting):
 
     def rate(self, m: NodeSample) -> ca.SX:
         wrenches = (wrench_of(x, m) for x in self._choose(m))
-        return sum((_squares(x, self.force, self.torque) for x in wrenches), ca.SX(0))
+        return sum((_sum_squares(x, self.force, self.torque) for x in wrenches), ca.SX(0))
 
 
 def _check_sizes(cost: Cost, *names: str) -> None:
@@ -188,7 +188,7 @@ def _check_sizes(cost: Cost, *names: str) -> None:
             positive(what, size, "give what costs one, inf to leave it out")
 
 
-def _ranges(d: Dynamics) -> list[Range]:
+def _find_ranges(d: Dynamics) -> list[Range]:
     return [x for x in d.elements if isinstance(x, RangeOfMotion | TurnRange | SlideRange)]
 
 
@@ -196,11 +196,14 @@ def _find_spanning(d: Dynamics) -> list[Range]:
     """Return the ranges of motion that span several joints, and so resist in no single one."""
     contacts = [x for x in d.elements if isinstance(x, Contact)]
     joints = [*d.mechanism.joints, *contacts]
-    return [x for x in _ranges(d) if resisted_joint(x, joints) is None]
+    return [x for x in _find_ranges(d) if resisted_joint(x, joints) is None]
 
 
-def _squares(wrench: ca.SX, force: float, torque: float) -> ca.SX:
-    """Return the squares of force and torque (6,), each over its scale; infinite ones leave out."""
+def _sum_squares(wrench: ca.SX, force: float, torque: float) -> ca.SX:
+    """Return the sum of squares of a wrench (6,), its parts over the scales ``force``, ``torque``.
+
+    A part whose scale is infinite is left out.
+    """
     total = ca.SX(0)
     for part, size in ((wrench[:3], force), (wrench[3:], torque)):
         if np.isfinite(size):
@@ -223,7 +226,7 @@ def wrench_of(force: Force, m: NodeSample) -> ca.SX:
     frame = force.frames[-1]
     owner = frame.body.name if frame.body else None
     motions = _motions(force, m)
-    here = motions[owner]
+    here = motions[owner]  # of that body, displaced below by ``move`` at the velocities ``twist``
     move, twist = ca.SX.sym("move", 6), ca.SX.sym("twist", 6)
     turn = ca.SX.eye(3) + ca.skew(move[3:])
     moved = Motion(here.r + move[:3], turn @ here.A, twist[:3], twist[3:])

@@ -4,7 +4,7 @@ from nsopt.trajectory.diagnosis.arguments import (
     check_arguments,
     check_costs,
     check_no_new_nan,
-    dependence,
+    find_dependence,
     warn_outside_bores,
 )
 from nsopt.trajectory.diagnosis.failure import Ending, explain
@@ -39,8 +39,8 @@ __all__ = [
     "check_costs",
     "check_feasible",
     "check_no_new_nan",
-    "dependence",
     "explain",
+    "find_dependence",
     "find_row",
     "least_violation",
     "scaling",

@@ -23,7 +23,8 @@ from nsopt.trajectory.task import Task
 from nsopt.trajectory.transcription.base import Transcription
 
 FAR = 10.0
-"""Distance by which a pin may begin outside its bore, over the clearance."""
+"""Distance from the wall, over the clearance, up to which a pin may begin outside its bore without
+a warning."""
 
 EXAMPLES: dict[type, str] = {  # of each type of argument, for messages
     Dynamics: "assemble(mechanism, elements)",
@@ -161,8 +162,11 @@ def check_no_new_nan(
                     )
 
 
-def dependence(nlp: StructuredNlp, costs: int) -> NDArray[np.bool_]:
-    """Return which costs depend on which unknowns, (number of costs, n), by structure alone."""
+def find_dependence(nlp: StructuredNlp, costs: int) -> NDArray[np.bool_]:
+    """Return which costs depend on which unknowns, (costs, n), by structure alone.
+
+    ``costs`` is the number of costs.
+    """
     depends = np.zeros((costs, nlp.x.numel()), dtype=bool)
     for block in nlp.blocks:
         pattern = block.function.jac_sparsity(1, 0)  # of the terms of costs by the unknowns

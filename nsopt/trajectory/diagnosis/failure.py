@@ -1,4 +1,7 @@
-"""Explanation of a failed solve: the largest violations, their location in time, likely causes."""
+"""Why a solve failed, in words for its result: `explain`.
+
+From the rows at the last iterate: the largest violations, where in time, likely causes, remedies.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ SHOWN = 4
 MAX_ITER = "max_iter of the backend"
 """The option by which a solver may take more iterations, for messages."""
 MISSED = 1e-3
-"""Distance of the last point from the target of a `Reach`, from which a message names it [m]."""
+"""Distance from the target of a `Reach` at the end, above which a message names it [m]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +71,7 @@ class _RowLocation(NamedTuple):
         return float(t[{"start": 0, "end": -1}.get(self.name, self.node)])
 
     def step(self, t: Array) -> int:
-        """Return the node at which the row holds; its own number is not known at the end."""
+        """Return the node at which the row holds: the last one of a block of the end."""
         return len(t) - 1 if self.name == "end" else self.node
 
 

@@ -1,4 +1,8 @@
-"""Infeasible conditions, refused before the solve: conflicts, bad postures, far targets."""
+"""Conditions that no motion meets, refused before the solve: `check_feasible`.
+
+Found without a solve, so only what is certain: limits that exclude each other, a given posture that
+breaks a limit, a target out of reach, too little time.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +65,7 @@ def _check_bounds(statement: Statement, stated: Sequence[Stated]) -> None:
             )
     for (i, x), (j, y) in combinations(enumerate(stated), 2):
         first, last = x.find_common_nodes(y)
-        if statement.same[i] != statement.same[j] or first > last:
+        if statement.first_alike[i] != statement.first_alike[j] or first > last:
             continue
         a, b = x.row, y.row
         gap = max(a.lower, b.lower) - min(a.upper, b.upper)
@@ -128,7 +132,7 @@ def _check_contacts(statement: Statement, when: Occasion, t: float) -> None:
 
 def _check_couples(statement: Statement) -> None:
     """Refuse a given start and end that violate a condition that couples them."""
-    last = replace(statement)  # with symbols of its own
+    last = replace(statement)  # the same conditions, on other symbols: those of the last node
     coupled = [
         (c, b)
         for c in statement.conditions

@@ -1,4 +1,7 @@
-"""Which rows cannot be met together near the last motion, and whether a longer duration helps."""
+"""Which rows cannot be met together near the last motion, and whether a longer duration helps.
+
+For the message on a failed solve: a linear program in the violations of linearised rows.
+"""
 
 from __future__ import annotations
 

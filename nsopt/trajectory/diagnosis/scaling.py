@@ -1,4 +1,4 @@
-"""Scaling of a program: magnitudes and slopes of unknowns, rows and costs."""
+"""Scaling of a program: magnitudes and slopes of unknowns, rows and costs, for advice on units."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def scaling(
 
 
 def _differentiate(block: ConstraintBlock, x: Array, p: Array) -> tuple[Array, Array, Array]:
-    """Return rows (n, m), Jacobians (n, m, nw), of costs (n, k, nw), of n instances of a block."""
+    """Return rows (n, m), their Jacobians (n, m, nw), those of costs (n, k, nw), of n instances."""
     w, data, p_ = (ca.SX.sym(name, block.function.numel_in(i)) for i, name in enumerate("wdp"))
     rows, terms = block.function(w, data, p_)
     parts = [ca.densify(y) for y in (rows, ca.jacobian(rows, w), ca.jacobian(terms, w))]

@@ -1,4 +1,8 @@
-"""The conditions of an optimization as scalar rows, on symbols."""
+"""The conditions of an optimization as scalar rows, each lower <= value <= upper: `Statement`.
+
+What diagnosis, searches and limits between nodes read of conditions: names and limits of rows, when
+they hold, which coordinates they give. All are expressions of one `NodeSample` of symbols.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +37,8 @@ TOLERATED = 1e-6
 """Violation of a bound up to which it counts as met, as for solvers."""
 
 SHARED = ("_motion", "_stepped", "sample", "symbols", "_names_by_hash")
-"""Cached properties of a `Statement` that do not depend on its conditions."""
+"""Cached properties of a `Statement` that do not depend on its conditions: `Statement.restate`
+hands them on, so that the same rows are the same expressions."""
 
 STEPS = 10**6
 """A number of steps so large that different shares of a motion are different nodes."""
@@ -227,7 +232,7 @@ class Statement:
         return [f"acceleration of {name}" for name in self.dynamics.v_names]
 
     @cached_property
-    def same(self) -> tuple[int, ...]:
+    def first_alike(self) -> tuple[int, ...]:
         """For each row of `state_rows` the index of the first row of the same expression."""
         # Expressions that agree at several random points are taken as the same.
         random = np.random.default_rng(6)
@@ -269,7 +274,8 @@ class Statement:
         )
         if rows != others or self._links_nodes or other._links_nodes:
             return None
-        vars(other).update(values=self.values, function=self.function, same=self.same)
+        known = ("values", "function", "first_alike")
+        vars(other).update({name: getattr(self, name) for name in known})
         return other
 
     @property
@@ -283,7 +289,7 @@ class Statement:
         )
 
     def interval(self, name: str, *occasions: Occasion) -> VariableBounds:
-        """Return the interval that rows at some occasions leave for a coordinate, rate or input."""
+        """Return what rows at some occasions leave for a coordinate, velocity or input."""
         mine = [row for row in self.rows if row.name == name and row.when in occasions]
         return VariableBounds(
             max((row.lower for row in mine), default=-np.inf),

@@ -1,4 +1,7 @@
-"""Contacts where phases begin and end: which of them are at the limit of their mode."""
+"""Contacts where phases begin and end: which of them are at the limit of their mode.
+
+There a neighbouring sequence, with one more phase in another mode, may cost less: `ExactContacts`.
+"""
 
 from __future__ import annotations
 
@@ -97,6 +100,7 @@ def _list_joints_at_borders(solved: SolvedPhases) -> Iterator[ContactAtBorder]:
         for k, (modes, v) in enumerate(zip(phases, speeds, strict=True)):
             for point, at_end in ((0, False), (-1, True)):
                 slip = float(v[point]) / max(most, TINY)
+                # At the cone, on either side: so it is tried whether it slides, either way.
                 for friction in (1.0, -1.0) if modes[joint].sticks else (0.0,):
                     yield ContactAtBorder(k, at_end, joint, modes[joint], 0.0, 1.0, slip, friction)
 

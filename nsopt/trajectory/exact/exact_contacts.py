@@ -1,5 +1,7 @@
-"""The strategy that makes an optimum through contact exact.
+"""The strategy that makes an optimum through contact exact: `ExactContacts`.
 
+From the optimum in steps it reads the sequence of contact modes, solves the motion in these phases,
+and then tries neighbours of that sequence. `PLAN`, the plan of `optimize`, ends with it.
 Measured in docs/measured/contact_optima.md, "Exact through contact".
 """
 
@@ -259,7 +261,8 @@ class ExactContacts(Strategy[StatedProgram]):
     ) -> OptimumInSequence | None:
         """Return the first neighbour that is better; None if none is, or trials are over.
 
-        Neighbours are added to ``solved``: True, or False where phases cannot state them.
+        Neighbours are added to ``solved``, by `_identify`: True, or False where phases cannot
+        state them.
         """
         now, known = best.measure_sequence(), KnownMotion.of_phases(best.solved)
         fewer = [y for k in self._find_short(best) if len(now) > 1 for y in without_phase(now, k)]

@@ -1,4 +1,7 @@
-"""The motion of several phases as one, of the mechanism with its contacts."""
+"""The motion of several phases as one, of the mechanism with its contacts: `join_phases`.
+
+Phases have contact forces as inputs; here they are forces of contacts again, for the result.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A motion through contact, stated and solved in a sequence of phases."""
+"""A motion through contact, stated and solved in a sequence of phases: `PhasedMotion`.
+
+From the program of the motion in steps and a sequence of contact modes, costs and conditions are
+divided among phases; `ExactContacts` calls it for each sequence that it tries.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +58,7 @@ PLAN_OF_TRIALS = Plan[SearchedPhases]((FromGuess(),))
 
 @dataclass(frozen=True)
 class ConditionInPhase(Condition):
-    """A condition on a motion, as one on a phase of it."""
+    """A condition on a whole motion, as one on a phase: the bounds of it that hold there."""
 
     whole: Condition  # on the motion
     first: bool  # whether the phase is the first one
@@ -63,7 +67,8 @@ class ConditionInPhase(Condition):
     throughout: tuple[int, ...] = ()
     at_start: tuple[int, ...] = ()
     at_end: tuple[int, ...] = ()
-    stated: Dynamics | None = None  # with its contacts, if the condition is of these
+    # The mechanism with its contacts, if the condition is of these; phases have forces in place.
+    stated: Dynamics | None = None
 
     def check(self, dynamics: Dynamics) -> None:
         self.whole.check(self.stated or dynamics)
@@ -105,7 +110,7 @@ class CostInPhase(Cost):
 
     whole: Cost  # of the motion
     last: bool  # whether the phase is the last one: then it has the part at the end
-    stated: Dynamics | None = None  # with its contacts, if the cost is of these
+    stated: Dynamics | None = None  # as of `ConditionInPhase`
 
     def check(self, dynamics: Dynamics) -> None:
         self.whole.check(self.stated or dynamics)

@@ -1,4 +1,4 @@
-"""The sequence of contact that an optimum in steps has."""
+"""The sequence of contact modes that an optimum in steps has: `Recognizer`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nsopt.trajectory.phases import ContactMode, Open, Sliding, Sticking, sample
 from nsopt.trajectory.smoothing.dry_friction import find_rubbing_joints
 
 LEAST_STEPS = 2  # that a mode must last: a shorter one, between two others, comes from the grid
-SLIDING = 0.99  # of mu f_n: a contact with more friction slides, else it sticks
+SLIDING = 0.99  # of mu times the normal force: a contact with more friction slides, else it sticks
 CLOSED = 1e-3  # of its largest gap: a contact with less is closed
 RESTING = 2e-2  # of its largest speed: a joint with less rests, as dry friction lets it creep
 PRESSING = 1e-6  # of its largest force: a contact with more presses

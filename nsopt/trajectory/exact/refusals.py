@@ -1,4 +1,8 @@
-"""What phases cannot state of a motion in steps."""
+"""What phases cannot state of a motion in steps: it is refused by a `NotExactError`.
+
+Costs and conditions are called with a sample of a phase (`SampleInModes`) that notes what they read
+of contacts, and refuses what phases do not have.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ from nsopt.trajectory.smoothing.dry_friction import find_rubbing_joints
 from nsopt.trajectory.transcription.base import Transcription
 
 FAULTS = (ValueError, TypeError, RuntimeError, LookupError, AttributeError, ArithmeticError)
-"""What a user's class may raise where a sample has no contacts."""
+"""What a user's cost or condition may raise where a sample has no contacts."""
 
 
 def is_about_modes(x: Condition) -> bool:
@@ -49,7 +53,7 @@ class SampleInModes(NodeSample):
     """
 
     def __init__(self, m: NodeSample, stated: Dynamics) -> None:
-        p = [m.input(x.name) for x in stated.parameters]
+        p = [m.input(x.name) for x in stated.parameters]  # without the forces of contacts
         super().__init__(stated, m.t, m.q, m.v, m.a, ca.vertcat(ca.SX(0, 1), *p))
         self._in_modes, self.reads_contacts, self.reads_forces = m, False, False
 

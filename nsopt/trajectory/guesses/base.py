@@ -1,4 +1,4 @@
-"""The contract of guesses, and the sampled motion they return."""
+"""The contract of guesses (`Guess`), and the sampled motion they return (`Trajectory`)."""
 
 from __future__ import annotations
 

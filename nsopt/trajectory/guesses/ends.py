@@ -1,4 +1,4 @@
-"""Postures between which a guess moves: as given, by name, or by what conditions ask for."""
+"""Postures between which a guess moves: as given, by name, or as conditions ask for."""
 
 from __future__ import annotations
 

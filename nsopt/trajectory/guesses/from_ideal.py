@@ -16,8 +16,10 @@ from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.guesses.base import Bounds, Guess, Trajectory, Values
 
 Q = ("x", "y", "z", "e0", "e1", "e2", "e3")
+"""Names of the coordinates of a free body: place, Euler parameters."""
+
 V = ("vx", "vy", "vz", "wx", "wy", "wz")
-"""Coordinates and velocities of a free body."""
+"""Names of its velocities: linear in world axes, angular in body axes."""
 
 
 @dataclass(frozen=True, eq=False)

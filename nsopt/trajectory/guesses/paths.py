@@ -1,4 +1,7 @@
-"""Guesses that interpolate postures, in straight lines; bodies turn about an axis that rests."""
+"""Guesses that go from posture to posture: `Quintic`, `Straight`, `Through`.
+
+Coordinates in straight lines; bodies and ball joints turn about an axis that rests.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +89,7 @@ class _Between(Guess):
 
     start: Targets | None = None
     end: Targets | None = None
-    # Set by `placed`.
+    # Set by `placed`; tells which coordinates are Euler parameters.
     mechanism: Dynamics | None = field(default=None, repr=False, compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -155,6 +158,7 @@ class Quintic(_Between):
 
     def trajectory(self, share: Array, bounds: Bounds, inputs: Sequence[str]) -> Trajectory:
         T, way, s = self.duration or typical_duration(bounds), self._find_way(), share
+        # The polynomial, and its first two derivatives by s.
         return Trajectory(
             way.at(10 * s**3 - 15 * s**4 + 6 * s**5),
             np.outer(30 * s**2 - 60 * s**3 + 30 * s**4, way.change) / T,
@@ -213,7 +217,7 @@ class Through(Guess):
     duration : float, optional [s]
         As for `Quintic`.
     mechanism : Dynamics, optional
-        Set by `placed`.
+        Set by `placed`; tells which coordinates are Euler parameters.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Guesses from results: earlier optima and simulations, resampled."""
+"""Guesses from results, resampled: `Earlier` optima, and motions that were `Simulated`."""
 
 from __future__ import annotations
 

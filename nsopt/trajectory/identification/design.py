@@ -1,4 +1,4 @@
-"""Optimal parameters of a mechanism under limits of its motion: `design`."""
+"""Parameters of a mechanism of least cost, its simulated motion within limits: `design`."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ Term = Callable[[ca.SX, Mapping[str, ca.SX]], ca.SX]
 """(y, p) -> SX: of the outputs y, SX (n, m) at n times, and all parameters by name."""
 
 FEASIBLE = 1e-6
-"""Part of a limit by which it may be exceeded, and of the bounds that counts as none."""
+"""Excess of a limit, over its size, up to which it is met; difference of two values of an unknown,
+over the width of its bounds, up to which they are one."""
 
 LEAST_REACH = 1e-3
-"""Largest change of the unknowns, over the width of their bounds, below which a search that meets
-failing simulations gives up."""
+"""Half the width of the bounds about the last motion, over that of the stated ones, below which a
+search that meets failing simulations gives up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,8 +193,8 @@ class _DesignProblem:
     ) -> None:
         self._dynamics, self._unknowns, self._steps = dynamics, scaled, steps
         self._sensitivities = simulate
-        self._evaluations, self._key = 0, b""
-        self._motion: Sensitivities | None = None
+        self._motion: Sensitivities | None = None  # the last one
+        self._evaluations, self._key = 0, b""  # simulations so far, unknowns of the last
         self._limits, names = tuple(limits), [limit.name for limit in limits]
         if len(set(names)) < len(names):
             raise ValueError(f"limits must have names of their own, got {', '.join(names)}")
@@ -247,11 +248,9 @@ class _DesignProblem:
             "method": "SLSQP",
             "options": {"maxiter": iterations, "ftol": 1e-10},
         }
-
-        def cost(x: Array) -> float:
-            return float(self._value(self._cost, x)[0]) / self._size
-
-        optimum = self._search(cost, x, options)
+        optimum = self._search(
+            lambda x: float(self._value(self._cost, x)[0]) / self._size, x, options
+        )
         best, message = np.clip(optimum.x, 0, 1), ""
         if not optimum.success:
             message = f"{optimum.message}; {self._tell_worst(best)}"
@@ -379,6 +378,7 @@ class _DesignProblem:
         return self._motion
 
     def _value(self, function: ca.Function, x: Array) -> Array:
+        """Return a function of `_with_jacobians` at scaled unknowns (k,), (rows,)."""
         p = self._dynamics.values(self._unknowns.numbers(np.clip(x, 0, 1)))
         return np.asarray(function(self._simulate(x).value, p)[0]).ravel()
 

@@ -1,4 +1,4 @@
-"""Parameters of a mechanism, estimated from measured motions: `fit`."""
+"""Parameters of a mechanism with which its simulation comes nearest to a measured motion: `fit`."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ MAX_EVALUATIONS = 60
 """Largest number of simulations in one window."""
 
 UNIDENTIFIABLE = 1e-10
-"""Ratio of singular values of the Jacobian below which unknowns are not identifiable."""
+"""Ratio of the least to the largest singular value of the Jacobian, below which unknowns are not
+identifiable."""
 
 UNLIKELY = 1e-6
-"""Probability below which noise does not explain a residual."""
+"""Probability of so large a chi-square, below which noise does not explain a residual."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,8 +210,8 @@ class _FitProblem:
         self._simulate, self._measured, self._unknowns = simulate, measured, scaled
         self._steps, self._window = steps, window
         self._evaluations = 0
-        self._key: tuple[bytes, int] = (b"", 0)
-        self._motion: Sensitivities | None = None
+        self._motion: Sensitivities | None = None  # the last one
+        self._key: tuple[bytes, int] = (b"", 0)  # its unknowns, and at how many times it is known
 
     def fit_from(self, x: Array) -> FitOutcome:
         """Return the outcome of a fit from x, window by window."""
@@ -339,10 +340,12 @@ class _FitProblem:
         return self._motion
 
     def _residuals(self, x: Array, count: int) -> Array:
+        """Return what is off over its standard deviation at the first ``count`` times, (n,)."""
         off = self.simulate_up_to(x, count).value - self._measured.values[:count]
         return np.asarray((off / self._measured.deviation).ravel())
 
     def _jacobian(self, x: Array, count: int) -> Array:
+        """Return the derivatives of `_residuals` by scaled unknowns, (n, k)."""
         slopes = self.simulate_up_to(x, count).forward().parameters
         scaled = slopes / np.asarray(self._measured.deviation)[:, None] * self._unknowns.width
         return np.asarray(scaled.reshape(-1, len(x)))

@@ -171,7 +171,8 @@ class Window(ABC):
     def ends(self, times: Array, impact: float | None) -> list[float]:
         """Return the ends of the windows [s]; the last is the end of the motion.
 
-        ``impact`` is when a contact first closes [s], simulated with the initial values.
+        ``times`` (n,) [s] are those that are measured. ``impact`` is when a contact first closes
+        [s], simulated with the guesses of the unknowns; None if none does.
         """
 
 

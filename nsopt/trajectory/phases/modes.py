@@ -1,4 +1,8 @@
-"""What a contact does throughout a phase, and the forces that it gives."""
+"""What a contact does throughout a phase (`ContactMode`), and the forces that it gives.
+
+In a phase contacts are no complementarity: `with_modes` puts forces in their place, which are
+inputs of the phase. `mode_conditions` states what they do to the motion.
+"""
 
 from __future__ import annotations
 
@@ -168,7 +172,7 @@ class ModeForces(Force):
         return found
 
     def margins(self, s: State, gaps: list[Gap], inputs: ca.SX, least: ca.SX) -> ca.SX:
-        """Return what must not be negative, of ``inputs`` (n,) [N], or impulses [N s].
+        """Return what must not be negative, (m,), of ``inputs`` (n,) [N], or impulses [N s].
 
         Normal parts, then, if it sticks, how far friction of each gap is inside its cone: two rows
         in the plane, one in space, whose tip is rounded where the limit of friction is below

@@ -171,9 +171,9 @@ def _describe_broken_link(linked: LinkedPhases, solution: Solution) -> list[str]
 def record_modes(phase: PhaseProgram, x: Array, impulses: Array) -> dict[str, Any]:
     """Return the attributes ``modes``, ``modes_gap``, ``modes_slip`` and ``impact`` of a phase.
 
-    The modes of its contacts, the largest gap [m] and slip [m/s] of closed ones, which are errors,
-    and the impulses at its start [N s]. ``x`` are its unknowns (n,); ``impulses`` (k,) are those of
-    `PhaseProgram.contacts_with_impulse` in turn, none without an impact.
+    The modes of its contacts; the largest gap [m] of closed ones and slip [m/s] of those that
+    stick, both errors; the impulses at its start [N s]. ``x`` are its unknowns (n,); ``impulses``
+    (k,) are those of `PhaseProgram.contacts_with_impulse` in turn, none without an impact.
     """
     if not phase.contacts:
         return {}
@@ -211,12 +211,13 @@ def describe_slide(phase: PhaseProgram, x: Array) -> str:
     """
     fine = phase.transcription.trajectory(x)[1]
     t = np.linspace(0, fine.duration, len(fine.q))  # of nodes and midpoints
-    h = np.diff(t)[::2] * 2
+    h = np.diff(t)[::2] * 2  # of steps, twice as long as from node to midpoint
     for name, contact in phase.closed_contacts.items():
         if not contact.mode.sticks:
             continue
         slip = contact.measure(fine, phase.p)[SLIP]
-        slides = h * (slip[:, :-2:2] + 4 * slip[:, 1::2] + slip[:, 2::2]) / 6  # (k, steps) [m]
+        # By Simpson's rule, (tangents, steps) [m].
+        slides = h * (slip[:, :-2:2] + 4 * slip[:, 1::2] + slip[:, 2::2]) / 6
         slide = float(np.linalg.norm(slides.sum(axis=1)))
         k = int(np.abs(slides).max(axis=0).argmax())
         if slide > MOST_SLIDE:

@@ -1,4 +1,4 @@
-"""A phase of a motion: its statement, and its program."""
+"""A phase of a motion: what a user states (`MotionPhase`), and its program (`PhaseProgram`)."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ class PhaseProgram:
         return self if found is None else self._with_transcription(*found)
 
     def with_bend(self) -> PhaseProgram:
-        """Return the phase with a small cost of how accelerations bend within steps."""
+        """Return the phase with a `StepBend` among its costs; itself if it has one."""
         x = with_bend(self.transcription, self.nlp, self.guess, self.p, self.tie)
         return self if x is None else self._with_transcription(x, self.tie)
 

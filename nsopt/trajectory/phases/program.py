@@ -1,4 +1,8 @@
-"""The programs of several phases as one, their states linked, and as a search changes it."""
+"""The programs of several phases as one: `LinkedPhases`; what a search changes: `SearchedPhases`.
+
+Unknowns, rows and costs of the phases stand one after another; rows between phases make each start
+in the state in which the one before ends, but for impacts.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +44,7 @@ class LinkedPhases:
 
     @cached_property
     def unknowns(self) -> list[slice]:
-        """The unknowns of each phase."""
+        """The unknowns of each phase, its duration last."""
         return _make_slices([x.transcription.size for x in self.phases])
 
     @cached_property
@@ -110,7 +114,7 @@ class LinkedPhases:
 
     @property
     def _duration_columns(self) -> list[int]:
-        """Index of the duration of each phase among all unknowns: the last of its own."""
+        """Index of the duration of each phase among all unknowns."""
         return [own.stop - 1 for own in self.unknowns]
 
     @cached_property

@@ -1,4 +1,7 @@
-"""From stated phases to their solution: checks, the program of all, its search."""
+"""From stated phases to their solution: `solve_phases` checks them, states one program, solves it.
+
+For `optimize_phases`, and for `PhasedMotion`, which states phases itself.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The strategy for compliant contacts: at first they act at a distance, their reach.
 
-It is halved from solve to solve, and zero in the last one.
+The reach is halved from solve to solve, and zero in the last one.
 """
 
 from __future__ import annotations
@@ -111,6 +111,7 @@ class _ReachingProgram(NamedTuple):
 
     @classmethod
     def of(cls, program: StatedProgram, motion: Collocation, start: Point) -> _ReachingProgram:
+        """Return it of the program of a motion; the slope at ``start`` is typical."""
         d = motion.dynamics
         values = {x.name: float(program.p[i]) for i, x in enumerate(d.parameters)}
         names, elements = list[str](), list(d.elements)

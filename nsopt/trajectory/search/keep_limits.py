@@ -25,6 +25,7 @@ class KeepLimits(Strategy[P]):
         program = found.program
 
         def solve_near(nlp: StructuredNlp, last: Solution) -> Solution:
+            """Solve with other limits from the last solution, if need be without multipliers."""
             end = search.solve(program, last.point, by=program.restate_for(ENDED, nlp))
             if end.ok or end.interrupted:
                 return end

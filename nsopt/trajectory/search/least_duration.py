@@ -19,7 +19,8 @@ class LeastDuration(Strategy[StatedProgram]):
     why = "a duration may be too short, which no violated row says"
 
     longest_factor: float = 20.0  # times the given duration: the longest one that is tried
-    tolerance: float = 1e-3  # share of it by which a least duration may be longer and not be told
+    # Share of the given duration by which the least one must be longer to be told of.
+    tolerance: float = 1e-3
 
     def applies(self, search: Search, found: FoundMotion) -> bool:
         program, end, horizon = found.program, found.end, found.program.transcription.horizon

@@ -1,4 +1,7 @@
-"""Programs that a search solves and changes: of one motion, or of phases."""
+"""Programs that a search solves and changes: of one motion (`StatedProgram`), or of phases.
+
+Strategies of search see `SearchedProgram` alone, where they serve both.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +77,7 @@ class SearchedProgram(ABC):
         """
 
     def restate_for(self, warm: WarmStart, nlp: StructuredNlp | None = None) -> StructuredProgram:
-        """Return what solves it, or ``nlp`` with other limits, from a point nearby."""
+        """Return what solves it from a point nearby; or ``nlp``, the same with other limits."""
         return self.structured.restate(self.nlp if nlp is None else nlp, warm)
 
 

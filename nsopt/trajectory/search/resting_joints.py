@@ -61,7 +61,7 @@ class RestingJoints(Strategy[StatedProgram]):
     def solve(self, search: Search, found: FoundMotion) -> FoundMotion:
         best, x = found, as_polynomials(found.program.transcription)
         assert x is not None
-        for speed in self.speeds:  # trials, roughly
+        for speed in self.speeds:  # rough trials
             before = best
             rests = RestingCollocation.of(x, find_modes(x, found.end.x, speed))
             if not rests.is_alike(best.program.transcription):
@@ -69,7 +69,7 @@ class RestingJoints(Strategy[StatedProgram]):
             if is_interrupted() or (best is before and best is not found):
                 break
         best, rough = found, best
-        while rough is not found and not is_interrupted():  # the best one, to its end
+        while rough is not found and not is_interrupted():  # the best one is solved to its end
             before, best = best, _choose_better(best, _solve_to_end(search, rough))
             if best is before or not measure_left_out(best) > self.go_on_above:
                 break

@@ -1,4 +1,7 @@
-"""Plans of search: strategies in order, what they work with, and what they have found."""
+"""Plans of search: strategies in order (`Plan`), what runs them (`MotionSearch`), what they find.
+
+`PreparedOptimization` runs one for a motion, `solve_phases` for phases; the plans are in plan.py.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ class Found(Generic[P]):
     program: P
     solution: Solution | None = None  # where the last solve ended, be it a solution or not
     excess: LimitExcess | None = None  # over limits between nodes; None if not measured
-    swings: int | None = None  # of the guess that led here, see `Swinging`; None of the user's
+    swings: int | None = None  # of the `Swinging` guess that led here; None of the user's own guess
     remark: str = ""  # printed before the reason why a search failed
     exact: ExactMotion | None = None  # to be recorded in place of the solution
     not_exact: str = ""  # why there is no ``exact``, where that was tried

@@ -1,4 +1,4 @@
-"""Derivatives of an optimum by the parameters of its program."""
+"""Derivatives of an optimum by the parameters of its program: `optimum_derivatives`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from nsopt.arrays import Array
 from nsopt.mpcc import StructuredNlp
 
 ACTIVE = 1e-6
-"""Distance from its bound within which a row or an unknown is active."""
+"""Distance from its bound, over 1 plus its size, within which a row or an unknown is active."""
 
 STRONG = 1e-6
 """Part of the largest multiplier above which a bound is strongly active."""
 
 REGULARISATION = 1e-9
-"""Regularisation subtracted from the zero diagonal of the rows."""
+"""Regularisation subtracted from the zero diagonal of the rows; refinement removes its effect."""
 
 RESIDUAL = 1e-6
 """Relative residual to which the system must be solved."""

@@ -1,4 +1,4 @@
-"""Steps simulated with all their unknowns kept, to be differentiated afterwards."""
+"""Steps simulated with all their unknowns on record, for `ChainRule`, which differentiates them."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ class SensitivityError(RuntimeError):
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Solved steps one after another.
+    """n solved steps one after another.
 
-    ``slope`` is by what ``given`` changes with the time at which the step starts: the last steps
-    before a stated time share what is left.
+    The last steps before a stated time share what is left, so that their h depends on the time at
+    which they start: ``slope`` is its derivative.
     """
 
     t: Array  # (n + 1,) [s] the start of the first step, then the ends of all, as are the next
     q: Array  # (n + 1, nq)
     v: Array  # (n + 1, nv)
     given: Array  # (n,) [s] the h of each step; those of `ContactAligned` may end before
-    slope: Array  # (n,)
+    slope: Array  # (n,) of ``given`` by the time at the start of the step
     x: Array  # (n, nx) scaled unknowns of all parts of each step
     scales: Array  # (ns,) `Scales.numbers` of the run
     stops: NDArray[np.intp]  # (k,) which of the states are those at the times that were asked for
@@ -128,6 +128,6 @@ class Recorder:
         )
 
     def _find_good(self, rows: Array) -> NDArray[np.bool_]:
-        """Return which of the attempts on record were accepted."""
+        """Return which of the attempts on record (n, record) were accepted, (n,)."""
         good: NDArray[np.bool_] = self._kernel.fields(rows)["good"][:, 0] > 0
         return good

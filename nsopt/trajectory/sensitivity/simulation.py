@@ -1,4 +1,9 @@
-"""Derivatives of a simulated motion by parameters and by its initial state."""
+"""Derivatives of a simulated motion by parameters and by its initial state: `sensitivities`.
+
+The motion is simulated with all unknowns of its steps on record (`Recorder`); each step is then
+differentiated by the implicit function theorem (`ChainRule`), and the derivatives are multiplied
+along the motion, forward or backward.
+"""
 
 from __future__ import annotations
 
@@ -73,12 +78,12 @@ class Sensitivities:
     simulation_seconds: float
     linearisation_seconds: float
     _transitions: Transitions
-    _by_state: Array  # (n, m, nz) outputs by z = (t, q, v) at their time
+    _by_state: Array  # (n, m, nz) outputs by z = (t, q, v) at their time, nz = 1 + nq + nv
     _direct: Array  # (n, m, len(by)) outputs by parameters, at a fixed z
     _nq: int
     _by_start: bool
-    _again: Callable[..., Sensitivities]  # the same of other `steps`
-    _bounds: StepBounds
+    _again: Callable[..., Sensitivities]  # (steps=...) -> the same in other steps
+    _bounds: StepBounds  # the steps as stated
 
     def forward(self) -> Derivatives:
         """Return the derivatives of all outputs, propagated forward in time.
@@ -138,7 +143,7 @@ class Sensitivities:
             Where shorter steps find no motion, or none with derivatives.
         """
 
-        def figure(part: float) -> Array:
+        def find_figures(part: float) -> Array:
             """Return outputs and derivatives (k, times) with steps of a part of their size."""
             motion = self
             if part != 1:
@@ -149,14 +154,14 @@ class Sensitivities:
             figures: Array = rows.reshape(len(rows), -1).T
             return figures
 
-        errors = estimate_in_halves(figure).T.reshape(*self.value.shape, -1)
+        errors = estimate_in_halves(find_figures).T.reshape(*self.value.shape, -1)
         ends = np.cumsum([1, *(x.shape[2] for x in self.forward())])[:-1]
         value, *derivatives = np.split(errors, ends, axis=2)
         return StepErrors(value[:, :, 0], Derivatives(*derivatives))
 
     @cached_property
     def _state_derivatives(self) -> Array:
-        """Of all states by the initial one, but for t, and by parameters; see `Transitions`."""
+        """Derivatives of all states z, by q and v at the start if asked for, then by parameters."""
         nz = self._by_state.shape[2]
         return self._transitions.forward(np.eye(nz)[:, 1:] if self._by_start else np.zeros((nz, 0)))
 
@@ -183,6 +188,7 @@ class Sensitivities:
             )
 
 
+# Kept, for fits and designs ask for the same mechanism again and again.
 _make_recorder = lru_cache(maxsize=8)(Recorder)
 _make_rule = lru_cache(maxsize=8)(ChainRule)
 

@@ -27,20 +27,24 @@ from nsopt.trajectory.transcription.kinds import as_polynomials
 from nsopt.trajectory.transcription.resting import RestingCollocation
 
 WIDTH = 30.0
-"""Creep over the mean speed of the fastest joint, times the number of steps."""
+"""Creep over the mean speed of the fastest joint, times the number of steps: see
+`compute_grid_creep`."""
 
 CREEP_INPUT = 7
 """Index of the creep among the inputs of `Dynamics.smoothed_friction`."""
 
-PARTS = 16
-"""Parts of a step, in whose middles costs with exact friction are taken."""
+INTERVALS = 16
+"""Intervals of a step, in whose middles costs with exact friction are taken."""
 
 LEAST_WAY = 1e-2
 """Way that counts as that of joints which a guess leaves at rest [rad, m]."""
 
 
 def find_rubbing(d: Dynamics) -> list[bool]:
-    """Return of which `JointFriction` the joint has a drive and the law the sign of its speed."""
+    """Return of each `JointFriction` whether its joint has a drive and its law a sign of the speed.
+
+    Of such a one friction is smoothed over a horizon.
+    """
     driven = {x.joint for x in d.mechanism.actuators}.intersection(d.v_owners)
     with_creep = set(d.smoothed_friction.jac_sparsity(0, CREEP_INPUT).get_triplet()[1])
     joints = enumerate(d.joint_names[k] for k in d.friction_joints)
@@ -143,8 +147,8 @@ def compute_exact_costs(
     symbols = [ca.SX.sym(name, n) for name, n in zip("txp", sizes, strict=True)]
     stated = call_costs(motion.costs[: len(costs)], "rate", motion.sample(*symbols))
     rates = ca.Function("rates", symbols, [ca.densify(stated)], {"cse": True})
-    s = np.tile((np.arange(PARTS) + 0.5) / PARTS, steps)
-    t, *state = motion.interpolate(fine, np.repeat(np.arange(steps), PARTS), s)
+    s = np.tile((np.arange(INTERVALS) + 0.5) / INTERVALS, steps)
+    t, *state = motion.interpolate(fine, np.repeat(np.arange(steps), INTERVALS), s)
     exact_creep = np.where(np.array(motion.creep) > 0, SHARP, 0.0)
     parameters = np.tile(np.append(p, exact_creep)[:, None], len(t))
     values = np.asarray(rates.map(len(t))(t, np.hstack(state).T, parameters))

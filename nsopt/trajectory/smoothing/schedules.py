@@ -27,7 +27,7 @@ class Stage(NamedTuple):
     Attributes
     ----------
     sigma : float
-        Parameter of the relaxation.
+        Parameter of the relaxation: G H of complementary pairs is up to sigma, in scaled units.
     widening : float
         Factor on all clearances.
     normal_implicitness : float

@@ -24,13 +24,14 @@ from nsopt.trajectory.transcription.base import Transcription
 M = TypeVar("M", bound=Transcription)
 
 SHARE = 1e-4
-"""A small cost over all others, for the guess, or if steps bend as much as that accelerates."""
+"""Cost of a tie-breaker over all others, of the guess; and of bends, if accelerations bend within
+each step by as much as they are in the guess."""
 
 TOO_LARGE = 1e-2
-"""Cost of the tie-breaker over all others, at an optimum, from which it is made smaller."""
+"""Cost of the tie-breaker over all others, at an optimum, above which it is made smaller."""
 
 LESSENED = 1e-3
-"""What that ratio is made."""
+"""That ratio, after it was made smaller."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,9 +50,9 @@ class StepBend(Cost):
 def _weigh(
     x: Transcription, nlp: StructuredNlp, guess: Guess, p: Array, points: int, columns: Any
 ) -> float:
-    """Return the weight of a cost of squared accelerations, from those of a guess at n points.
+    """Return the weight by which the squares of a guess's accelerations cost `SHARE` of the others.
 
-    ``columns`` are those of the accelerations that count.
+    They are taken at so many ``points``; ``columns`` are those of the accelerations that count.
     """
     unknowns = x.start_from(guess)
     cost = abs(float(np.asarray(nlp.terms(unknowns, x.parameters(p))).sum()))

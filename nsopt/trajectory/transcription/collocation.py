@@ -166,7 +166,7 @@ class Collocation(Transcription):
         n, d, steps = self.node_size, self.dynamics, self.horizon.steps
         size = d.nq + 2 * d.nv
         w, share, p = self._make_symbols(3 * size + 1)
-        h = share * w[-1]  # share: data, one step over the duration
+        h = share * w[-1]  # share is data: that of a step in the duration, which is the last of w
         (q0, v0, a0), (qm, vm, am), (q1, v1, a1) = (
             ca.vertsplit(x, [0, d.nq, d.nq + d.nv, size]) for x in ca.vertsplit(w[:-1], size)
         )
@@ -210,7 +210,10 @@ class Collocation(Transcription):
         return replace(nodes, columns=columns, data=np.column_stack(data), lower=lower, upper=upper)
 
     def _read_friction(self, points: Index) -> Array:
-        """Return what is known of friction at points, (n, k); by default k is zero."""
+        """Return what is known of friction at points, (n, k); k is zero but for joints that rest.
+
+        See `RestingCollocation`.
+        """
         return np.zeros((len(points), 0))
 
     def _sample_with(self, t: ca.SX, x: ca.SX, p: ca.SX, friction: ca.SX) -> NodeSample:
@@ -297,7 +300,7 @@ class Collocation(Transcription):
         """Return symbols: n unknowns; data, of one number and `_read_friction` of ``points``; p."""
         p = ca.SX.sym("p", len(self.dynamics.parameters) + len(self.creep))
         friction = points * self._read_friction(np.zeros(1, np.intp)).shape[1]
-        return ca.SX.sym("w", n), ca.SX.sym("k", 1 + friction), p
+        return ca.SX.sym("w", n), ca.SX.sym("data", 1 + friction), p
 
     def _make_data(self, points: Index) -> Array:
         """Return times in steps, whole at nodes, and `_read_friction` of points, (n, 1 + k)."""
@@ -347,7 +350,7 @@ class Collocation(Transcription):
         t: Array = np.linspace(0, nodes.duration, len(nodes.q))
         loss = losses_of_forces(self.dynamics, t, nodes.q, nodes.v, p)
         work = np.diff(t) / 6 * (power[:-2:2] + 4 * power[1::2] + power[2::2])
-        none = (np.zeros((steps, 0)),) * 4
+        none = (np.zeros((steps, 0)),) * 4  # impulses: there are neither contacts nor cut joints
         accepted = make_accepted_steps(solution, t, nodes.q, nodes.v, loss, work, none)
         at_points, h = np.hstack([drive, fine.inputs]), nodes.duration / steps
         k = np.repeat(np.arange(steps), len(PARTS))

@@ -1,4 +1,4 @@
-"""A transcription as one of its two kinds, for what only that one has."""
+"""A transcription as one of its two kinds, where what only that one has is needed."""
 
 from __future__ import annotations
 

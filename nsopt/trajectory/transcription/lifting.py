@@ -1,4 +1,4 @@
-"""Gaps in bores as functions of unknowns of their own, the eccentricities u = d / c.
+"""Gaps in bores as functions of unknowns of their own, the eccentricities: `Lifting`.
 
 As a function of the coordinates the gap of a bore with a clearance of 0.01 mm is nonlinear within
 0.01 mm, which limits Newton's steps to that length. As a function of the eccentricity, the offset
@@ -47,7 +47,7 @@ class Lifting:
         return gap
 
     def directions(self, t: ca.SX, q: ca.SX, p: ca.SX, eccentricities: ca.SX) -> ca.SX:
-        """Return the matrix (nv, ng) by whose transpose v opens gaps."""
+        """Return the matrix W (nv, ng), by which gaps open at the rate W^T v + `drift`."""
         d = self.dynamics
         W = d.gap_matrix(t, q, p)
         symbol = ca.SX.sym("x", d.nq)  # CasADi differentiates by symbols, q may be an expression

@@ -74,6 +74,28 @@ class NodeModel:
         return Node(t, q, v, parameters, forces, gap, W, drift, slip_drift, z, sharp)
 
 
+class RecordedNodes(NamedTuple):
+    """What is on record of n nodes; impulses act over ``span``, those of impacts at once."""
+
+    t: Array  # (n, 1) [s]
+    q: Array  # (n, nq)
+    v: Array  # (n, nv)
+    a: Array  # (n, nv) change of the velocity over the span, divided by it
+    drive: Array  # (n, nv) [N, N m]
+    inputs: Array  # (n, number of inputs)
+    force: Array  # (n, ng) [N] normal, impacts included
+    span: Array  # (n, 1) [s]
+    impulse: Array  # (n, ng) [N s]
+    impact_impulse: Array  # (n, ng) [N s]
+    joint_impulse: Array  # (n, nm)
+    slip_impulse: Array  # (n, ns) [N s]
+    loss: Array  # (n, ng) [J]
+    impact_loss: Array  # (n, ng) [J]
+    work: Array  # (n, 1) [J]
+    impact_work: Array  # (n, 1) [J]
+    projection_work: Array  # (n, 1) [J]
+
+
 @dataclass(frozen=True, eq=False)
 class NodeTemplate:
     """The equations of a node, and of the step after it unless it is the last."""
@@ -101,8 +123,8 @@ class NodeTemplate:
         guesses = [v.guess / ca.SX(v.scale) for v in self.mpcc.variables]
         return ca.Function("guess", [state, self.p], [ca.vertcat(ca.SX(0, 1), *guesses)])
 
-    def evaluate(self, inputs: Sequence[str], w: Array, data: Array, p: Array) -> list[Array]:
-        """Return what `Stepped.motion` reads at nodes, (n, .) each, from w (n, .), data (n, 3)."""
+    def evaluate(self, inputs: Sequence[str], w: Array, data: Array, p: Array) -> RecordedNodes:
+        """Return what `Stepped.motion` reads at nodes, from w (n, .), data (n, 3) and p (k,)."""
         m, x = self.sample, self.interval
         u = [m.input(name) for name in inputs]
         recorded = [m.t, m.q, m.v, m.a, m.drive, ca.vertcat(ca.SX(0, 1), *u), m.contact_force]
@@ -112,7 +134,7 @@ class NodeTemplate:
         function = ca.Function("recorded", [self.w, self.data, self.p], outputs, {"cse": True})
         n = len(w)
         values = function.map(n)(w.T, data.T, np.tile(p[:, None], n))
-        return [np.asarray(value).T.reshape(n, -1) for value in values]
+        return RecordedNodes(*(np.asarray(value).T.reshape(n, -1) for value in values))
 
     def limit_start(self, model: NodeModel, stated: Sequence[Bound], coupled: ca.SX) -> list[Bound]:
         """Return bounds of gaps, closed joints and Euler parameters at a start that is partly free.
@@ -260,8 +282,9 @@ class NodeTemplate:
                 label = f"contact {pair.labels[i % len(pair.labels)]}"
                 part = _find_part(relaxation, i // len(pair.labels))
                 bounds.append(Bound(label, relaxed[i], low[i : i + 1], high[i : i + 1], part))
-        t, q, u, _ = ca.vertsplit(self.w[: sum(model.state_sizes)], model.state_offsets)
-        lifted = model.lifting.rows(t, q, self.node.p, u, widening)
+        own_state = self.w[: sum(model.state_sizes)]
+        t, q, eccentricities, _ = ca.vertsplit(own_state, model.state_offsets)
+        lifted = model.lifting.rows(t, q, self.node.p, eccentricities, widening)
         labels = [f"eccentricity of {d.contact_names[k]}" for k in d.bores for _ in range(3)]
         return bounds + [zero(label, lifted[i]) for i, label in enumerate(labels)]
 

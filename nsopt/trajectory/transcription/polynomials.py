@@ -17,7 +17,7 @@ def why_no_accelerations(d: Dynamics) -> str:
     if d.nonholonomic_names:
         return f"{d.nonholonomic_names[0]!r} is a constraint on velocities"
     if d.internal_names:
-        return "bristles have coordinates of another kind"
+        return "internal states of friction are coordinates of another kind"
     return ""
 
 

@@ -39,10 +39,17 @@ from nsopt.trajectory.transcription.base import (
     zero,
 )
 from nsopt.trajectory.transcription.lifting import Lifting
-from nsopt.trajectory.transcription.node_template import N_HOMOTOPY, NodeModel, NodeTemplate
+from nsopt.trajectory.transcription.node_template import (
+    N_HOMOTOPY,
+    NodeModel,
+    NodeTemplate,
+    RecordedNodes,
+)
 
-SHORTEST = 1e-3  # lower bound of free step sizes, over the mean step
-LARGEST_ECCENTRICITY = 1.5  # else first iterations of solvers move pins far out of their bores
+SHORTEST = 1e-3  # lower bound of free step sizes, over the mean step: none may vanish
+# Upper bound of eccentricities, without which first iterations of solvers move pins far out of
+# their bores; at a solution they are 1 at most.
+LARGEST_ECCENTRICITY = 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +148,7 @@ class Stepped(Transcription):
 
     @property
     def _passed_on(self) -> Index:
-        """Indices of time and internal states in a node, which enter the equations of the next."""
+        """Indices of time and internal states among the unknowns of a node; the next needs them."""
         d = self.dynamics
         end = 1 + d.nq  # internal states are the last of the coordinates
         return np.append(0, np.arange(end - len(d.internal_names), end))
@@ -219,6 +226,7 @@ class Stepped(Transcription):
         return [span for c in self.conditions for span in call_spans(c, x.sample)]
 
     def _state_coupling(self) -> ConstraintBlock:
+        """Return the block of the conditions that couple start and end."""
         first, last = self.inner, self.last
         of_last = ca.vertcat(last.data, last.p)  # a block has the symbols of one template
         values = ca.vertcat(ca.DM(self._last_data.T), first.p)
@@ -311,25 +319,26 @@ class Stepped(Transcription):
         w, w_last = solution.x[self._locate()], solution.x[self._locate_last()]
         inner = self.inner.evaluate(self.inputs, w, self._make_data(), parameters)
         last = self.last.evaluate(self.inputs, w_last, self._last_data, parameters)
-        recorded = (np.vstack(values) for values in zip(inner, last, strict=True))
-        t, q, v, a, drive, u, force, span, lam, impact, mu, slip, *energies = recorded
-        loss, impact_loss, work, impact_work, projection_work = energies
-        h = np.diff(t, axis=0)
+        both = zip(inner, last, strict=True)
+        x = RecordedNodes(*(np.vstack(values) for values in both))
+        t, q, drive, u, h = x.t, x.q, x.drive, x.inputs, np.diff(x.t, axis=0)
         # Impulses of a node act over its span, those on record over the step after it.
-        lam, mu, slip = (value[:-1] * h / span[:-1] for value in (lam, mu, slip))
+        lam, mu, slip = (
+            y[:-1] * h / x.span[:-1] for y in (x.impulse, x.joint_impulse, x.slip_impulse)
+        )
         typical = float(self.model.scales.impulse)
-        lam, impact = (significant_impulses(value, typical) for value in (lam, impact))
+        lam, impact = (significant_impulses(y, typical) for y in (lam, x.impact_impulse))
         # What is lost at the last node counts for the last step.
-        loss = np.vstack([loss[:-2], loss[-2:].sum(axis=0)]) + impact_loss[1:]
-        work = self._divide_work(work[:, 0], h[:, 0]) + impact_work[1:, 0]
-        work[0] += impact_work[0, 0]
-        loss = np.hstack([loss, losses_of_forces(self.dynamics, t[:, 0], q, v, p)])
+        loss = np.vstack([x.loss[:-2], x.loss[-2:].sum(axis=0)]) + x.impact_loss[1:]
+        work = self._divide_work(x.work[:, 0], h[:, 0]) + x.impact_work[1:, 0]
+        work[0] += x.impact_work[0, 0]
+        loss = np.hstack([loss, losses_of_forces(self.dynamics, t[:, 0], q, x.v, p)])
         impulses = (lam + impact[1:], impact[1:], mu, slip)
-        more = projection_work[:-1, 0], self.scheme.horizon_at_end
-        accepted = make_accepted_steps(solution, t[:, 0], q, v, loss, work, impulses, *more)
+        more = x.projection_work[:-1, 0], self.scheme.horizon_at_end
+        accepted = make_accepted_steps(solution, t[:, 0], q, x.v, loss, work, impulses, *more)
         if self.scheme.holds_inputs:  # no step follows the last node
             drive[-1], u[-1] = drive[-2], u[-2]
-        nodes = Trajectory(q, v, a, u, float(t[-1, 0]))
+        nodes = Trajectory(q, x.v, x.a, u, float(t[-1, 0]))
         at_nodes = np.hstack([drive, u])
 
         def controls(now: float) -> Array:
@@ -342,7 +351,7 @@ class Stepped(Transcription):
         step_controls: Array = np.stack([begin, (begin + end) / 2, end], axis=1)
         correction = self._correct_forces(t[:-1], q[:-1], solution.x, lam / h)
         return TranscribedMotion(
-            *(t[:, 0], nodes, drive, force, accepted, step_controls, controls, None),
+            *(t[:, 0], nodes, drive, x.force, accepted, step_controls, controls, None),
             force_correction=correction,
         )
 

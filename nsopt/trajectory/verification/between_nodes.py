@@ -1,4 +1,8 @@
-"""Limits between the nodes of a motion by polynomials: how far it breaks them."""
+"""Limits between the nodes of a motion by polynomials: how far it breaks them.
+
+Programs state limits at nodes and midpoints; here rows are evaluated all through each step.
+`Tightening` makes limits narrower by what is found.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,7 @@ KEPT = 1e-6
 """Excess over the size of a limit up to which a motion is said to keep it."""
 
 LEAST = 0.02
-"""Least size of a limit: solvers keep rows to 1e-8, also those of a tolerance of 1 mm."""
+"""Least size of a limit: solvers keep rows to 1e-8, which `KEPT` times this is not below."""
 
 NO_TURN = 0.5
 """Share of a step in place of a turn where others have more of them: it is looked at anyway."""
@@ -85,7 +89,7 @@ class LimitsBetweenNodes:
 
     @cached_property
     def _holds(self) -> NDArray[np.bool_]:
-        """Within which steps they hold, (steps, rows)."""
+        """Within which steps each of `rows` holds, (steps, rows)."""
         step = np.arange(self.transcription.horizon.steps)[:, None]
         first, last = np.array([(x.first, x.last) for _, x in self._limits]).reshape(-1, 2).T
         return np.asarray((first <= step) & (step < last))
@@ -129,19 +133,19 @@ class LimitsBetweenNodes:
         return q, v
 
     def excess(self, fine: Trajectory) -> BeyondLimits:
-        """Return how far a motion, given at nodes and midpoints, is beyond its limits."""
+        """Return how far a motion is beyond its limits; ``fine`` is it at nodes and midpoints."""
         steps = self.transcription.horizon.steps
         lower, upper = np.array([(x.lower, x.upper) for x in self.rows]).reshape(-1, 2).T
         if any(self.transcription.creep):  # dry friction with its exact sign
             shares = self._add_turns(fine)
             values = self._values(fine, shares)
-            peaks, over = _peaks(values, lower, upper)
+            peaks, over = _find_peaks(values, lower, upper)
             at_peaks = np.diagonal(self._values(fine, peaks), axis1=1, axis2=2)
         else:  # rows are smooth: polynomials through few of their values
             shares = np.tile(EVEN, (steps, 1))
             at_parts = self._values(fine, np.tile(PARTS, (steps, 1)))
             values = at_parts @ lagrange(EVEN).T
-            peaks, over = _peaks(values, lower, upper)
+            peaks, over = _find_peaks(values, lower, upper)
             of_row = lagrange(peaks.ravel()).reshape(*peaks.shape, -1)
             at_peaks = np.einsum("nkp,nkp->nk", of_row, at_parts)
         below, above = lower - values.min(axis=2), values.max(axis=2) - upper
@@ -152,7 +156,7 @@ class LimitsBetweenNodes:
         below, above = np.maximum(below, lower - at_peaks), np.maximum(above, at_peaks - upper)
         beyond = np.maximum(np.where(self._holds, np.stack([below, above]), 0.0), 0.0)
         times = fine.duration / steps * (np.arange(steps)[:, None] + when)
-        return BeyondLimits(self.rows, beyond, times, _sizes(lower, upper))
+        return BeyondLimits(self.rows, beyond, times, _find_sizes(lower, upper))
 
     def _values(self, fine: Trajectory, shares: Array) -> Array:
         """Return the rows where shares (steps, n) of each step have passed, (steps, rows, n)."""
@@ -186,7 +190,7 @@ class LimitsBetweenNodes:
         return np.hstack([shares, found - BESIDE / FINE, found + BESIDE / FINE])
 
 
-def _peaks(values: Array, lower: Array, upper: Array) -> tuple[Array, NDArray[np.bool_]]:
+def _find_peaks(values: Array, lower: Array, upper: Array) -> tuple[Array, NDArray[np.bool_]]:
     """Return where rows are worst between even shares: the peak of a parabola through three.
 
     As shares of the step, (steps, rows); and whether a row exceeds its upper limit by more, or is
@@ -202,8 +206,8 @@ def _peaks(values: Array, lower: Array, upper: Array) -> tuple[Array, NDArray[np
     return (i[:, :, 0] + ahead) / FINE, over
 
 
-def _sizes(lower: Array, upper: Array) -> Array:
-    """Return the sizes of limits (rows,)."""
+def _find_sizes(lower: Array, upper: Array) -> Array:
+    """Return the sizes of limits (rows,), as of `BeyondLimits.scale`, `LEAST` at least."""
     sides = np.stack([lower, upper])
     finite = np.where(np.isfinite(sides), np.abs(sides), 0.0).max(axis=0)
     half = np.where(np.isfinite(upper - lower), (upper - lower) / 2, np.inf)

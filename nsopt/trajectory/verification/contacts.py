@@ -1,4 +1,7 @@
-"""Contacts of an optimum: which are closed, and where their laws do not hold."""
+"""Contacts of an optimum in steps: which are closed, and where their laws do not hold.
+
+`record` puts what is found here into attributes of the result, of which `nsopt.caveats` warn.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ CLOSED = 1e-2
 """Gap, over a typical opening, beyond which no contact is closed."""
 
 LIGHT = 1e-12
-"""Least mobility, the inverse of the mass that a contact moves [1/kg]."""
+"""Least mobility, the inverse of the mass that a contact moves [1/kg]; keeps quotients finite."""
 
 CROSSED = -0.5
 """Cosine of the angle between the directions of a pin from the axis of its bore at both ends of a
@@ -106,9 +109,9 @@ def find_friction_errors(x: Transcription, motion: TranscribedMotion, p: Array) 
 
 
 def _divide_by_limits(d: Dynamics, motion: TranscribedMotion, p: Array) -> tuple[Array, Array]:
-    """Return tangential impulses of steps over the limits of dry friction, and these, (n, ns) each.
+    """Return tangential impulses of n steps over the limits of dry friction, and these limits.
 
-    Limits are in N s; both are zero where next to nothing presses.
+    (n, ns) each, limits in N s; both are zero where next to nothing presses.
     """
     steps, q, owners = motion.accepted, motion.nodes.q, np.array(d.slip_contacts, dtype=int)
     slopes = np.array(

@@ -1,4 +1,4 @@
-"""How far reintegrated steps end from their nodes, and how far they may."""
+"""How far reintegrated steps end from their nodes, and how far they may: `Defects`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nsopt.arrays import Array
 from nsopt.mechanics import Axis, Dynamics
 
 SHARE = 1e-3
-"""Distance that a step may end from its node, over the size of the motion."""
+"""Distance by which a step may end from its node, over the size of the motion, by default."""
 
 SMALLEST = 0.1
 """Least size of angles [rad]: joints at rest are moved a little by those that move."""

@@ -1,4 +1,8 @@
-"""Reintegration of the steps of an optimum by an independent integrator."""
+"""The steps of a motion by polynomials, integrated again: do they end at their nodes?
+
+By SciPy's integrators, under the forces that the polynomials need, from each node anew. `Defects`
+are the distances from the next nodes.
+"""
 
 from __future__ import annotations
 
@@ -70,8 +74,8 @@ class Reintegration:
     def over_steps(self, at: tuple[Array, ...], p: Array) -> tuple[Array, Array | None]:
         """Return actuator forces without dry friction at the `PARTS` of steps, and that friction.
 
-        (steps, parts, nv) each, from `Collocation.interpolate` there. Where friction is smoothed as
-        its laws say it is in the forces, and None is returned for it.
+        (steps, parts, nv) [N, N m] each; ``at`` is what `Collocation.interpolate` returns there.
+        Where friction is smoothed as its laws say it is in the forces, and None is returned for it.
         """
         shape = -1, len(PARTS), self.dynamics.nv
         smooth = self._forces_at(at, p, SMOOTH)[0].reshape(shape)
@@ -86,7 +90,10 @@ class Reintegration:
     def _forces_at(
         self, points: tuple[Array, ...], p: Array, creep: float
     ) -> tuple[Array, Array, Array]:
-        """Return drives, external power and net forces, friction smoothed up to a speed."""
+        """Return drives (n, nv), external power (n, 1), net forces (n, nv) at n points.
+
+        Points are t, q, v, a, inputs; ``creep`` is the speed up to which friction is smoothed.
+        """
         creeps = np.where(np.array(self.creep) > 0, creep, 0.0)
         given = (*points, np.tile(np.append(p, creeps), (len(points[0]), 1)))
         function = _make_forces(self.dynamics, self.inputs)
@@ -117,7 +124,7 @@ class Reintegration:
         """Return the largest distance of each coordinate at the ends of steps, (nq,)."""
         n, steps = fine.q.shape[1], self.horizon.steps
         net_forces = self._forces_at(self._points(fine), p, SHARP)[2]
-        h, known = fine.duration / steps, np.hstack([net_forces, fine.inputs])
+        h, known = fine.duration / steps, np.hstack([net_forces, fine.inputs])  # at all points
         along = (known[:-2:2], known[1::2], known[2::2])  # start, middle, end of each step
         begin = np.hstack([fine.q[:-2:2], fine.v[:-2:2]])
         try:
@@ -149,6 +156,7 @@ class Reintegration:
 
     @property
     def _change(self) -> MappedLeaf:
+        """The function of `_make_motion`."""
         return _make_motion(self.dynamics, self.inputs)
 
     def _integrate_one_by_one(

@@ -1,4 +1,7 @@
-"""An optimum simulated from its start, under its inputs and drives alone."""
+"""An optimum simulated from its start, under its inputs and drives alone: `resimulate`.
+
+What `optimize(verify=True)` records: how far the simulation ends from the optimum, and when.
+"""
 
 from __future__ import annotations
 
@@ -86,12 +89,12 @@ def resimulate(
     # `TranscribedMotion.controls` has forces of drives by velocity, then inputs.
     index = {drive.force.name: k for drive, k in drives}
     index |= {name: dynamics.nv + k for k, name in enumerate(inputs)}
-    values = dict(zip((x.name for x in dynamics.parameters), p, strict=True))
+    stated = dict(zip((x.name for x in dynamics.parameters), p, strict=True))
 
     def numbers(now: float) -> Array:
         """Return the parameters of the simulated mechanism at a time."""
         controls = motion.controls(now)
-        return np.array([controls[index[x]] if x in index else values[x] for x in names])
+        return np.array([controls[index[x]] if x in index else stated[x] for x in names])
 
     program = StepProgram(full, scheme, Acceptance())
     kernel = StepKernel(program, LargestStep(contacts=None), Newton())
