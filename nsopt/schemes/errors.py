@@ -1,4 +1,7 @@
-"""Embedded estimates of the local error of a step."""
+"""Embedded estimates of the local error of a step, from the balances of that step alone.
+
+`ErrorControl` chooses h by that of the position; `Acceptance` allows gains of energy by the other.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first half of a step of `Variational`, which places the bodies."""
+"""The first half of a step of `Variational`: its velocity leads bodies to the end of the step."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ def state_first_half(
     contacts = find_step_contacts(d, node, h, closed)
 
     def state(program: Mpcc, coefficients: ca.SX) -> tuple[Transition, ca.SX]:
+        """State the half on a program with coefficients of friction (nd,); as `_state_once`."""
         one = SimulatedStep.of(program, d, node, h, scales)
         return _state_once(one, contacts, coefficients)
 

@@ -90,7 +90,7 @@ class HeldBalance(Balance):
 
     @property
     def driver_work(self) -> ca.SX:
-        """Of joints that move with time [J]; of those kept by drives on the mean velocity."""
+        """Work of joints that move with time; of those kept by drives on the mean velocity [J]."""
         d, mu = self.dynamics, self.impulses.mu
         if not d.working_rows:
             return ca.SX(0)

@@ -102,18 +102,21 @@ class MoreauJean(UnifiedScheme):
         middle = (start.t + h / 2, d.retract(start.q, h / 2 * start.v), start.p)
 
         def smooth(v: ca.SX) -> ca.SX:
+            """Return the forces K that act all through the step, at a velocity."""
             return smooth_forces(d, *middle, v) + start.drive
 
         def early(v: ca.SX) -> ca.SX:
+            """Return their impulse in half of the step, at the mean of the start and v (nv,)."""
             return h / 2 * smooth((start.v + v) / 2)
 
         rebound = self.impact.state(modes, start, self._restitution(d, start, h), early)
         # Bodies that lie on a wall leave with the velocity that it has at the end.
         late = (start.t + h, start.q, start.p)
         later = replace(start, drift=d.gap_drift(*late), slip_drift=d.slip_drift(*late))
-        mu_t = hold_at_rest(d, start, scales)
+        # The law of impact gives some impulses (`given`, `spent`); ``more`` keep contacts closed.
+        coefficients = hold_at_rest(d, start, scales)
         last_lam = rebound.given + more
-        last_slip = friction.impulse(later, v, last_lam, modes.closed, h, coefficients=mu_t)
+        last_slip = friction.impulse(later, v, last_lam, modes.closed, h, coefficients=coefficients)
         lam, slip = rebound.spent.lam + last_lam, rebound.spent.slip + last_slip
         mean = self.theta * v + (1 - self.theta) * start.v
         loads = ReactionLoads(h, v - start.v, mu, lam, slip)

@@ -1,4 +1,4 @@
-"""States between steps, with all that a step needs to know there."""
+"""States between steps, with all that a step needs to know there: `Node`, `StepStart`."""
 
 from __future__ import annotations
 
@@ -86,6 +86,7 @@ class ContactsAtStart:
     directions : SX (ns,)
         Unit vectors of the slips of the others, as they begin.
     force, friction : SX (ng,), (ns,) [N]
+        Normal and tangential.
     """
 
     pressing: ca.SX = field(default_factory=_none)

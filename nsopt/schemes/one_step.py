@@ -19,7 +19,9 @@ from nsopt.schemes.scales import Scales
 Projection = Callable[["OneStep", ca.SX, ca.SX], Node]
 """States the end of a step near coordinates q, with v, as `OneStep.end` returns it."""
 
-PUSHED = 0.1  # of a typical impulse, the guess of those of contacts over a horizon
+# Of a typical impulse, the guess of those of contacts over a horizon: interior points need one
+# above zero.
+PUSHED = 0.1
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,10 @@ from nsopt.schemes.terms import kinetic, smooth_forces
 
 
 class _Stage(NamedTuple):
+    """A stage of the step."""
+
     at: Instant
-    found: IndexOne  # accelerations and forces of joints there
+    found: IndexOne  # accelerations, multipliers and friction of joints, rates of q there
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,7 @@ class RungeKutta(Scheme):
 
 
 def _mean(weights: tuple[float, ...], rates: list[ca.SX]) -> ca.SX:
+    """Return the weighted sum of the rates of all stages."""
     return sum_columns([w * rate for w, rate in zip(weights, rates, strict=True)])
 
 

@@ -1,4 +1,4 @@
-"""Typical sizes, which condition the programs of a scheme."""
+"""Typical sizes of a run, by which unknowns and rows of a step's programs are divided: `Scales`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A step, derived from the balances of momentum that a scheme states."""
+"""A step, derived from the balances of momentum that a scheme states.
+
+A scheme returns a `Transition`; of that a simulation makes a `Step`, which is accepted or refused,
+and a horizon an `Interval` at each node, which costs and conditions see.
+"""
 
 from __future__ import annotations
 
@@ -118,7 +122,8 @@ class Step:
     projection_work : SX scalar [J]
         Energy that the projection of the coordinates adds.
     wall_change : SX scalar [J]
-        By how much that depends on when in the step velocities of walls and courses are taken.
+        By how much that work depends on when in the step velocities of walls, and of joints that
+        move with time, are taken.
     joint_friction_work : SX scalar [J]
         Of `JointFriction` elements; positive where bristles spring back.
     frozen : SX (ng,) [N s]
@@ -129,7 +134,7 @@ class Step:
     walls : WallFigures
         How well contacts are followed.
     grip : Grip or None
-        The friction of the first half, of schemes that find what it holds.
+        The friction of the first half, of schemes with static friction: which contacts it holds.
     """
 
     transition: Transition
@@ -260,8 +265,22 @@ class Interval:
     @classmethod
     def end(cls, d: Dynamics, v: ca.SX, h: ca.SX) -> Interval:
         """Return the end of a horizon at velocity v, after a step of h: nothing acts there."""
-        zero, (mu, lam, slip) = ca.SX(0), Impulses.zero(d)
-        return cls(v, ca.SX.zeros(d.nv), lam, mu, slip, lam, zero, zero, h, zero, lam, lam, zero)
+        zero, (mu, none, slip) = ca.SX(0), Impulses.zero(d)  # none of contacts, (ng,)
+        return cls(
+            at_node=v,
+            change=ca.SX.zeros(d.nv),
+            impulse=none,
+            joint_impulse=mu,
+            slip_impulse=slip,
+            loss=none,
+            work=zero,
+            projection_work=zero,
+            h=h,
+            share=zero,
+            impact_impulse=none,
+            impact_loss=none,
+            impact_work=zero,
+        )
 
 
 def find_contact_energy(x: Transition, v_end: ca.SX) -> ca.SX:
@@ -281,10 +300,11 @@ def find_wall_change(x: Transition) -> ca.SX:
         rate_change = b.F.T @ (x.end.v - x.balances[0].before)
         change += ca.dot(ca.fabs(d.driven * mu), ca.fabs(rate_change))
         others = (1 - d.driven) * mu  # of joints that are not kept by drives
-        for drift, push in ((d.gap_drift, lam), (d.slip_drift, slip), (d.multiplier_drift, others)):
-            speeds = [drift(t, b.node.q, b.node.p) for t in times]
+        pushed = (d.gap_drift, lam), (d.slip_drift, slip), (d.multiplier_drift, others)
+        for find_speed, impulse in pushed:
+            speeds = [find_speed(t, b.node.q, b.node.p) for t in times]
             change += sum(
-                ca.dot(ca.fabs(push), ca.fabs(late - early)) for early, late in pairwise(speeds)
+                ca.dot(ca.fabs(impulse), ca.fabs(late - early)) for early, late in pairwise(speeds)
             )
     return change
 

@@ -1,4 +1,7 @@
-"""Terms that step equations share."""
+"""Terms that the step equations of several schemes share: forces, friction of joints, walls.
+
+Walls are the surfaces of contacts; those that move with time have velocities at v = 0, the drift.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ def momentum_rate(d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:
 
 
 def internal(d: Dynamics, q: ca.SX) -> ca.SX:
-    """Return the internal states of friction, the last coordinates, (nz,)."""
+    """Return the internal states of friction among coordinates q, of which they are last, (nz,)."""
     return q[d.nq - len(d.internal_names) :]
 
 
@@ -127,7 +130,7 @@ def average_walls(one: Node, other: Node) -> Node:
 
 
 def metric(M: ca.SX) -> ca.SX:
-    """Return the mass matrix, in which motions without mass get the mean mass of the others."""
+    """Return a mass matrix with inverse: motions without mass get the mean mass of the others."""
     diagonal = ca.diag(M)
     massless = diagonal == 0
     mean = ca.sum1(diagonal) / ca.fmax(ca.sum1(ca.logic_not(massless)), 1)

@@ -167,7 +167,8 @@ class Variational(Scheme):
         twists = d.twists(start.q, u, h * (1 - impact), p)
         arriving = d.momentum(end.q, twists, -h * (1 + impact), p) + impact * first_push
         applied = d.applied(*end.at[:2], u, p)
-        free = not (d.contact_names or d.multiplier_names or d.friction_joints)  # M = L D L^T
+        # Without anything that depends on v, M = L D L^T gives it, and there is nothing to solve.
+        free = not (d.contact_names or d.multiplier_names or d.friction_joints)
         v = one.end_velocity(ca.ldl_solve(arriving + h / 2 * applied, *ca.ldl(M)) if free else None)
         joint, push = step.joint_impulse, step.impulse
         mu = mpcc.variable("joint_end", joint.numel(), scale=scales.impulse, guess=joint)
@@ -190,6 +191,7 @@ class Variational(Scheme):
         walls = average_walls(end, average_walls_over(d, end, -h))
 
         def try_end(program: Mpcc, coefficients: ca.SX) -> ca.SX:
+            """State the half without an impact, coefficients (nd,) given; return its slip (ns,)."""
             one = SimulatedStep.of(program, d, end, h, scales)
             v, mu = one.end_velocity(), one.impulse_of_joints("joint_end")
             friction, lam = Friction(program, d, scales), one.impulse_of_contacts("contact_end")
@@ -212,8 +214,10 @@ class Variational(Scheme):
         assert step.grip is not None
         mean_slip = find_mean_slip(d, node, h, step.v, step.q)
         grip = step.grip.at_end(mpcc, d, end, mean_slip, scales, try_end)
-        mu_t = grip.within_impact(d, impact, p)
-        last_slip = friction.impulse(end, v, last_lam, closed, acting_time, None, turn, mu_t)
+        coefficients = grip.within_impact(d, impact, p)
+        last_slip = friction.impulse(
+            end, v, last_lam, closed, acting_time, None, turn, coefficients
+        )
         lam, slip = rebound.spent.lam + last_lam, rebound.spent.slip + last_slip
         # As contacts in `Balance.loss`, loads work on the velocity of an impact, where it is known.
         loaded_v = step.v if rebounds else (u + v) / 2

@@ -1,4 +1,4 @@
-"""Events, of which the first ends a step."""
+"""Changes of contact as events, of which the first ends a step of `ContactAligned`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Event(NamedTuple):
     """What ends a step where a value of it becomes zero."""
 
     kind: int  # a `ContactEvent`
-    value: ca.SX  # (m,)
-    size: Any  # scalar or (m,)
-    active: Any  # (m,), 0 or 1
-    labels: Sequence[str]  # (m,)
+    value: ca.SX  # (m,) positive before the event, as the gap of a contact that closes
+    size: Any  # scalar or (m,) typical sizes of the values
+    active: Any  # (m,), 0 or 1: whether it may happen in this step
+    labels: Sequence[str]  # (m,) names for messages
 
     @property
     def sizes(self) -> ca.SX:

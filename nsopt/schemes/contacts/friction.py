@@ -1,4 +1,8 @@
-"""Tangential impulses of contacts and their slip: dry friction, exact in the plane and in space."""
+"""Tangential impulses of contacts and their slip: dry friction, exact in the plane and in space.
+
+A contact has one slip in the plane, two in space. What has a limit of its own is a `Drag`: that a
+contact slides, rolls or spins; the two slips of sliding in space are of one drag.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,9 @@ from nsopt.schemes.node import At, Node
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.terms import metric
 
-SLOW = 1e-3  # of the speed that a typical impulse gives, the slip that counts as none
+SLOW = (
+    1e-3  # of the speed that a typical impulse gives (`Scales.speed`), a slip that counts as none
+)
 NEXT_TO_NONE = 1e-14  # slip [m/s] by which its size is smoothed, for a derivative where it sticks
 LARGEST_TURN = 0.5  # difference of two directions of slip up to which friction turns with it
 TURNED = 0.9  # cosine, less zero, between the slips at both ends of a step that turned round
@@ -212,6 +218,7 @@ class Friction:
         self._smoothed = np.flatnonzero(dry & ~exact)
         self._turning = [dynamics.drags[i].turns for i in drags]
         self._unknowns = ca.SX.zeros(len(drags))
+        # Slips (ns,), limits of friction (ns,) [N s], masses that resist slips (ns,) [kg].
         self._law: tuple[ca.SX, ca.SX, ca.SX] | None = None
 
     @property
@@ -261,7 +268,9 @@ class Friction:
             u += _select(measure_slip(d, u), drags) * turn
         mu = d.drag(p) if coefficients is None else coefficients
         limit = _select(mu * select_drags(d, d.slope(*at)) * select_drags(d, lam), drags)
-        mass = _estimate_mass(T, metric(d.mass(*at[1:])))
+        # About the mass that resists each slip (ns,) [kg], by the diagonal of M alone.
+        M = metric(d.mass(*at[1:]))
+        mass = 1 / ca.fmax((T**2).T @ (1 / ca.diag(M)), LIGHT)
         self._law = (u, limit, mass)
         viscous = _select(d.viscous(p) * closed, owners)
         viscous[np.flatnonzero(self._turning).tolist()] = 0
@@ -304,11 +313,6 @@ class Friction:
                 rho=ca.fmin(_select(mass, first), _select(mass, space[1::2])),
                 labels=[self._d.contact_names[owners[k]] for k in first],
             )
-
-
-def _estimate_mass(T: ca.SX, M: ca.SX) -> ca.SX:
-    """Return about the mass that resists each slip (ns,) [kg], by the diagonal of M alone."""
-    return 1 / ca.fmax((T**2).T @ (1 / ca.diag(M)), LIGHT)
 
 
 def _select(values: ca.SX, rows: Sequence[int]) -> ca.SX:

@@ -22,7 +22,7 @@ from nsopt.schemes.terms import smooth_forces, solve_mass
 
 TOUCH = 1e-10  # of a typical opening, `Gap.scale`, the gap up to which a contact is closed
 FASTER = 10.0  # times the typical rate of a gap, the scale of rates of `ReachedGaps`
-HALF = 0.5  # guess of an unknown from 0 to 1
+HALF = 0.5  # guess of the unknown of `state_touching`, from 0 to 1
 
 
 @dataclass(frozen=True)

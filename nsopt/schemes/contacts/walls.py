@@ -20,7 +20,7 @@ LIKELY, SLIGHT = 3.0, 1e-3
 """Speed that bodies gain in a step at most, over that by applied forces; and the part of the speed
 of approach that they may gain beside."""
 
-FLAT = 1e-6  # least slope of a gap function whose direction counts
+FLAT = 1e-6  # least slope of a gap function (`Gap.slope`) whose direction counts
 _zero = partial(ca.SX, 0)
 REDUNDANT = 1e-9  # of the trace of C M^-1 C^T, added to it so that redundant joints solve too
 
@@ -240,13 +240,13 @@ it strikes."""
 
 
 def judge_pressed(d: Dynamics, start: Node, end: Node) -> tuple[ca.SX, ca.SX]:
-    """Return how well a step resolves surfaces that forces press apart: swing, and when one closed.
+    """Return `WallFigures.swing` of compliant contacts, and how long ago one of them closed [s].
 
     The force on a surface follows its depth, so that its frequency w is seen from the change of its
     rate: du = w^2 depth h; as contact begins, the change of the depth is taken in its place, if
     that is larger. The first number is (w h)^2 over `RESOLVED`, of the surface that swings fastest;
-    at a constant depth it is zero, however stiff. The second is how long before the end of the step
-    one closed that was open [s].
+    at a constant depth it is zero, however stiff. The second counts from the end of the step, zero
+    if no surface closed in it.
     """
     if not d.pressed_names:
         return ca.SX(0), ca.SX(0)
