@@ -1,4 +1,8 @@
-"""The conditions that a solved step must meet, recomputed from its numbers."""
+"""The conditions that a solved step must meet, recomputed from its numbers: `Acceptance`.
+
+`StepEnd` has these numbers, `Acceptance.checks` the rows value <= limit, `StackedChecks` all rows
+as one vector, so that compiled code can judge a step too.
+"""
 
 from __future__ import annotations
 
@@ -65,8 +69,8 @@ class StepEnd(NamedTuple):
     energy_error: Any  # (1,) [J] embedded estimate
     energy_size: Any  # (1,) [J] of the energies whose difference is the gain
     local_error: Any  # (1,) [m] embedded estimate, of the coordinates
-    depth: Any  # (1,) `WallFigures`
-    swing: Any
+    depth: Any  # (1,) this and the next four are `WallFigures`
+    swing: Any  # (1,)
     late: Any  # (1,) [s]
     overdue: Any  # (1,) [s]
     unplaced: Any  # (1,) [J]
@@ -92,7 +96,7 @@ class StepEnd(NamedTuple):
             step.motion_residual,
             step.motion_size,
             step.closure,
-            _turn(d, start, step),
+            _find_turn(d, start, step),
             step.loss,
             step.pressed_loss,
             step.work,
@@ -120,7 +124,8 @@ class StepEnd(NamedTuple):
         return cls(*(ca.densify(expression) for expression in end))
 
 
-def _turn(d: Dynamics, start: StepStart, step: Step) -> ca.SX:
+def _find_turn(d: Dynamics, start: StepStart, step: Step) -> ca.SX:
+    """Return `StepEnd.turn`, (ng,)."""
     before, after = (start.t, start.q, start.p), (start.t + step.h, step.q, start.p)
     cosine = ca.sum1(d.contact_normals(*before) * d.contact_normals(*after)).T
     momentum = d.mass(start.q, start.p) @ start.v
@@ -218,8 +223,8 @@ class Acceptance:
         force : SX scalar [N]
             Typical force of the run.
         """
-        # Not times zero, which CasADi simplifies away. Estimates of errors are not needed here:
-        # they are computed where quick limits are not met.
+        # A sum is not finite if one of its terms is not. Not times zero, which CasADi simplifies
+        # away. Estimates of errors are computed only where quick limits are not met.
         others = end._replace(energy_error=ca.SX(0), local_error=ca.SX(0))
         finite = 1e-300 * ca.fabs(ca.sum1(ca.vertcat(*others)))
         return [
@@ -230,7 +235,7 @@ class Acceptance:
                 "contact {name!r} turned by more than 90 deg",
                 d.contact_names,
                 -end.turn,
-                ca.SX.zeros(end.turn.numel()) - 1e-300,  # below zero: a right angle is too much
+                ca.SX.zeros(end.turn.numel()) - 1e-300,  # so that a right angle is too much
                 True,
             ),
             *self._check_energy(end, force),

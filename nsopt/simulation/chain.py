@@ -1,4 +1,4 @@
-"""Many steps in one call of the kernels."""
+"""Many steps in one call of machine code: the `Chain` of a run, and the option `Compiled`."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class Chain:
         return bool(self._kernel.layout.state(z).status == ChainStatus.STUCK)
 
     def has_ended(self, z: Array) -> bool:
-        """Tell whether the chain does not go on: it is stuck, or the end is reached."""
+        """Tell whether the chain is stuck, or has reached the end."""
         return bool(self._kernel.layout.state(z).status != ChainStatus.RUNNING)
 
     def run(self, z: Array, earlier: Refused, count: int | None = None) -> ChainRun:
@@ -153,6 +153,7 @@ class Chain:
         return self._attempt(z, self._parameters, earlier, count or self._chunk)
 
     def _attempt(self, z: Array, parameters: Array, earlier: Refused, count: int) -> ChainRun:
+        """Return what up to ``count`` attempts came to, read off their records."""
         begin = perf_counter()
         state, rows = self._kernel(z, parameters, count)
         seconds = perf_counter() - begin

@@ -31,8 +31,8 @@ class ChainState(NamedTuple):
     q: Array  # (nq,)
     v: Array  # (nv,)
     h: Array  # (1,) [s] to try next
-    back: Array  # (1,) [s] to go back to after a change of contact, 0 for none
-    credit: Array  # (1,) attempts that may be spent on ending steps where contacts change
+    back: Array  # (1,) [s] h to go back to after a step made shorter to end at a change of contact
+    credit: Array  # (1,) attempts that may be spent on such steps
     x: Array  # (nx,) scaled unknowns of the last step, from where Newton starts
     status: Array  # (1,) a `ChainStatus`
 

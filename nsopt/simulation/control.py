@@ -1,4 +1,4 @@
-"""Control of the step size where the scheme does not choose it."""
+"""Control of the step size where the scheme does not choose it: `StepControl`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HALF = 0.5
 """Part of h that is tried after a step that was not solved."""
 
 LEAST_CHANGE = 0.999
-"""Factor on h of a step that is tried again, at most."""
+"""Factor on h of a step that is tried again, at most: it must be a shorter one."""
 
 DEEPEST = 0.1
 """How far beyond a wall a step may lead without it, over the clearance: w h of 0.45, where w is the
@@ -26,7 +26,8 @@ PLACED = 3e-4
 """Part of the kinetic energy, the error up to which an impact counts as at the end of its step."""
 
 SHORT = 0.03
-"""Part of the time after an impact that is left of it when the step is tried again."""
+"""Part of the time from an impact to the end of its step that is left when the step is tried again:
+a little, so that the impact is in the step still."""
 
 OVERDUE = 1e-5
 """Part of a step that may be left after a contact changed."""

@@ -1,4 +1,7 @@
-"""The driver of a run: the compiled chain, and the steppers where there is none or it is stuck."""
+"""The driver of a run: the next accepted steps, by the compiled chain or by what takes its place.
+
+Where the chain is stuck, other ways follow until one has a step; the chain goes on from there.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +28,8 @@ from nsopt.simulation.step_error import Refused, StepError
 from nsopt.simulation.stepper import Stepper, StepperState
 
 SHORTER = RetryPolicy.shrink[:2]
-"""Parts of h_min at which compiled code tries a step before the solvers take over. Shorter ones
-would make a run long where the solvers find a step of h_min."""
+"""Parts of h_min, 0.3 and 0.1, at which compiled code tries a step before the solvers take over.
+Shorter ones would make a run long where the solvers find a step of h_min."""
 
 
 class StepCounts(NamedTuple):
@@ -120,7 +123,7 @@ class Driver:
         self._scales = Scales.of(dynamics, run.start, run.p, run.steps.h_max, duration)
         self._refused = Refused()
         self._steppers: list[Stepper] = []
-        self._restored: tuple[StepperState, ...] = ()  # from a checkpoint, in the order of need
+        self._restored: tuple[StepperState, ...] = ()  # states of steppers from a checkpoint
         self._chain: Chain | None = None
         self._backoff = Backoff()
         if isinstance(method.first_solver(dynamics), Compiled):
@@ -128,6 +131,7 @@ class Driver:
             self._z = self._chain.begin(run.start)  # (nz,) `ChainState`
 
     def _make_chain(self, scheme: Scheme) -> Chain:
+        """Return the chain of this run by a scheme."""
         solver = self.method.first_solver(self._dynamics)
         assert isinstance(solver, Compiled)
         settings = (self.method.acceptance, self.method.control, solver, self.run, self._scales)
@@ -145,7 +149,7 @@ class Driver:
 
     @property
     def warmup_time(self) -> float:
-        """As of the `Chain` [s]."""
+        """`Chain.warmup_time` [s]."""
         return self._chain.warmup_time if self._chain else 0.0
 
     @property

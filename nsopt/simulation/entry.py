@@ -1,4 +1,4 @@
-"""The motion of a mechanism, step by step [NLP-clearance 2024, Algorithm 1]."""
+"""The motion of a mechanism, step by step: `simulate` [NLP-clearance 2024, Algorithm 1]."""
 
 from __future__ import annotations
 
@@ -35,13 +35,14 @@ from nsopt.simulation.run import Run
 from nsopt.stored import check_wanted
 
 IN_HALVES = Check()
-"""Checks runs by default."""
+"""The check of a run by default: where that is quick, in steps of a half and a quarter."""
 
 IN_DOUBLES = Check(seconds=0)
-"""Checks runs in ever shorter steps: it takes less than the run before."""
+"""That of the runs by which `accuracy` is met: in steps of twice and four times the size, so that a
+check takes less than its run."""
 
 TINY = 1e-12
-"""Time [s] that counts as none."""
+"""Time [s] that counts as none, against division by zero."""
 
 
 def simulate(

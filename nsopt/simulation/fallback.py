@@ -1,4 +1,7 @@
-"""Steppers of a scheme and of the schemes it falls back on, as one."""
+"""Steppers of a scheme and of the schemes it falls back on, as one: `FallbackStepper`.
+
+Where there is no compiled chain, or where `FallbackChains` have no step either.
+"""
 
 from __future__ import annotations
 

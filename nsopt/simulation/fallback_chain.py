@@ -1,4 +1,4 @@
-"""Steps by Newton with fallbacks, where a compiled chain is stuck.
+"""Steps by Newton's method with other schemes, where a compiled chain is stuck: `FallbackChains`.
 
 A *jam* is a state from which the scheme itself has no step, at any h down to h_min.
 """

@@ -1,4 +1,4 @@
-"""What no step of a run can follow, told before the first one."""
+"""Warnings before the first step, of what no step of a run can follow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The programs of one step: stated once, solved in order, judged at the end."""
+"""The programs of one step: stated once, solved in order, judged at the end: `StepProgram`.
+
+A chain solves them in machine code, a `Stepper` by IPOPT or SQP.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,7 @@ class StepProgram:
     ) -> None:
         self.dynamics, self.scheme = d, scheme
         d = recall_calls(d)  # so that equal calls are one expression
-        modes = Mpcc("modes")
+        modes = Mpcc("modes")  # the first program, then "step" and "projection"
         scales_are_known = scales is not None
         start, h, scales = _state_start(modes, d, scheme, scales)
         given, self.blocks = modes.p, tuple(block.symbol for block in modes.parameters)

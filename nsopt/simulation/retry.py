@@ -1,4 +1,4 @@
-"""The attempts at a step that does not solve."""
+"""The attempts at a step by solvers of programs, in order: `RetryPolicy.attempts`."""
 
 from __future__ import annotations
 

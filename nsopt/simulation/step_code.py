@@ -1,4 +1,7 @@
-"""The programs of a step and its end as machine code."""
+"""The programs of a step and its end as machine code: `StepCode`, for `StepKernel`.
+
+A leaf is the machine code of one function.
+"""
 
 from __future__ import annotations
 

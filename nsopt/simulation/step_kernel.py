@@ -1,4 +1,8 @@
-"""Attempts at steps by kernels: a step program as machine code and arrays, and a loop over it."""
+"""Attempts at steps by kernels: a step program as machine code and arrays, and a loop over it.
+
+`Chain` calls a `StepKernel` for many attempts at once. Code is interpreted until machine code is
+ready, which is made in the background.
+"""
 
 from __future__ import annotations
 
@@ -183,6 +187,7 @@ class StepKernel(StepRules):
         return (code, tables, self._newton.numbers), addresses.level
 
     def _chain(self, end: int, limits: int) -> ChainCode:
+        """Return what the loop needs, with the addresses of the end of a step and its limits."""
         d = self._program.dynamics
         size, judge = (x.code.evaluate for x in (self._size, self._judged))
         counts = (d.nq, d.nv, len(d.parameters), self.layout.unknowns)

@@ -1,4 +1,8 @@
-"""The rules of attempts at steps: their state and record, h, and how they are judged."""
+"""The rules of attempts at steps in machine code: state and record, h, how a step is judged.
+
+CasADi functions, of which `StepKernel` makes machine code; the loop that calls them is `attempt` of
+the kernels.
+"""
 
 from __future__ import annotations
 
@@ -109,6 +113,7 @@ class StepRules:
     def _refusal(
         self, solved: float, failed: float, value: float, limit: float, h: float, *figures: float
     ) -> Fault:
+        # Failed is the number of the check that is not met, -1 where the control refused the step.
         if not solved:
             why = Fault("Newton did not converge")
         elif failed >= 0:

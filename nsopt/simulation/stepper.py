@@ -1,4 +1,7 @@
-"""One step after another by the solvers, each accepted or tried again."""
+"""One step after another by solvers of programs, such as IPOPT, each accepted or tried again.
+
+Where there is no chain, or it is stuck: `Stepper.step` goes through the attempts of `RetryPolicy`.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,7 @@ class StepperState:
         The solution of the last step, part by part, to start the next one from; empty for a cold
         start.
     credit : float
-        Attempts that may be spent on ending steps where contacts change.
+        Attempts that may be spent on ending steps where contacts change; see `control.EARNED`.
     """
 
     trial: float
@@ -81,7 +84,9 @@ class Stepper:
         self._program, self._p, self._force = program, run.p, scales.force
         self._steps, self._control = run.steps, control
         self._retries = tuple(retry.attempts())
-        self._solvers: dict[tuple[int, int], Program] = {}  # by identity: retries share a few
+        self._solvers: dict[
+            tuple[int, int], Program
+        ] = {}  # by id(solver), which retries share; part
         self._slack = 1e-9 * scales.time  # [s] by which h may be off
         x = ca.SX.sym("figures", len(StepFigures._fields))
         order = program.scheme.error_order

@@ -1,4 +1,4 @@
-"""The size of steps with which a run is as accurate as asked for."""
+"""The size of steps with which a run is as accurate as asked for: `Accuracy`."""
 
 from __future__ import annotations
 
@@ -82,7 +82,8 @@ class Accuracy:
         ``accuracy_h`` [s] where so short steps would do, but take too many. ``run`` returns a run
         with its errors, of ``steps``; these are those of the first.
         """
-        best, stalls, whole, needed = _Trial(None), 0, 1.0, np.nan
+        best, stalls = _Trial(None), 0  # runs in a row that shorter steps did not make better
+        whole, needed = 1.0, np.nan  # part of the stated steps; h that would do, if too small
         before = np.nan  # the order seen in the last run
         for _ in range(RUNS):
             try:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-PARTS = 8  # parts of the time beyond, which tell how much statistics scatter
+INTERVALS = 8  # of the time beyond, which tell how much statistics scatter
 ROWS = 10  # times in each part at least, with fewer statistics tell nothing
 SURE = 2.0  # standard errors that a statistic may be off by
 ALIKE = 3.0  # standard errors by which two runs that are alike differ at most
@@ -74,7 +74,7 @@ def compare_statistics(
     and in ``courses``, empty of a mechanism without contacts.
     """
     t = states[0]["time"].values
-    edges = np.linspace(until, t[-1], PARTS + 1)
+    edges = np.linspace(until, t[-1], INTERVALS + 1)
     if np.histogram(t, edges)[0].min() < ROWS:
         return {}
     names = [str(x) for x in states[0]["joint"].values]
@@ -86,7 +86,7 @@ def compare_statistics(
         at = [names.index(x) for x in contacts_of_joints(states[0])]
         least = ROUNDING * float(np.ptp(states[0]["kinetic_energy"].values)) / (t[-1] - until)
         for name, what in (("beyond_impact_rate", "impacts"), ("beyond_loss_rate", "loss")):
-            rates = np.full((len(courses), PARTS + 1, len(names)), np.nan)
+            rates = np.full((len(courses), INTERVALS + 1, len(names)), np.nan)
             for k, course in enumerate(courses):
                 rates[k][:, at] = _find_rates(course.t, getattr(course, what), edges)
             rates[np.abs(rates) < least] = 0.0
@@ -133,7 +133,7 @@ def _find_rates(t: Array, x: Array, edges: Array) -> Array:
 def _compare(name: str, runs: Sequence[Array]) -> dict[str, Variable]:
     """Return a statistic (joint,) and its error, from values of (1 + part, joint) of each run."""
     values = [x[0] for x in runs]
-    scatter = [np.std(x[1:], axis=0, ddof=1) / np.sqrt(PARTS) for x in runs]
+    scatter = [np.std(x[1:], axis=0, ddof=1) / np.sqrt(INTERVALS) for x in runs]
     apart = [np.abs(x - values[0]) for x in values[1:]]
     error = np.max([SURE * scatter[0], *apart], axis=0)
     alike = np.all(

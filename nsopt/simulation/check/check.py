@@ -1,4 +1,4 @@
-"""Repetitions of a run in other steps, which tell its errors."""
+"""Repetitions of a run in other steps, which tell its errors: `Check`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ FINEST = 1 / 8  # part of h of a third one, where two figures may agree by chanc
 SLOWER = 2.0  # time that a repetition may take, over the expected one, ...
 SHORT = 1.0  # ... or over this time [s], if that is longer
 RECORDS = 5.0  # time [s] that records of forces and angles of both repetitions may take in any case
-RECORDED = 2  # time that a step and its record take, over that of the step, roughly
+RECORDED = 2  # time that a step takes with its record, over that of the step alone, roughly
 
 
 @dataclass(frozen=True)

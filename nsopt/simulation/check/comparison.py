@@ -1,4 +1,7 @@
-"""The errors of a run, from what it and its repetitions came to."""
+"""The errors of a run, from how far its repetitions in other steps are from it and each other.
+
+``finer`` says throughout that repetitions have h/2, h/4, ..., else 2 h and 4 h.
+"""
 
 from __future__ import annotations
 

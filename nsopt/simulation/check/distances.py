@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 STEPS = 2  # steps by which an energy may change earlier or later where contacts do, ...
 SOON = 5e-3  # ... or this part of the duration, if it is longer
 LEAST = 1e-9  # size of a motion at least, over the distance of the farthest body from the origin
-NONE = 1e-12  # the same [m], where all is at the origin: a hundredth of an atom
+NONE = 1e-12  # the same in metres, where all bodies are at the origin
 
 
 def find_gyration_radii(dynamics: Dynamics, p: Array) -> Array:

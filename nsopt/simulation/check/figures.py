@@ -1,4 +1,4 @@
-"""Figures of a run's contacts that are compared beside its states."""
+"""Figures of a run's contacts, such as peak forces, that are compared beside its states."""
 
 from __future__ import annotations
 

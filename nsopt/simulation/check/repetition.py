@@ -1,4 +1,4 @@
-"""The same run in steps of a part of the size."""
+"""The same run in steps of a part of the size: `repeat`, for `Check`."""
 
 from __future__ import annotations
 

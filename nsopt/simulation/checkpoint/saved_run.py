@@ -1,4 +1,8 @@
-"""The part of a run that a checkpoint holds."""
+"""The part of a run that a checkpoint holds: `SavedRun`.
+
+A folder has a head, head.h5, with the state from which the run goes on, and blocks, files of the
+steps so far. What is read is checked to the last number: a damaged file must not go on silently.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +29,7 @@ from nsopt.simulation.stepper import StepperState
 POINT = ("x", "lam_x", "lam_g")  # arrays of a `Point`
 
 Check = Callable[[Any], bool]
+"""Whether a value is of the kind that a run writes."""
 
 
 def check_facts(facts: Facts) -> None:

@@ -30,7 +30,7 @@ of them do changes from step to step, and an impact is more than what all of the
 
 SLIGHT = 1e-3
 """Steps, in place of `MANY` for an impulse that acts at once, by a scheme whose steps end at
-impacts: it is an impact however short the flight before. Less is what solvers leave."""
+impacts: it is an impact however short the flight before. What is less comes of round-off."""
 
 
 class HeldContacts(NamedTuple):

@@ -45,7 +45,8 @@ class EvaluatedSteps:
 
     ``thinned`` tells whether steps were left out. ``at_nodes`` are parameters (n, np), inputs among
     them, and forces of drives (n, nv) [N, N m] at the nodes, where they change; ``gains`` are
-    `Scheme.gains`.
+    `Scheme.gains`. t, q, v and the impulses lam (n, ng), mu (n, nm) are over all n times; what
+    belongs to a step is in the row of its end, NaN in the first.
     """
 
     def __init__(

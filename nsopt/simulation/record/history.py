@@ -1,4 +1,8 @@
-"""The steps of a run as they are accepted, and the Result they make."""
+"""The steps of a run as they are accepted, and the Result they make: `History`.
+
+Contacts are judged as steps arrive (`ContactJudge`); everything else is computed at the end, by
+`Record`.
+"""
 
 from __future__ import annotations
 

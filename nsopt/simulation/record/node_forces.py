@@ -18,12 +18,15 @@ from nsopt.simulation.record.node_equations import EquationsAt, NodeEquations, N
 
 Mask = NDArray[np.bool_]
 
-SAME = 1e-12  # part of the reactions by which they may change where friction under them is found
+SAME = 1e-12
+"""Part of the reactions by which they may change in the last iteration for friction, which depends
+on reactions and changes them."""
 
 FULL, ALL = 50, 200
-"""Iterations for that: those with full changes, then up to all with half of them."""
+"""Iterations for that at most: so many with full changes, then up to all with half of them."""
 
-PROXIMAL = 1e-12  # compliance over 1 / mass that contacts get, so that redundant ones solve too
+PROXIMAL = 1e-12
+"""Compliance over that of the largest mass, added to contacts so that redundant ones solve too."""
 
 TINY = 1e-300  # against division by zero
 

@@ -115,6 +115,7 @@ def _make_interpolant(d: Dynamics) -> ca.Function:
     """Return (q, v, q1, v1, h, share, struck) -> coordinates and velocities within a step."""
     sizes = {"q": d.nq, "v": d.nv, "q1": d.nq, "v1": d.nv, "h": 1, "share": 1, "struck": 1}
     q, v, q1, v1, h, s, struck = inputs = [ca.SX.sym(x, n) for x, n in sizes.items()]
+    # Hermite's cubic of both states, with the slopes m0, m1 by the share s of the step.
     m0, m1, change = h * d.rate_matrix(q) @ v, h * d.rate_matrix(q1) @ v1, q1 - q
     cubic = q + m0 * s + (3 * change - 2 * m0 - m1) * s**2 + (m0 + m1 - 2 * change) * s**3
     parabola = q + m0 * s + (change - m0) * s**2

@@ -1,4 +1,4 @@
-"""Surfaces that forces press apart, recorded like contacts and their joints."""
+"""Surfaces that forces press apart, as of compliant contacts, recorded like rigid contacts."""
 
 from __future__ import annotations
 
