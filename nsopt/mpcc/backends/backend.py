@@ -1,4 +1,7 @@
-"""The contract of solvers of nonlinear programs, and calls of those in CasADi."""
+"""The contract of solvers of nonlinear programs (`Backend`), and calls of those in CasADi.
+
+A backend makes of an `Nlp` a `Call`, which goes from a `Point` to an `Outcome`.
+"""
 
 from __future__ import annotations
 
@@ -111,8 +114,8 @@ class Nlp:
     derivatives : Derivatives, optional
         Of a structured program.
     complementary : bool
-        Whether some rows are relaxed complementarity: products of pairs end far above sigma where a
-        solver moves bounds outwards.
+        Whether some rows are relaxed complementarity. A solver must then not move bounds outwards,
+        or products G H end far above sigma.
     fixed : int
         Number of unknowns that the bounds of a call may fix.
     starts : WarmStart, optional
@@ -190,6 +193,7 @@ class Outcome:
 
 
 Call = Callable[[Point, Vector, Vector, Vector], Outcome]
+"""(start, p, lower bound of x, upper bound of x) -> Outcome."""
 
 
 class Backend(ABC):
@@ -230,7 +234,7 @@ class Backend(ABC):
 
     @abstractmethod
     def build(self, nlp: Nlp) -> Call:
-        """Compile ``nlp`` into a call (start, p, lower bound of x, upper bound of x) -> Outcome.
+        """Compile ``nlp`` into a `Call`.
 
         The call raises nothing and prints nothing: whatever the solver throws becomes an Outcome
         with the start as its point and the message as its status. That of a structured program asks
@@ -275,6 +279,7 @@ class NlpsolCall:
         return self._end_as(point, status, bool(success), count, perf_counter() - begin)
 
     def _end_as(self, point: Point, status: str, success: bool, count: int, time: float) -> Outcome:
+        """Return the outcome of a call, marked as interrupted if the callback stopped it."""
         stopped = self._callback is not None and not success and is_interrupted()
         return Outcome(point, status, success, count, time, stopped, status == ACCEPTABLE)
 

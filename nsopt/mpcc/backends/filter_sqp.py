@@ -58,10 +58,10 @@ class FilterSqp:
 
     nlp: Nlp
     derivatives: Derivatives
-    qp: ca.Function
+    qp: ca.Function  # this and the next from `make_structured_qp`
     elastic: ca.Function
-    tol_pr: float
-    tol_du: float
+    tol_pr: float  # of rows and bounds
+    tol_du: float  # of the gradient of the Lagrangian
     max_iter: int
 
     @cached_property

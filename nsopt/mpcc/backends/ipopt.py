@@ -1,4 +1,4 @@
-"""IPOPT as the backend."""
+"""IPOPT as the backend: `Ipopt`, and the options that suit single programs and horizons."""
 
 from __future__ import annotations
 
@@ -120,6 +120,7 @@ class Ipopt(Backend):
         return call
 
     def _list_options(self, nlp: Nlp, derivatives: Derivatives) -> dict[str, Any]:
+        """Return the options that suit a structured program."""
         given = ("grad_f", "jac_g", "hess_lag")
         options = {**STRUCTURED, **{name: getattr(derivatives, name) for name in given}}
         options["cache"] = {"nlp_grad": _make_lagrangian(nlp, derivatives)}
@@ -132,6 +133,7 @@ class Ipopt(Backend):
         return options
 
     def _make_call(self, nlp: Nlp, suited: Mapping[str, Any]) -> NlpsolCall:
+        """Return the call with ``suited`` options, those of the user replacing them."""
         stated = {
             "ipopt.tol": self.tol,
             "ipopt.constr_viol_tol": self.constr_viol_tol,

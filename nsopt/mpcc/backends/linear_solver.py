@@ -1,4 +1,7 @@
-"""The linear solver of programs over a horizon: its C code, compiled once, for IPOPT to load."""
+"""The linear solver of programs over a horizon: its C code, compiled once, for IPOPT to load.
+
+The code is in the folder ldlt; IPOPT loads it in place of PARDISO, another linear solver.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ from nsopt.mpcc.backends.compiler import Compiler, find_compiler, has_compiler, 
 PARDISO = "ipopt.pardisolib"
 """Option of IPOPT that names a library with the functions of PARDISO."""
 
-SOURCES = Path(__file__).with_name("ldlt")
+SOURCES = Path(__file__).with_name("ldlt")  # L D L^T of symmetric indefinite matrices
 
 # Without contraction the compiler has no choice in rounding: an update of it between a run and its
 # resumption changes no bit, on ARM too. What stays undefined must fail at once: the loader binds

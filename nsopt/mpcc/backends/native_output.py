@@ -32,6 +32,6 @@ def printing_to_stderr() -> Iterator[None]:
 
 
 def _flush() -> None:
-    """Write what C has in its buffers."""
+    """Write what the C library has in its buffers for standard output."""
     with suppress(OSError, AttributeError, TypeError):
         ctypes.CDLL(None).fflush(None)

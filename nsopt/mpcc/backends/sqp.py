@@ -1,4 +1,4 @@
-"""Sequential quadratic programming as the backend."""
+"""Sequential quadratic programming as the backend: `Sqp`, and the solvers of its programs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from nsopt.mpcc.backends.filter_sqp import FilterSqp, make_structured_qp
 from nsopt.mpcc.backends.ipopt import QUIET, Ipopt
 from nsopt.mpcc.backends.native_output import printing_to_stderr
 
-FEASIBLE = 1e-6  # scaled violation above which single programs are solved again by ``fallback``
+FEASIBLE = 1e-6  # scaled violation above which single programs are solved again by `Sqp.fallback`
 
 
 class QpSolver(ABC):

@@ -44,7 +44,7 @@ AT_ONCE = WarmStart(1e-9, 1e-8)
 """At a rough solution where no curvature is negative, with the barrier parameter that IPOPT ends
 with."""
 
-NEAR = WarmStart()  # at the solution of another program with the same solution
+NEAR = WarmStart()  # at a point that is nearly the solution, found by another statement of it
 
 ENDED = WarmStart(1e-9)
 """At a solution but for a few limits, with the barrier parameter that IPOPT ended with. From 1e-8

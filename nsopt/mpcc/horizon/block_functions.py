@@ -66,7 +66,7 @@ than CasADi's virtual machine."""
 class InstanceFunction:
     """A function of one instance of a block."""
 
-    leaf: MappedLeaf
+    leaf: MappedLeaf  # its machine code
     numbers: ca.DM  # (k,) its last input, see `lift_numbers`; (0,) without that input
     _callbacks: dict[int, MappedCallback] = field(default_factory=dict)
 

@@ -28,7 +28,7 @@ T = TypeVar("T", bound=np.generic)
 
 
 class Entries:
-    """A sparse matrix that is collected entry by entry; those of one position are summed."""
+    """A sparse matrix that is collected from all instances; entries of one position are summed."""
 
     def __init__(self) -> None:
         self._values: list[ca.MX] = []
@@ -38,7 +38,8 @@ class Entries:
     def add(self, values: ca.MX, columns: Index, first: int | None, pattern: ca.Sparsity) -> None:
         """Add a matrix for each instance, of rows from ``first`` on, or a gradient if that is None.
 
-        ``columns`` (n, nw) are the unknowns of the instances.
+        ``values`` are these matrices side by side, each with the ``pattern``; ``columns`` (n, nw)
+        are the unknowns of the instances.
         """
         n = len(columns)
         i, j = (np.array(x, dtype=np.intp) for x in pattern.get_triplet())
@@ -66,7 +67,7 @@ class Entries:
         columns: Index,
         times: Array | float = 1.0,
     ) -> None:
-        # CasADi may have dropped entries of the pattern that are always zero.
+        # With all entries of the pattern, for CasADi may have dropped some that are always zero.
         whole = ca.vec(ca.project(values, ca.repmat(pattern, 1, len(rows))).nz[:])
         self._values.append(whole if np.all(times == 1) else whole * ca.DM(np.ravel(times)))
         self._rows.append(rows.ravel())

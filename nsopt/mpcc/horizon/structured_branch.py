@@ -1,4 +1,8 @@
-"""Branches of a program over a horizon: its pairs as unknowns, its rows and derivatives reused."""
+"""Branches of a program over a horizon, for phase II: `StructuredBranches`.
+
+On a branch one half of each pair is zero. Halves become unknowns of their own, so that branches
+differ by bounds alone; rows and derivatives are those of the program.
+"""
 
 from __future__ import annotations
 
@@ -89,6 +93,7 @@ class StructuredBranches(BranchProgram):
         return self._built(start, p, lower, upper)
 
     def _make_nlp(self, fixed: int) -> Nlp:
+        """Return the lifted program, of which so many unknowns are fixed by bounds."""
         x, p = ca.MX.sym("x", self._n + self._m), ca.MX.sym("p", self._nlp.p.numel() + 1)
         values, limits = (self._lifted.f(x, p), self._lifted.g(x, p)), (self._lower, self._upper)
         return Nlp("branch", x, p, *values, *limits, self._lifted, fixed=fixed, starts=NEAR)
@@ -192,11 +197,13 @@ class StructuredBranches(BranchProgram):
         return moved
 
     def _limit_branch(self, closed: Mask, case: Case) -> tuple[Vector, Vector]:
+        """Return bounds (n + m,) of the unknowns on a branch, ``closed`` as of `solve`."""
         lower, upper = self._limit_unknowns(case)
         upper[np.where(closed, self.G, self.H)] = 0.0
         return lower, upper
 
     def _limit_unknowns(self, case: Case) -> tuple[Vector, Vector]:
+        """Return bounds (n + m,) of the unknowns on any branch: halves are zero or more."""
         most = np.full(self._m, np.inf)
         return np.append(case.lower, np.zeros(self._m)), np.append(case.upper, most)
 

@@ -1,4 +1,7 @@
-"""Solving a structured program: compiled once, for many parameters."""
+"""Solving a structured program, compiled once for many parameters: `StructuredProgram`.
+
+The counterpart of `Program` over a horizon: a homotopy along schedules, then phase II.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +51,7 @@ class RowResiduals:
         self._take(nlp)
 
     def _take(self, nlp: StructuredNlp) -> None:
+        """Take the limits of rows from a program."""
         self._nlp, self.layout = nlp, _make_layout(nlp)
         self._sections = _list_sections(nlp, self._tolerances)
         self._limits = np.concatenate([section.limit for section in self._sections])
@@ -115,9 +119,10 @@ class StructuredProgram:
     settings : Settings
         Without relaxation, which is part of the rows. Phase II needs one that states G and H.
     p : (k,), optional
-        Typical parameters, homotopy numbers included.
+        Typical parameters, homotopy numbers included: by them limits that rows meet whatever a
+        solver does are found.
     start : (n,), optional
-        Unknowns where the objective has a typical slope.
+        Unknowns where the objective has a typical slope, by which it is scaled.
     """
 
     def __init__(
@@ -142,6 +147,7 @@ class StructuredProgram:
         self._take(split)
 
     def _take(self, split: SimpleBounds, starts: WarmStart | None = None) -> None:
+        """Take a program as split, and build the call that solves it."""
         self.nlp, self._split = split.whole, split
         # Without complementarity solvers move limits outwards by themselves.
         rest = split.rest

@@ -1,4 +1,7 @@
-"""Branches of a program with complementarity: one half of each pair is zero."""
+"""Branches of a program with complementarity, for phase II: one half of each pair is zero.
+
+`BranchProgram` is what `ActiveSetRun` needs of a program, `Branches` that of a single one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An Mpcc and its relaxation as compiled functions of the stacked, scaled unknowns."""
+"""An Mpcc and its relaxation as compiled functions of the stacked, scaled unknowns: `Functions`."""
 
 from __future__ import annotations
 
@@ -120,6 +120,7 @@ def _divide(expr: ca.SX, scale: Vector) -> ca.SX:
 
 
 def _relax(name: str, e: _Expressions, relaxation: Relaxation, fixed: int) -> Nlp:
+    """Return the relaxed program, of which ``fixed`` unknowns have equal bounds."""
     rows, lower, upper = relaxation.constraints(e.G, e.H, e.sigma)
     c, d = e.c.shape[0], e.d.shape[0]
     return Nlp(
@@ -148,6 +149,7 @@ def _find_halves(e: _Expressions) -> NDArray[np.bool_]:
 
 
 def _make_limits(mpcc: Mpcc, p: ca.SX) -> ca.Function:
+    """Return p -> lower and upper bounds and guess of the unknowns, (n,) each, scaled."""
     limits = (
         ca.densify(stack(_divide(getattr(v, what), v.scale) for v in mpcc.variables))
         for what in ("lower", "upper", "guess")
@@ -156,6 +158,7 @@ def _make_limits(mpcc: Mpcc, p: ca.SX) -> ca.Function:
 
 
 def _make_report(e: _Expressions, nlp: Nlp, t: Tolerances) -> ca.Function:
+    """Return what `Functions.report` evaluates, of a program e and its relaxation."""
     lower, upper = ca.SX.sym("lower", e.x.shape[0]), ca.SX.sym("upper", e.x.shape[0])
     lam_x, lam_g = ca.SX.sym("lam_x", e.x.shape[0]), ca.SX.sym("lam_g", nlp.g.shape[0])
     gradient = ca.gradient(nlp.f, nlp.x) + ca.jtimes(nlp.g, nlp.x, lam_g, True) + lam_x

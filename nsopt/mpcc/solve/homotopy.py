@@ -1,4 +1,7 @@
-"""The homotopy: stage after stage, with return to the last good one."""
+"""The homotopy: stage after stage, each from the end of the last good one: `Homotopy`.
+
+It only plans; `RelaxedProgram` and `StructuredProgram` solve each attempt that it yields.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Solving an Mpcc: compiled once, for many parameters."""
+"""Solving an Mpcc, compiled once for many parameters: `Program`, what `Solver.build` returns."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class MultiStart:
             yield np.where(both, between, np.clip(about, lower, upper))
 
 
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_NOTHING: Mapping[str, Any] = MappingProxyType({})  # no parameters
 
 
 class End(NamedTuple):
@@ -233,6 +233,7 @@ class Program:
         return [*others, replace(end.best, residuals=residuals)], end.found
 
     def _make_case(self, parameters: Mapping[str, Any]) -> Case:
+        """Return the numbers to solve for; ValueError where a parameter is missing or wrong."""
         slots = self.layout.parameters
         p = np.empty(sum(slot.stop - slot.start for slot in slots.values()))
         missing = slots.keys() - parameters.keys()
@@ -242,6 +243,7 @@ class Program:
         return self._relaxed[0].functions.make_case(p)
 
     def _make_start(self, guess: Solution | Point | Mapping[str, Any] | None, case: Case) -> Point:
+        """Return the start of a solve from what `solve` takes as a guess."""
         cold = Point.cold(case.guess, self._relaxed[0].rows)
         if guess is None:
             return cold

@@ -1,4 +1,7 @@
-"""A program in one relaxation, compiled for a backend: its homotopy, and what its ends are."""
+"""A program in one relaxation, compiled for a backend: `RelaxedProgram` follows its homotopy.
+
+`make_status` says what the end of a solve is, and the remedy.
+"""
 
 from __future__ import annotations
 
@@ -133,6 +136,7 @@ class RelaxedProgram:
         return self._schedules[0][-1][0]
 
     def _try(self, stage: Stage, start: Point, case: Case, *, last: bool) -> Trial:
+        """Solve one stage; refine its end if it is the last."""
         inside = replace(start, x=np.clip(start.x, case.lower, case.upper))
         outcome = self._call(inside, np.append(case.p, stage), case.solver_lower, case.upper)
         residuals, relaxed, f = self.functions.report(outcome.point, stage[0], case)
@@ -144,6 +148,7 @@ class RelaxedProgram:
         return self.refine(trial, case) if near else trial
 
     def _move(self, trial: Trial, x: Vector | None, case: Case) -> Trial:
+        """Return the trial at another point x (n,), itself if that is None or not a solution."""
         if x is None or x is trial.point.x:
             return trial
         point = replace(trial.point, x=clip_round_off(x, case))

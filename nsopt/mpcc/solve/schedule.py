@@ -12,7 +12,7 @@ A smooth program has none.
 """
 Schedule = tuple[Stage, ...]
 
-GRADUAL: Schedule = tuple((10.0**-k,) for k in range(9))  # for any start
+GRADUAL: Schedule = tuple((10.0**-k,) for k in range(9))  # sigma from 1 to 1e-8, for any start
 
 
 def make_schedule(stages: Sequence[float | Stage]) -> Schedule:

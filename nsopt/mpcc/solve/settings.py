@@ -1,4 +1,4 @@
-"""The settings of a solve, and what else is tried where it fails."""
+"""The settings of a solve (`Settings`), and what else is tried where it fails (`Recovery`)."""
 
 from __future__ import annotations
 

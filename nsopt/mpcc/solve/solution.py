@@ -1,4 +1,4 @@
-"""The result of a solve: the point, and how well it meets the original program."""
+"""The result of a solve, `Solution`: the point, and how well it meets the original program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The choices of how to solve complementarity programs."""
+"""The choices of how to solve complementarity programs: `Solver`, an option of nsopt's calls."""
 
 from __future__ import annotations
 

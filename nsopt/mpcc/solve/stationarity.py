@@ -16,9 +16,9 @@ from nsopt.mpcc.backends.native_output import printing_to_stderr
 from nsopt.mpcc.solve.lpec import Index, Lpec, Mask
 from nsopt.mpcc.statement.layout import ACTIVE, Layout, Vector
 
-MANY = 6  # pairs with G = H = 0 up to which all combinations of signs are tried
+MANY = 6  # pairs with G = H = 0 up to which all 3^n combinations of signs are tried
 
-FREE = (-np.inf, np.inf)
+FREE = (-np.inf, np.inf)  # bounds of a multiplier
 PLUS = (0.0, np.inf)
 MINUS = (-np.inf, 0.0)
 ZERO = (0.0, 0.0)
@@ -239,7 +239,7 @@ Sides = tuple[Vector, Vector]  # lower and upper bounds
 
 
 class Linearised(NamedTuple):
-    """A program at a point."""
+    """A program at a point x: f + slope . d, rows + J d for a step d."""
 
     slope: Vector  # (n,) gradient of f
     rows: Vector  # (m,)

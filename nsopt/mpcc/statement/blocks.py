@@ -1,4 +1,4 @@
-"""The blocks an Mpcc is made of, and the checks of what a statement gives."""
+"""The blocks an Mpcc is made of, such as `Rows` and `Pairs`, and checks of what is stated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which entries of the stacked vectors belong to which block, and how each is judged."""
+"""Which entries of stacked vectors belong to which block (`Layout`), how residuals are judged."""
 
 from __future__ import annotations
 
@@ -150,6 +150,7 @@ def list_sections(mpcc: Mpcc, tolerances: Tolerances) -> tuple[Section, ...]:
 def _list_residuals(
     mpcc: Mpcc, t: Tolerances
 ) -> Iterator[tuple[Kind, str, Vector, tuple[str, ...]]]:
+    """Yield kind, name of the block, limits (m,) and labels of the residuals of each block."""
     for r in mpcc.equalities:
         yield Kind.EQUALITY, r.name, t.equality * r.scale, _label_rows(r.scale.size)
     for r in mpcc.inequalities:

@@ -1,4 +1,7 @@
-"""Pairs whose halves are unknowns of their own."""
+"""Pairs whose halves are unknowns of their own: `lift_pairs`.
+
+A branch of such a program differs from another by bounds of unknowns alone; see `Branches`.
+"""
 
 from __future__ import annotations
 

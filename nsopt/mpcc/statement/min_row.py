@@ -1,4 +1,7 @@
-"""The rows that a min map is made of."""
+"""The rows that a min map is made of: `MinRow`, one for each pair, box, disc entry or first event.
+
+`Newton` solves for zeros of their values; at a solution their alternatives tell which switch next.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Complementarity programs, stated block by block."""
+"""Complementarity programs, stated block by block: `Mpcc`.
+
+Schemes and users state them; `Solver` makes a `Program` of one, `Newton` a square one for kernels.
+"""
 
 from __future__ import annotations
 

@@ -58,6 +58,8 @@ class ProgramBlocks:
         """The symbols of the parameters, (k,)."""
         return stack(block.symbol for block in self.parameters)
 
+    # Texts ``what``, ``kind`` and ``of`` name in messages what is wrong.
+
     def _make_scale(self, what: str, value: Any, size: int) -> Scale:
         if isinstance(value, ca.SX):
             return self._check_parametric(what, value, size)
@@ -99,11 +101,13 @@ class ProgramBlocks:
         return slopes
 
     def _check_symbols(self, what: str, expr: Any) -> ca.SX:
+        """Return an expression of this program's symbols as a column; refuse others."""
         rows = make_column(what, expr)
         check_known(what, rows, [self.x, self.p], f"use symbols returned by program {self.name!r}")
         return rows
 
     def _check_parametric(self, what: str, value: Any, size: int) -> ca.SX:
+        """Return numbers and parameters as a column (size,); refuse what contains unknowns."""
         rows = make_column(what, value, size)
         check_known(what, rows, [self.p], "numbers and parameters only are allowed here")
         return rows

@@ -51,12 +51,14 @@ class Relaxation(ABC):
         return ca.SX(0)
 
 
-def _signs(G: ca.SX, H: ca.SX) -> tuple[ca.SX, Side, Side]:
+def _state_signs(G: ca.SX, H: ca.SX) -> tuple[ca.SX, Side, Side]:
+    """Return rows G, then H, and their bounds: zero or more."""
     rows = ca.vertcat(G, H)
     return rows, np.zeros(rows.shape[0]), np.full(rows.shape[0], np.inf)
 
 
-def _zero(rows: ca.SX) -> tuple[ca.SX, Side, Side]:
+def _state_zero(rows: ca.SX) -> tuple[ca.SX, Side, Side]:
+    """Return rows and their bounds, both zero."""
     return rows, np.zeros(rows.shape[0]), np.zeros(rows.shape[0])
 
 
@@ -70,7 +72,7 @@ class Scholtes(Relaxation):
     states_halves: ClassVar[bool] = True
 
     def constraints(self, G: ca.SX, H: ca.SX, sigma: ca.SX) -> tuple[ca.SX, Side, Side]:
-        rows, lower, upper = _signs(G, H)
+        rows, lower, upper = _state_signs(G, H)
         m = G.shape[0]
         return (
             ca.vertcat(rows, G * H - sigma),
@@ -89,7 +91,7 @@ class ScholtesAggregated(Relaxation):
     states_halves: ClassVar[bool] = True
 
     def constraints(self, G: ca.SX, H: ca.SX, sigma: ca.SX) -> tuple[ca.SX, Side, Side]:
-        rows, lower, upper = _signs(G, H)
+        rows, lower, upper = _state_signs(G, H)
         if G.shape[0] == 0:
             return rows, lower, upper
         return (
@@ -108,7 +110,7 @@ class FischerBurmeister(Relaxation):
     """
 
     def constraints(self, G: ca.SX, H: ca.SX, sigma: ca.SX) -> tuple[ca.SX, Side, Side]:
-        return _zero(G + H - ca.sqrt(G**2 + H**2 + 2 * sigma))
+        return _state_zero(G + H - ca.sqrt(G**2 + H**2 + 2 * sigma))
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ class NaturalResidual(Relaxation):
     """
 
     def constraints(self, G: ca.SX, H: ca.SX, sigma: ca.SX) -> tuple[ca.SX, Side, Side]:
-        return _zero((G + H - ca.sqrt((G - H) ** 2 + 4 * sigma)) / 2)
+        return _state_zero((G + H - ca.sqrt((G - H) ** 2 + 4 * sigma)) / 2)
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,7 @@ class ExactPenalty(Relaxation):
 
     def constraints(self, G: ca.SX, H: ca.SX, sigma: ca.SX) -> tuple[ca.SX, Side, Side]:
         del sigma
-        return _signs(G, H)
+        return _state_signs(G, H)
 
     def penalty(self, G: ca.SX, H: ca.SX, sigma: ca.SX) -> ca.SX:
         return ca.dot(G, H) / sigma
