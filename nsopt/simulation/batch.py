@@ -141,7 +141,7 @@ class Batch:
         self._kernel = StepKernel(program, method.control, solver.newton)
         self._layout, self._threads = self._kernel.layout, threads
         self._p = np.tile(run.p, (n, 1))
-        self._names = [parameter.name for parameter in dynamics.parameters]
+        self._names = dynamics.parameter_names
         self._has_range: dict[str, bool] = {}  # by parameter, whether some values are not legal
         self._legal: set[bytes] = set()  # values of those with a range that were found legal
         self._default_start = self._begin(run.start)

@@ -87,7 +87,7 @@ class Points(ABC):
         A ValueError lists the names there are.
         """
         first = problem.at(self.rows()[0])
-        known = [*problem.choices, *(x.name for x in first.dynamics.parameters)]
+        known = [*problem.choices, *first.dynamics.parameter_names]
         for name in self.values:
             if name in STEP and name in known:
                 raise ValueError(f"{name!r} is a step size here: rename the Parameter {name!r}")

@@ -94,7 +94,7 @@ class NodeSample:
 
     def input(self, name: str) -> ca.SX:
         """Return the value of an input, or of any parameter."""
-        return self.p[[x.name for x in self.dynamics.parameters].index(name)]
+        return self.p[self.dynamics.parameter_names.index(name)]
 
     def coordinate(self, joint: str) -> tuple[ca.SX, ca.SX]:
         """Return coordinate and velocity of a joint of one freedom, also of one that follows.

@@ -193,8 +193,8 @@ class Optimization:
 
     def _constants(self) -> list[tuple[int, str]]:
         """Return index and name of the parameters that are not inputs."""
-        names = [parameter.name for parameter in self.dynamics.parameters]
-        return [(k, name) for k, name in enumerate(names) if name not in self.inputs]
+        names = enumerate(self.dynamics.parameter_names)
+        return [(k, name) for k, name in names if name not in self.inputs]
 
     def _restore(self, result: Result) -> tuple[Transcription, StructuredNlp, Array]:
         """Return transcription, program and parameters of the mechanism (np,) of a result.

@@ -152,7 +152,6 @@ def _record_steps(motion: TranscribedMotion, nv: int) -> dict[str, Variable]:
 
 def _with_inputs(transcription: Transcription, inputs: Array, p: Array) -> Array:
     """Return the parameters at the nodes, (n, np), with ``inputs`` (n, number of them) in place."""
-    names = [parameter.name for parameter in transcription.dynamics.parameters]
-    values = np.tile(p, (len(inputs), 1))
+    names, values = transcription.dynamics.parameter_names, np.tile(p, (len(inputs), 1))
     values[:, [names.index(name) for name in transcription.inputs]] = inputs
     return values

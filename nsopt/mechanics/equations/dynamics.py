@@ -46,8 +46,7 @@ class Dynamics(MadeLater):
     applied, external : (t, q, v, p) -> (nv,)
         All applied forces but those of `joint_friction`; those of them that are `Force.external`.
     scheduled : (t, q, v, p) -> (nv,), `applied` without forces that are `Force.feedback`
-    rate_matrix : (q) -> N (nq, nv)
-        qdot = N v.
+    rate_matrix : (q) -> N (nq, nv), qdot = N v
     velocity : (q, qdot) -> v (nv,)
     norms, renormalise : (q) -> (n,), (nq,)
         Squared norms of the Euler parameters; q with all of them normalised.
@@ -55,8 +54,7 @@ class Dynamics(MadeLater):
         q (+) move, where constant velocity v leads in h with move = h v; going back by the same
         move returns. By T d(move) the end of a move is displaced.
     closure : (t, q, p) -> (nc,), residuals of the ideal joints
-    closure_matrix : (t, q, p) -> C (nc, nv)
-        d(closure)/dt = C v + closure_drift.
+    closure_matrix : (t, q, p) -> C (nc, nv), d(closure)/dt = C v + closure_drift
     effort_matrix : (t, q, p) -> F (nv, nm)
         F mu is the generalized impulse of the joints, then of constraints on velocities; (C^T, B^T)
         but for joints that are kept by drives (`Constraint.drives`).
@@ -70,8 +68,7 @@ class Dynamics(MadeLater):
     gap, distance, slope : (t, q, p) -> (ng,)
         `Gap.function`, `Gap.distance`, `Gap.slope` of all contacts.
     contact_terms : (t, q, p) -> gap, gap_matrix, slope, contact_normals, in fewer operations
-    slope_rates : (t, q, v, p) -> (ng,) [1/s]
-        Of slopes along the motion.
+    slope_rates : (t, q, v, p) -> (ng,) [1/s], of slopes along the motion
     gap_matrix : (t, q, p) -> W (nv, ng)
         d(gap)/dt = W^T v + gap_drift; W lam is the generalized impulse of the contacts.
     gap_drift : (t, q, p) -> (ng,), by which gaps open at v = 0, as surfaces move with time
@@ -90,8 +87,7 @@ class Dynamics(MadeLater):
     slip_matrix : (t, q, p) -> T (nv, ns)
         T^T v + slip_drift are the slips of all `drags`, [m/s, rad/s] of body b against body a; T
         times slip impulses is their generalized impulse.
-    slip_drift : (t, q, p) -> (ns,)
-        Slip at v = 0, as surfaces move with time.
+    slip_drift : (t, q, p) -> (ns,), slip at v = 0, as surfaces move with time
     slip_directions : (t, q, p) -> (3, ns)
         Directions of the friction force on body b, world axes; zero of what rolls and spins.
     contact_points, contact_normals, contact_offsets : (t, q, p) -> (3, ng)
@@ -115,8 +111,7 @@ class Dynamics(MadeLater):
         place of those of laws; zero leaves that of the law.
     advance_states : (t, q, v, p, h, z) -> (nz,)
         Internal states of all forces at the end of a step; in q they come last.
-    outputs : (t, q, v, p) -> (no,)
-        Values of all `Force.outputs`.
+    outputs : (t, q, v, p) -> (no,), values of all `Force.outputs`
     output_limits : (p) -> (no,), `Output.most` of each
     freedoms : (t, q, v, p) -> (nf,) [rad, m], (nf,) [rad/s, m/s]
         Angles, in (-pi, pi], and lengths of ideal joints that slide along axes of frame a or turn
@@ -324,6 +319,11 @@ class Dynamics(MadeLater):
         return tuple(self.mechanism.cut)
 
     @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The names of the parameters, in the order of p."""
+        return tuple(x.name for x in self.parameters)
+
+    @property
     def multiplier_names(self) -> tuple[str, ...]:
         """The joint or constraint on velocities of each multiplier, (nm,)."""
         return self.closure_names + self.nonholonomic_names
@@ -358,10 +358,9 @@ class Dynamics(MadeLater):
             If a name is unknown, or an element refuses the new value (its own message).
         """
         numbers = dict(numbers or {})
-        known = [parameter.name for parameter in self.parameters]
         for name, value in numbers.items():
-            if name not in known:
-                have = ", ".join(known) or "none"
+            if name not in self.parameter_names:
+                have = ", ".join(self.parameter_names) or "none"
                 raise ValueError(f"unknown parameter {name!r}; this mechanism has: {have}")
             Parameter(name, value)  # refuses what is no finite number
         p = np.array([numbers.get(x.name, x.value) for x in self.parameters], dtype=float)

@@ -194,6 +194,11 @@ class Mechanism:
         return Frame(body, branch.child_frame.origin, np.eye(3))
 
     @cached_property
+    def driven_joints(self) -> tuple[str, ...]:
+        """The names of the joints that have an actuator, in the order of the actuators."""
+        return tuple(x.joint for x in self.actuators)
+
+    @cached_property
     def is_relative(self) -> bool:
         """Whether the coordinates are those of joints, as stated or as chosen."""
         if self.coordinates is None:

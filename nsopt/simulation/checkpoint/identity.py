@@ -31,7 +31,6 @@ def identify(
     dynamics: Dynamics, run: Run, method: Method, kept: int | NDArray[np.float64]
 ) -> Identity:
     """Return the identity of a run that keeps every ``kept`` steps, or rows at times (n,) [s]."""
-    names = (parameter.name for parameter in dynamics.parameters)
     start = {
         "t": run.start.t,
         "q": dict(zip(dynamics.q_names, run.start.q, strict=True)),
@@ -41,7 +40,7 @@ def identify(
         "format": FORMAT,
         "version": {name: version(name) for name in _PROGRAMS},
         "model": model_hash(dynamics),
-        "parameter": dict(zip(names, run.p, strict=True)),
+        "parameter": dict(zip(dynamics.parameter_names, run.p, strict=True)),
         "start": start,
         "duration": run.t_end - run.start.t,
         "steps": run.steps,

@@ -89,7 +89,7 @@ class DriveWithin(Condition):
     upper: float = np.inf
 
     def check(self, dynamics: Dynamics) -> None:
-        check_joints("DriveWithin", [self.joint], [x.joint for x in dynamics.mechanism.actuators])
+        check_joints("DriveWithin", [self.joint], dynamics.mechanism.driven_joints)
         _check_driven("DriveWithin", [self.joint], dynamics)
         check_limits(f"the drive of {self.joint!r}", self.lower, self.upper)
 
@@ -122,7 +122,7 @@ class PowerLimits(Condition):
 
     def along(self, m: NodeSample) -> list[Bound]:
         followers = find_followers(m.dynamics)
-        every = [x.joint for x in m.dynamics.mechanism.actuators if x.joint not in followers]
+        every = [x for x in m.dynamics.mechanism.driven_joints if x not in followers]
         joints = every if self.joints is None else self.joints
         powers = {joint: ca.times(*_force_and_velocity(m, joint)) for joint in joints}
         most = self.power
@@ -235,7 +235,7 @@ def _check_common_ranges(dynamics: Dynamics, chosen: Sequence[Actuator]) -> None
 
 def _check_actuators(what: str, joints: Sequence[str], dynamics: Dynamics) -> None:
     """Refuse a mechanism without actuators, and joints that have none."""
-    known = [x.joint for x in dynamics.mechanism.actuators]
+    known = dynamics.mechanism.driven_joints
     if not known:
         raise ValueError(f"{what}: the mechanism has no actuators; add an Actuator")
     check_joints(what, joints, known)
@@ -248,7 +248,7 @@ def _find_rates(d: Dynamics, joints: Sequence[str] | None) -> dict[str, tuple[in
     those without a coordinate are left out.
     """
     followers, rates = find_followers(d), dict[str, tuple[int, float]]()
-    for joint in (x.joint for x in d.mechanism.actuators):
+    for joint in d.mechanism.driven_joints:
         mimic = followers.get(joint)
         owner, ratio = (joint, 1.0) if mimic is None else (mimic.of, mimic.ratio)
         if owner in d.v_owners and (joints is None or joint in joints):

@@ -184,8 +184,7 @@ class Within(Condition):
     def check(self, dynamics: Dynamics) -> None:
         d = dynamics
         followers = [x for names in _names_of_followers(d).values() for x in names]
-        inputs = [x.name for x in d.parameters]
-        known = [*d.q_names, *d.v_names, *followers, *inputs, *d.output_names]
+        known = [*d.q_names, *d.v_names, *followers, *d.parameter_names, *d.output_names]
         if self.name not in known:
             raise ValueError(
                 f"Within names {self.name!r}, which is not in the mechanism: one of "

@@ -46,7 +46,7 @@ class InputEffort(Cost):
     input: str
 
     def check(self, dynamics: Dynamics) -> None:
-        names = [parameter.name for parameter in dynamics.parameters]
+        names = dynamics.parameter_names
         if self.input not in names:
             raise ValueError(
                 f"InputEffort names the input {self.input!r}, which is no Parameter of the "

@@ -92,7 +92,7 @@ class JointLoad(Cost):
     def rate(self, m: NodeSample) -> ca.SX:
         total = ca.SX(0)
         d = m.dynamics
-        driven = {x.joint for x in d.mechanism.actuators}.intersection(d.v_owners)
+        driven = set(d.mechanism.driven_joints).intersection(d.v_owners)
         for joint in self._list_counted(d):
             torque, force, moment = self._ratings(d, joint)
             if np.isfinite(torque):
@@ -109,8 +109,7 @@ class JointLoad(Cost):
 
     def _list_counted(self, dynamics: Dynamics) -> list[str]:
         """Return the joints that count, as stated or all with an actuator."""
-        driven = [x.joint for x in dynamics.mechanism.actuators]
-        return list(driven if self.joints is None else self.joints)
+        return list(dynamics.mechanism.driven_joints if self.joints is None else self.joints)
 
     def _ratings(self, dynamics: Dynamics, joint: str) -> tuple[float, float, float]:
         """Return torque [N m or N], bearing force [N] and bending moment [N m] that cost one."""

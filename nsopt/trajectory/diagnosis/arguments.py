@@ -122,7 +122,7 @@ def _check_inputs(dynamics: Dynamics, costs: Sequence[Cost], inputs: Sequence[st
                 f"inputs=[{cost.input!r}]"
             )
     d = dynamics
-    names = [parameter.name for parameter in d.parameters]
+    names = d.parameter_names
     sizes = {"t": 1, "q": d.nq, "p": len(names)}
     x = {name: ca.SX.sym(name, n) for name, n in sizes.items()}
     stated = [

@@ -276,7 +276,7 @@ def find_extents(
     ]
     if any(name in inputs for name in parameters_in(stated)):
         return []
-    values = dict(zip((x.name for x in dynamics.parameters), p.tolist(), strict=True))
+    values = dict(zip(dynamics.parameter_names, p.tolist(), strict=True))
     limits = dict(ranges) if dynamics.mechanism.is_relative else {}
     extents = []
     for keep_axial in (False, True):

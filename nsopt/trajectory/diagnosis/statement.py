@@ -144,7 +144,7 @@ class Statement:
         if self._stepped is not None:
             return None
         d = self.dynamics
-        driven = {x.joint for x in d.mechanism.actuators}.intersection(d.v_owners)
+        driven = set(d.mechanism.driven_joints).intersection(d.v_owners)
         owners = [d.joint_names[k] for k in d.friction_joints]
         return ca.SX(ca.DM([SHARP if x in driven else 0.0 for x in owners]))
 

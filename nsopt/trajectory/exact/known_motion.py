@@ -1,4 +1,4 @@
-"""Known motions as guesses of phases."""
+"""Known motions, of an optimum in steps or in phases, as guesses of the phases of another one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from nsopt.arrays import Array
 from nsopt.result import Result
-from nsopt.trajectory.guesses import Guess, Trajectory
+from nsopt.trajectory.guesses import Guess, Trajectory, interpolate_columns
 from nsopt.trajectory.phases import SolvedPhases, name_gap, name_normal
 
 INSIDE = 1e-9  # of a part's duration: so far within it its ends are read, as velocities jump there
@@ -82,11 +82,7 @@ class PartOfMotion(Guess):
         times = np.clip(
             self.begin + share * (self.end - self.begin), self.begin + inside, self.end - inside
         )
-
-        def at(values: Array) -> Array:
-            columns = [np.interp(times, x.t, y) for y in values.T]
-            return np.column_stack([np.zeros((len(times), 0)), *columns])
-
         zero = np.zeros(len(x.t))
         u = np.column_stack([np.zeros((len(x.t), 0)), *(x.inputs.get(n, zero) for n in inputs)])
-        return Trajectory(at(x.q), at(x.v), at(x.a), at(u), self.end - self.begin)
+        q, v, a, u = (interpolate_columns(times, x.t, y) for y in (x.q, x.v, x.a, u))
+        return Trajectory(q, v, a, u, self.end - self.begin)

@@ -331,8 +331,7 @@ class PhasedMotion:
         self, sequence: Sequence[ContactPhase], known: KnownMotion, steps: Sequence[int] | None
     ) -> list[MotionPhase]:
         x, statement = self.program.transcription, self.program.statement
-        names = [y.name for y in x.dynamics.parameters]
-        values = dict(zip(names, statement.p.tolist(), strict=True))
+        values = dict(zip(x.dynamics.parameter_names, statement.p.tolist(), strict=True))
         parameters = {name: value for name, value in values.items() if name not in x.inputs}
         low, high = x.horizon.bounds
         duration = (self.shortest * low, high) if len(sequence) > 1 else x.horizon.duration

@@ -13,7 +13,14 @@ from nsopt.checks import finite
 from nsopt.mechanics import Dynamics
 from nsopt.result import Result
 from nsopt.trajectory.conditions import Condition
-from nsopt.trajectory.guesses.base import Bounds, Guess, Trajectory, Values, constant_inputs
+from nsopt.trajectory.guesses.base import (
+    Bounds,
+    Guess,
+    Trajectory,
+    Values,
+    constant_inputs,
+    interpolate_columns,
+)
 from nsopt.trajectory.guesses.ends import find_ends
 from nsopt.trajectory.guesses.paths import Quintic
 
@@ -130,14 +137,10 @@ def _resample(result: Result, share: Array, inputs: Array) -> Trajectory:
     t = data["time"].values
     times = t[0] + share * (t[-1] - t[0])
 
-    def interpolate(values: Array) -> Array:
-        columns = [np.interp(times, t, x) for x in values.T]
-        return np.column_stack([np.zeros((len(times), 0)), *columns])  # also of no columns
-
     q, v = data["q"].values, data["v"].values
     a = np.gradient(v, t, axis=0)
     if "acceleration" in data:
         recorded = data["acceleration"].values
         a = np.where(np.isfinite(recorded), recorded, a)
-    q, v, a, inputs = (interpolate(x) for x in (q, v, a, inputs))
+    q, v, a, inputs = (interpolate_columns(times, t, x) for x in (q, v, a, inputs))
     return Trajectory(q, v, a, inputs, float(t[-1] - t[0]))

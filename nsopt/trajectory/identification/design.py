@@ -200,7 +200,7 @@ class _DesignProblem:
             raise ValueError(f"limits must have names of their own, got {', '.join(names)}")
         n, m = self._simulate(self._unknowns.guess).value.shape
         y, p = ca.SX.sym("y", n, m), ca.SX.sym("p", len(dynamics.parameters))
-        named = {parameter.name: p[k] for k, parameter in enumerate(dynamics.parameters)}
+        named = {name: p[k] for k, name in enumerate(dynamics.parameter_names)}
         value = ca.SX(cost(y, named))
         if value.shape != (1, 1):
             raise ValueError(f"cost must be one number, got shape {value.shape}: sum its terms")
@@ -387,8 +387,7 @@ class _DesignProblem:
         motion = self._simulate(x)
         p = self._dynamics.values(self._unknowns.numbers(np.clip(x, 0, 1)))
         _, by_y, by_p = (np.asarray(out) for out in function(motion.value, p))
-        names = [parameter.name for parameter in self._dynamics.parameters]
-        columns = [names.index(name) for name in self._unknowns.names]
+        columns = [self._dynamics.parameter_names.index(x) for x in self._unknowns.names]
         # CasADi counts the entries of y column by column.
         sensitivity = motion.forward().parameters.swapaxes(0, 1).reshape(by_y.shape[1], -1)
         return np.asarray((by_y @ sensitivity + by_p[:, columns]) * self._unknowns.width)

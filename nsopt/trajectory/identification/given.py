@@ -62,7 +62,7 @@ class ScaledUnknowns:
         if not unknowns:
             raise ValueError("give at least one Unknown")
         self.names = tuple(x.name for x in unknowns)
-        known = [parameter.name for parameter in dynamics.parameters]
+        known = dynamics.parameter_names
         for name in self.names:
             if name not in known:
                 have = ", ".join(known) or "none"

@@ -284,7 +284,7 @@ def sensitivities(
         acceptance=acceptance,
     )
     prepared = Sensitivities(
-        tuple(dynamics.parameters[k].name for k in which),
+        tuple(dynamics.parameter_names[k] for k in which),
         times,
         value,
         accepted,
@@ -316,7 +316,7 @@ def check_differentiable(dynamics: Dynamics, scheme: Scheme, p: Array) -> None:
 
 def _check_stated_start(dynamics: Dynamics, by: Sequence[int], p: Array) -> None:
     """Refuse a stated start that depends on a parameter: its derivative would be neglected."""
-    names = [parameter.name for parameter in dynamics.parameters]
+    names = dynamics.parameter_names
     numbers = dict(zip(names, p.tolist(), strict=True))
     here = np.concatenate(dynamics.stated_start(numbers, False))
     for k in by:
@@ -344,7 +344,7 @@ def _warn_of_opening(dynamics: Dynamics, start: Start, by: Sequence[int], p: Arr
             joint = dynamics.closure_names[int(opened.argmax())]
             warnings.warn(
                 f"the start is held, but opens joint {joint!r} as parameter "
-                f"{dynamics.parameters[k].name!r} changes: derivatives by it are of a motion whose "
+                f"{dynamics.parameter_names[k]!r} changes: derivatives by it are of a motion whose "
                 "first step closes the joint and moves all bodies. Give both frames of the joint "
                 "the same Parameters, or drive all freedoms",
                 stacklevel=3,
@@ -353,7 +353,7 @@ def _warn_of_opening(dynamics: Dynamics, start: Start, by: Sequence[int], p: Arr
 
 def _find_indices(dynamics: Dynamics, by: Sequence[str] | None) -> tuple[int, ...]:
     """Return the indices of named parameters, of all by default; refuse unknown names."""
-    known = [parameter.name for parameter in dynamics.parameters]
+    known = dynamics.parameter_names
     if isinstance(by, str):
         raise TypeError(f"by must be a sequence of names, got {by!r}: write by=({by!r},)")
     for name in by or ():

@@ -45,7 +45,7 @@ def find_rubbing(d: Dynamics) -> list[bool]:
 
     Of such a one friction is smoothed over a horizon.
     """
-    driven = {x.joint for x in d.mechanism.actuators}.intersection(d.v_owners)
+    driven = set(d.mechanism.driven_joints).intersection(d.v_owners)
     with_creep = set(d.smoothed_friction.jac_sparsity(0, CREEP_INPUT).get_triplet()[1])
     joints = enumerate(d.joint_names[k] for k in d.friction_joints)
     return [k in with_creep and x in driven for k, x in joints]
@@ -70,7 +70,7 @@ def compute_grid_creep(
     the mean speeds.
     """
     d = dynamics
-    driven = {x.joint for x in d.mechanism.actuators}.intersection(d.v_owners)
+    driven = set(d.mechanism.driven_joints).intersection(d.v_owners)
     joints = [d.joint_names[k] for k in d.friction_joints]
     is_smoothed = find_rubbing(d)
     if not any(is_smoothed):

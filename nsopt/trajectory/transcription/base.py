@@ -106,7 +106,7 @@ class Transcription(ABC):
 
     def __post_init__(self) -> None:
         check_latches(self.dynamics)
-        names = [parameter.name for parameter in self.dynamics.parameters]
+        names = self.dynamics.parameter_names
         for name in self.inputs:
             if name not in names:
                 raise ValueError(
@@ -289,7 +289,7 @@ def not_negative(label: str, value: ca.SX) -> Bound:
 
 def with_inputs(dynamics: Dynamics, inputs: Sequence[str], p: ca.SX, u: ca.SX) -> ca.SX:
     """Return parameters p, SX (np,), with ``inputs`` among them replaced by u, SX (nu,)."""
-    names = [parameter.name for parameter in dynamics.parameters]
     index = {name: k for k, name in enumerate(inputs)}
-    entries = [u[index[x]] if x in index else p[i] for i, x in enumerate(names)]
+    names = enumerate(dynamics.parameter_names)
+    entries = [u[index[x]] if x in index else p[i] for i, x in names]
     return ca.vertcat(ca.SX(0, 1), *entries)

@@ -132,7 +132,7 @@ class Collocation(Transcription):
         q, v, a, _ = (np.any(points[:, part], axis=0) for part in self._slices())
         counted_owners = {owner for owner, x in zip(d.q_owners, q, strict=True) if x}
         # What has no actuator moves as the equations of motion determine.
-        undetermined = {x.joint for x in d.mechanism.actuators} - counted_owners
+        undetermined = set(d.mechanism.driven_joints) - counted_owners
         names = enumerate(d.v_names)
         return [x for k, x in names if d.v_owners[k] in undetermined and not (v[k] or a[k])]
 
@@ -156,7 +156,7 @@ class Collocation(Transcription):
     def _list_bounds(self, m: NodeSample) -> list[Bound]:
         """Return the bounds at every point: conditions, and zero forces where nothing drives."""
         d = m.dynamics
-        driven = {x.joint for x in d.mechanism.actuators}
+        driven = d.mechanism.driven_joints
         unactuated = [k for k, owner in enumerate(d.v_owners) if owner not in driven]
         bounds = [zero(f"equation of motion of {d.v_names[k]}", m.drive[k]) for k in unactuated]
         return bounds + [b for c in self.conditions for b in call_bounds(c, "along", m)]

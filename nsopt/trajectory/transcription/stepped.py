@@ -98,8 +98,7 @@ class Stepped(Transcription):
         h = T / self.horizon.steps
         scales = Scales.of(d, start, self.p, h, T)
         mean_h = h if low == high else np.nan
-        joints = {x.joint for x in d.mechanism.actuators}
-        driven = [k for k, owner in enumerate(d.v_owners) if owner in joints]
+        driven = [k for k, x in enumerate(d.v_owners) if x in d.mechanism.driven_joints]
         return NodeModel(d, self.scheme, scales, self.inputs, Lifting(d), driven, mean_h)
 
     @cached_property

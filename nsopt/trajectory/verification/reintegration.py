@@ -219,7 +219,7 @@ def _symbols(d: Dynamics, inputs: Sequence[str]) -> tuple[ca.SX, ...]:
 
 def _net_forces(m: NodeSample) -> ca.SX:
     """Return forces of the drives of a sample less the friction in their own joints, (nv,)."""
-    driven = {x.joint for x in m.dynamics.mechanism.actuators}
+    driven = m.dynamics.mechanism.driven_joints
     owners = enumerate(m.dynamics.v_owners)
     return ca.vertcat(*((m.required_forces if x in driven else m.drive)[k] for k, x in owners))
 

@@ -85,16 +85,17 @@ def resimulate(
     drives = list(_make_drives(dynamics))
     elements = (*dynamics.elements, *(drive for drive, _ in drives))
     full = assemble(dynamics.mechanism, elements, dynamics.gravity)
-    names = [x.name for x in full.parameters]
     # `TranscribedMotion.controls` has forces of drives by velocity, then inputs.
     index = {drive.force.name: k for drive, k in drives}
     index |= {name: dynamics.nv + k for k, name in enumerate(inputs)}
-    stated = dict(zip((x.name for x in dynamics.parameters), p, strict=True))
+    stated = dict(zip(dynamics.parameter_names, p, strict=True))
 
     def numbers(now: float) -> Array:
         """Return the parameters of the simulated mechanism at a time."""
         controls = motion.controls(now)
-        return np.array([controls[index[x]] if x in index else stated[x] for x in names])
+        return np.array(
+            [controls[index[x]] if x in index else stated[x] for x in full.parameter_names]
+        )
 
     program = StepProgram(full, scheme, Acceptance())
     kernel = StepKernel(program, LargestStep(contacts=None), Newton())
@@ -139,8 +140,7 @@ def _simulate_nodes(
 
 def _make_drives(d: Dynamics) -> Iterator[tuple[HeldDrive, int]]:
     """Yield a drive for each actuated coordinate, with its index in v."""
-    driven = {x.joint for x in d.mechanism.actuators}
-    owners = d.v_owners
+    owners, driven = d.v_owners, d.mechanism.driven_joints
     for joint in d.mechanism.joints:
         freedom = joint.freedom()
         if joint.name not in driven or joint.name not in owners or freedom is None:
