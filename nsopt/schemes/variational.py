@@ -157,6 +157,7 @@ class Variational(Scheme):
         node, (half,) = start.node(d), step.transition.balances
         contacts, end = find_step_contacts(d, node, h, self.closed), step.transition.end
         M = d.mass(end.q, p)
+        # Which contacts touch at the end, and whether one of them closed in the step: an impact.
         pressed = step.impulse > PRESSED * ca.SX(scales.impulse)
         closed = ca.logic_or(end.gap <= self.closed * d.gap_scale(p), pressed)
         impact = ca.sum1(closed * (1 - contacts.lasting)) > 0
@@ -171,10 +172,13 @@ class Variational(Scheme):
         free = not (d.contact_names or d.multiplier_names or d.friction_joints)
         v = one.end_velocity(ca.ldl_solve(arriving + h / 2 * applied, *ca.ldl(M)) if free else None)
         joint, push = step.joint_impulse, step.impulse
+        # Unknowns of the half: v, mu, tangential impulses, and ``more``, normal impulses beside
+        # those that the law of impact gives.
         mu = mpcc.variable("joint_end", joint.numel(), scale=scales.impulse, guess=joint)
         friction = Friction(mpcc, d, scales)
         more = mpcc.variable("contact_end", push.numel(), scale=scales.impulse, guess=push)
         friction.add()
+        # Velocities with which contacts meet in an impact, and what its law says of the rebound.
         meeting, stated = KnownModes(mpcc, d, scales, closed * impact), d.restitution(p)
         met = Approach(replace(end, v=half.before), ca.SX.zeros(end.gap.numel()))
         if rebounds := not stated.is_zero():  # else nobody asks for the time of an impact
@@ -251,6 +255,7 @@ class Variational(Scheme):
             (first, second), h, u, first.impulses.mu + mu, impact=impact
         )
         whole = Step.of(Transition((first, second), replace(end, v=v)), h, errors)
+        # When in the step contacts changed, for the step control.
         new = impact * closed * (1 - contacts.lasting)
         late, unplaced = time_impacts(half, second, push, new, h, contacts.closed)
         opened = new * (1 - contacts.closed) * (late > 0)

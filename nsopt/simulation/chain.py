@@ -158,7 +158,7 @@ class Chain:
         state, rows = self._kernel(z, parameters, count)
         seconds = perf_counter() - begin
         attempts = self._kernel.fields(rows)
-        good = attempts["good"][:, 0] > 0
+        good = attempts["good"][:, 0] > 0  # which attempts were accepted
         n = int(good.sum())
         refused = [earlier, *[Refused()] * n]  # before each accepted step, and after the last
         step_of, faults = np.cumsum(good)[~good], self._kernel.refusals(rows[~good])
@@ -166,6 +166,7 @@ class Chain:
             refused[i] = refused[i].then(Refused((fault.text,), fault.by_contacts))
         tried = objects(x.texts for x in refused[:n])
         of = {name: values[good] for name, values in attempts.items()}
+        # Why each accepted step has its h.
         h, t = of["h"][:, 0], of["t"][:, 0]
         remaining, event = self._run.t_end - (t - h), of["event"][:, 0]
         why = name_reasons(h, remaining, self._run.steps, self._reason)

@@ -172,10 +172,12 @@ class StepRules:
         changed = ca.logic_and(sound, figures.overdue > OVERDUE * usual)
         results: list[ca.SX | float] = [
             *(good, end, solved, failed, *sides),
+            # Of a good step: h to try, status, h to go back to, credit.
             ca.fmin(ca.fmax(following, h_min), h_max),
             ca.if_else(end >= t_end, ChainStatus.DONE, running),
             0,
             ca.fmin(credit + EARNED * h / usual, MOST),
+            # The same of one that is not.
             ca.fmax(shorter, h_min),
             ca.if_else(smallest, ChainStatus.STUCK, running),
             ca.if_else(changed, ca.fmax(back, trial), ca.if_else(sound, 0, back)),

@@ -74,7 +74,7 @@ class PreparedOptimization:
         As for `optimize`; the defaults of `solve`.
     often : bool
         Whether it is to be solved many times: then its linear systems are solved as those of many
-        steps, however few there are.
+        steps, however few there are (`Backend.of_many_steps`).
 
     Attributes
     ----------

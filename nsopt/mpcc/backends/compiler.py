@@ -13,7 +13,7 @@ from pathlib import Path
 
 from nsopt.interrupt import interruptible
 
-PATIENCE = 30.0  # [s] within which a compiler must say its version
+PATIENCE = 30.0  # [s] within which a compiler must say its version, else it counts as none
 
 
 def has_compiler() -> bool:

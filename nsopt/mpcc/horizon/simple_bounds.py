@@ -96,6 +96,7 @@ class SimplyBounded:
 
     def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
         nlp, rows, unknowns = self.split.whole, self.split.rows, self.split.unknowns
+        # Bounds of unknowns, tightened by rows; their multipliers, those of rows added.
         low, high = lower.copy(), upper.copy()
         np.maximum.at(low, unknowns, nlp.lower[rows])
         np.minimum.at(high, unknowns, nlp.upper[rows])
@@ -106,6 +107,7 @@ class SimplyBounded:
         end = outcome.point
         lam_x, lam_g = end.lam_x.copy(), np.zeros(nlp.lower.size)
         lam_g[self.split.kept_rows] = end.lam_g
+        # A multiplier of a bound is that of the first row which states this bound, if one does.
         for limits, tightest, sign in ((nlp.upper, high, 1), (nlp.lower, low, -1)):
             stated = upper if sign > 0 else lower
             tight = (limits[rows] == tightest[unknowns]) & (stated != tightest)[unknowns]

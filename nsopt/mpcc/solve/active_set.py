@@ -1,4 +1,8 @@
-"""Phase II: from a feasible point to one that no direction improves, branch by branch."""
+"""Phase II: from a feasible point to one that no direction improves, branch by branch.
+
+`ActiveSet` has the options, `ActiveSetRun` is one search. Points are trials: `judge` makes one of
+the end of a solver.
+"""
 
 from __future__ import annotations
 
@@ -130,7 +134,7 @@ class ActiveSetRun:
         return (self.options.tolerance * steepest + FLOOR) * float(np.sqrt(x.size))
 
     def _prove_stationary(self, now: Trial, tolerance: float) -> Stationarity | None:
-        """Return what a point is if its own multipliers prove that it is stationary."""
+        """Return what a point is if its own multipliers prove it stationary, else None."""
         return self.branches.prove_stationary(now.point, self.options.least, tolerance, self.case)
 
     def _prove_nearby(self, now: Trial, tolerance: float) -> tuple[Trial, Stationarity | None]:

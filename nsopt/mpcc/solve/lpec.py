@@ -15,7 +15,7 @@ from nsopt.mpcc.statement.layout import ACTIVE, Vector
 Mask = NDArray[np.bool_]
 Index = NDArray[np.intp]
 Matrix = Any  # scipy.sparse.csr_array
-Part = tuple[Matrix, Any, Any]  # (r, n) of rows, their lower and upper bounds (r,)
+Part = tuple[Matrix, Any, Any]  # (r, n + binaries) of rows, their lower and upper bounds (r,)
 
 
 class Direction(NamedTuple):

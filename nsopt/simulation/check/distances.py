@@ -67,12 +67,14 @@ def measure_energy_distance(
     if not k.size:
         return off
     near = max(STEPS * step, SOON * np.ptp(t))
+    # How far a is beyond all that b is within this time before and after.
     begin, end = np.searchsorted(t, t - near), np.searchsorted(t, t + near, "right")
     high, low = _find_largest(b, begin, end), -_find_largest(-b, begin, end)
     beyond = np.maximum(np.maximum(a - high, low - a), 0.0)
+    # Which rows are near a change of contact: within one of the spans from first to last.
     first, last = np.searchsorted(t, t[k - 1] - near), np.searchsorted(t, t[k] + near, "right")
-    depth = np.bincount(first, minlength=len(t) + 1) - np.bincount(last, minlength=len(t) + 1)
-    return np.where(np.cumsum(depth[:-1]) > 0, beyond, off)
+    opened = np.bincount(first, minlength=len(t) + 1) - np.bincount(last, minlength=len(t) + 1)
+    return np.where(np.cumsum(opened[:-1]) > 0, beyond, off)
 
 
 def _angle(p: Array, q: Array) -> Array:

@@ -1,4 +1,7 @@
-"""Sequences of contact: what each contact does between changes; and their neighbours."""
+"""Sequences of contact: what each contact does between changes (`ContactPhase`); their neighbours.
+
+A neighbour has one phase less (`without_phase`) or one more (`with_new_phase`).
+"""
 
 from __future__ import annotations
 

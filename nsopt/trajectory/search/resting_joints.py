@@ -136,11 +136,11 @@ def find_modes(x: Collocation, unknowns: Array, speed: float) -> Array:
         if not creep:
             continue
         v = np.stack([fine.v[:-2:2, column], fine.v[1::2, column], fine.v[2::2, column]])
-        mean = np.array([1, 4, 1]) @ v / 6  # (steps,), by Simpson's rule
+        mean = np.array([1, 4, 1]) @ v / 6  # (steps,) mean velocities, by Simpson's rule
         moves = np.zeros(len(mean), dtype=bool)
         edges = np.diff(np.sign(mean), prepend=9, append=9)  # 9 is no sign, so both ends are edges
         stretches = list(pairwise(np.flatnonzero(edges).tolist()))
-        ways = [h * np.abs(mean[begin:end]).sum() for begin, end in stretches]
+        ways = [h * np.abs(mean[begin:end]).sum() for begin, end in stretches]  # [rad, m]
         least = max(stray, WAVERING * max(ways))
         for (begin, end), way in zip(stretches, ways, strict=True):
             speeds = np.abs(mean[begin:end])
@@ -149,6 +149,7 @@ def find_modes(x: Collocation, unknowns: Array, speed: float) -> Array:
             fast = _find_moving(speeds, CREEPING * creep)
             is_creeping = speeds[fast].sum() < FAST_SHARE * speeds.sum()
             moves[begin:end] = _find_fastest(speeds, speed * creep) if is_creeping else fast
+        # A step in which it turns round has no mode: its friction stays smoothed.
         reverses = (v.max(axis=0) > stray / h) & (v.min(axis=0) < -stray / h)
         modes[:, k] = np.where(moves, np.where(reverses, np.nan, np.sign(mean)), 0.0)
     return modes

@@ -1,4 +1,4 @@
-"""Derivatives of steps by the implicit function theorem, and their chain.
+"""Derivatives of steps by the implicit function theorem (`ChainRule`), multiplied: `Transitions`.
 
 Each part of a solved step is r(x, w) = 0 with the data w = (t, q, v, h, p) at its start. So
 dx = -J^-1 (dr/dw) dw, J = dr/dx, with the rows that hold at the solution, independent of the
@@ -28,14 +28,15 @@ BIACTIVE = 1e-7
 """Scaled residual below which an alternative row holds too, so that gap and impulse are zero."""
 
 CHANGES = 1e-7
-"""Derivative of such a row, over the size of its terms, above which the row ceases to hold."""
+"""Derivative of such a row along a direction, over the size of its terms, above which the row
+ceases to hold in that direction."""
 
 SINGULAR = 1e12
 """Condition number from which rows count as dependent."""
 
 
 class Mapped:
-    """Matrices of expressions of columns, evaluated at many points."""
+    """Matrices, functions of several columns of symbols, evaluated at many points at once."""
 
     def __init__(self, name: str, symbols: list[ca.SX], outputs: list[ca.SX]) -> None:
         dense = [ca.densify(y) for y in outputs]
@@ -216,7 +217,7 @@ class ChainRule:
 
 
 class Blocks:
-    """Rows of several parts, each with unknowns x of its own and of those before.
+    """The rows of the parts of a step, each of its own unknowns x and of those of parts before.
 
     The end of the step is a function of all unknowns and, as all rows, of the data w. ``used`` are
     the parts on which it depends, the others only decide which rows hold; ``matrices`` the

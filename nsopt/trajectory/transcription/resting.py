@@ -17,7 +17,7 @@ OFFSET = 1e-4
 """Shift of the slip in its known direction, as a share of the creep of the joint: friction then has
 its sign at zero speed, too, where the joint starts and stops."""
 
-LEAST_WIDTH = 1e-12  # least square of width over shift: the root has no slope at zero
+LEAST_WIDTH = 1e-12  # least (width / shift)^2 of `_sample_with`: the root has no slope at zero
 
 
 @dataclass(frozen=True, eq=False)
