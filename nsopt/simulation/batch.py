@@ -24,7 +24,7 @@ from nsopt.simulation.step_error import StepError
 from nsopt.simulation.step_kernel import StepKernel
 
 FAR = 1e6
-"""A number that is out of range where any is."""
+"""A number that an element refuses if there are any that it refuses."""
 
 Which = int | slice | Sequence[int] | NDArray[np.bool_] | NDArray[np.intp]
 
@@ -268,6 +268,7 @@ class Batch:
                 self._legal.add(key)
 
     def _takes_any(self, name: str) -> bool:
+        """Return whether elements take any number for a parameter, as far as `FAR` tells."""
         stated = dict(zip(self._names, self._run.p.tolist(), strict=True))
         try:
             for far in (-FAR, 0.0, FAR):

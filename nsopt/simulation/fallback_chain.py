@@ -24,8 +24,8 @@ ATTEMPTS = 3
 """Attempts for each of these steps, in the mean."""
 
 LONGER = (10.0, 100.0)
-"""Times h_min, the h that the last fallback tries first where h_min itself fails: the impulse that
-ends a jam may take any h."""
+"""Times h_min, the h that the last of a scheme's fallbacks tries where h_min fails with it too: the
+impulse that ends a jam may take any h."""
 
 LASTING = 4
 """Steps of a fallback (1, 2, 4 in turn) from which on a jam lasts: three times in a row the scheme
@@ -64,7 +64,7 @@ class Fallback(NamedTuple):
     ----------
     scheme : Scheme
     first : float
-        The h to try first, in h_min.
+        The h to try first, over h_min.
     """
 
     scheme: Scheme
@@ -120,7 +120,7 @@ class FallbackChains:
         self.law = tuple(map(Fallback, _with_other_law(scheme, *others)))
 
     def steps(self, fallbacks: Iterable[Fallback], start: Start, count: int) -> FallbackSteps:
-        """Return up to ``count`` steps, by the first of some fallbacks that takes any."""
+        """Return up to ``count`` steps, by the first of some fallbacks that has any."""
         taken, tried = FallbackSteps(AcceptedSteps.empty(self._dynamics)), set()
         for fallback in fallbacks:
             chain = self._chain(fallback.scheme)

@@ -30,7 +30,8 @@ from nsopt.simulation.control import (
 from nsopt.simulation.program import StepProgram
 
 AT_H_MIN = 1 + 2 * LONGER
-"""Times h_min, the largest h that counts as h_min: an even share of the rest may be longer."""
+"""Times h_min, the largest h that counts as h_min: the last steps of a run, which share the rest of
+the time evenly, may be longer by round-off."""
 NEGLIGIBLE = 1e-30
 """Scaled unknowns below this start from zero: one that shrinks from step to step would become a
 denormal number, with which arithmetic takes ten times as long."""
@@ -85,7 +86,7 @@ class StepRules:
     layout : ChainLayout
         Of the state z and of the parameters.
     record : int
-        Numbers in a record.
+        Numbers in a record, set by `StepKernel`.
     """
 
     record: int
@@ -93,7 +94,7 @@ class StepRules:
     def __init__(self, program: StepProgram, control: StepControl, newton: Newton) -> None:
         self._program, self._control, self._newton = program, control, newton
         self.layout = ChainLayout.of(program.dynamics, sum(program.sizes))
-        self._columns: dict[str, int] = {}
+        self._columns: dict[str, int] = {}  # of a record: their sizes by name, set by `StepKernel`
 
     def fields(self, rows: Array) -> dict[str, Array]:
         """Return the columns of records (n, record) by name, each (n, columns)."""
@@ -142,10 +143,11 @@ class StepRules:
     def judge(self) -> ca.Function:
         """The function that says whether a step is good, and what follows.
 
-        It is given t, h to try, `ChainParameters.bounds`, the memory of the chain, the residual of
-        each program, the failed check, h, local error and `WALLS`, and the end of `OUTCOME`. Its
-        results are `OUTCOME` from "good" to "limit", then h to try, the status, h to go back to and
-        the credit after it, where the step is good and again where it is not.
+        It is given t, h to try, `ChainParameters.bounds`, h to go back to and credit of the chain,
+        the residual of each program, the failed check with both its sides, h, local error and
+        `WALLS`, and the last four of `OUTCOME`. Its results are `OUTCOME` from "good" to "limit",
+        then h to try, the status, h to go back to and the credit after it, where the step is good
+        and again where it is not.
         """
         t, trial, bounds = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("run", 4)
         memory = back, credit = ca.SX.sym("back"), ca.SX.sym("credit")
@@ -159,6 +161,7 @@ class StepRules:
         usual = ca.fmax(h, back)
         found = (h, *ca.vertsplit(estimates), kinetic, usual, credit, smallest)
         figures = StepFigures(*found).at_full_size(part, order)
+        # Newton's tolerance is tighter; where round-off ends it, this is enough.
         solved = ca.sum1(residuals <= self._newton.rough) == residuals.numel()
         sound = ca.logic_and(solved, failed < 0)
         good = ca.logic_and(sound, ca.logic_or(smallest, self._control.keeps(figures)))

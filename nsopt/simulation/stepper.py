@@ -154,7 +154,7 @@ class Stepper:
 
         Where h is given: at the h to try, at its halves, at h_min, and below h_min.
         """
-        h_min, (_, cold, *_) = self._steps.h_min, self._retries
+        h_min, (_, cold, *_) = self._steps.h_min, self._retries  # the first is warm, the next cold
         if self._program.scheme.chooses_h:
             bounds = self._steps.until_end(remaining)
             yield from ((retry, retry.bounds(bounds, h_min)) for retry in self._retries)
@@ -222,6 +222,7 @@ class Stepper:
         return self._evaluate_control(np.concatenate([*figures, memory, smallest]))
 
     def _solver(self, retry: Retry, part: int) -> Program:
+        """Return what solves a part of the step in an attempt, compiled at its first use."""
         key = (id(retry.solver), part)
         if key not in self._solvers:
             self._solvers[key] = retry.solver.build(self._program.parts[part], STEP)
@@ -230,6 +231,7 @@ class Stepper:
     def _guess(
         self, retry: Retry, part: int, start: Start, bounds: StepBounds
     ) -> Point | Mapping[str, Array] | None:
+        """Return where an attempt at a part of the step begins; None for its own guess."""
         if retry.warm:
             return self.state.points[part]
         if self._program.parts[part].name != "step":
@@ -247,6 +249,7 @@ class Stepper:
         t_end: float,
         label: str,
     ) -> AcceptedSteps:
+        """Return a step as accepted; ``label`` is of the attempt that led to it."""
         h = float(end.h[0])
         t = start.t + h
         if t_end - t < ROUND_OFF * h:  # which must not leave a step of its own

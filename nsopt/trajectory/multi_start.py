@@ -117,7 +117,7 @@ def multi_start(
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
-    """An optimization without its guess, which each process states once."""
+    """An optimization without its guess, which each process states once for several guesses."""
 
     stated: Optimization
     parameters: Mapping[str, float] | None

@@ -116,7 +116,8 @@ class NodeSample:
         d = self.dynamics
         if not d.friction_joints:
             return self.required_forces
-        at = (self.t, self.q, self.slip, self.p, INSTANT, ca.SX(0, 1))  # no internal states
+        # At one instant, not as a mean over a step; without internal states.
+        at = (self.t, self.q, self.slip, self.p, INSTANT, ca.SX(0, 1))
         loads = self.wrenches[:, list(d.friction_joints)]
         return self.required_forces - d.smoothed_friction(*at, loads, self.creep)
 

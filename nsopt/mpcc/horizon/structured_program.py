@@ -100,8 +100,9 @@ def _label_unknowns(n: int) -> tuple[str, ...]:
     return tuple(f"[{i}]" for i in range(n))
 
 
-SHIFT = 10.0  # times what the relaxation gains to first order: by so much a branch may cost more
-CLOSE = 1e-6  # times the objective: by so much besides
+# By so much a branch may cost more than the end of the homotopy: times what the relaxation gains to
+# first order, and times the objective.
+SHIFT, CLOSE = 10.0, 1e-6
 EXACT = 1e-4  # gradient of the Lagrangian that useful multipliers leave, over that of the objective
 
 
@@ -163,7 +164,7 @@ class StructuredProgram:
     def restate(self, nlp: StructuredNlp, starts: WarmStart | None = None) -> StructuredProgram:
         """Return the program with other limits of its rows, from `StructuredNlp.restate`."""
         other = copy.copy(self)
-        vars(other).pop("_whole", None)
+        vars(other).pop("_whole", None)  # cached, of this program
         other._take(self._split.restate(nlp), starts)
         return other
 

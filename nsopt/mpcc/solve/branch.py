@@ -153,6 +153,7 @@ class Branches(BranchProgram):
         return np.maximum(-rows[self._equations :], 0.0)
 
     def _with_slacks(self, lower: Vector, upper: Vector) -> tuple[Vector, Vector]:
+        """Return bounds of unknowns, then of slacks: zero or more."""
         d = self._linear.size1_out(1) - self._equations
         return np.append(lower, np.zeros(d)), np.append(upper, np.full(d, np.inf))
 
@@ -175,6 +176,7 @@ class Branches(BranchProgram):
         return np.where(upper - x < distance, upper, x)
 
     def _limit_branch(self, closed: Mask, case: Case) -> tuple[Vector, Vector]:
+        """Return bounds (n,) of the unknowns on a branch, ``closed`` as of `solve`."""
         lower, upper = case.lower.copy(), case.upper.copy()
         for half in (self.G, self.H):
             lower[half] = np.maximum(lower[half], 0.0)

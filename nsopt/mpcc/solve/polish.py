@@ -1,4 +1,4 @@
-"""From a solver's tolerance to round-off, and to the least norm of what constraints leave free."""
+"""The ends of single programs: to round-off (`polish`), to least norm (`take_least_norm`)."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def take_least_norm(functions: Functions, x: Vector, case: Case) -> Vector:
 
 
 def _split_rows(functions: Functions, rows: Vector) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows to hold, and those to keep at >= 0 (d: <= 0)."""
+    """Return the rows to hold at zero, and those to keep at zero or more; of d, at zero or less."""
     c, d, m = functions.layout.equations, functions.layout.inequalities, functions.layout.pairs
     closed = rows[c + d : c + d + m] < ACTIVE  # a pair with G = H = 0 may take load
     first = c + d + np.arange(m)

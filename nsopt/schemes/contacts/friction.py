@@ -213,6 +213,7 @@ class Friction:
         mu = dynamics.static_drag(ca.SX.sym("p", len(dynamics.parameters)))
         dry = np.array([not mu[i].is_zero() for i in drags], dtype=bool)
         exact = dry & (creep == 0)
+        # Slips by the kind of their law; one without dry friction is of none.
         self._plane = np.flatnonzero(exact & in_plane)
         self._space = np.flatnonzero(exact & ~in_plane)
         self._smoothed = np.flatnonzero(dry & ~exact)
@@ -233,6 +234,7 @@ class Friction:
         self._add("slip_space", self._space)
 
     def _add(self, name: str, columns: NDArray[np.intp]) -> None:
+        """Make the unknowns of some slips."""
         if columns.size:
             size = self._scales.impulse
             unknowns = self._mpcc.variable(name + self._tag, columns.size, scale=size)

@@ -11,6 +11,7 @@ from uuid import uuid4
 from nsopt.files import UNFINISHED
 
 HEAD = "head.h5"
+# The head, blocks such as 000001-0123456789abcdef.h5, and both while they are written.
 _FILE = re.compile(rf"(head|\d{{6,}}-[0-9a-f]{{16}})(\.[0-9a-f]+\.{UNFINISHED})?\.h5")
 
 

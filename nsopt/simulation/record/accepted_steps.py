@@ -32,7 +32,7 @@ NOT_NEGATIVE = (
 )
 """Columns that are sizes and counts."""
 
-MODES = (FREE, LASTING, IMPACT)
+MODES = (FREE, LASTING, IMPACT)  # values of ``contact_mode``
 
 
 class How(IntFlag):

@@ -1,4 +1,4 @@
-"""Everything a result holds, from the accepted steps of a run."""
+"""Everything a result holds, from the accepted steps of a run: `Record`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ GROUPS = {
 
 
 class Record(EvaluatedSteps):
-    """Everything a result holds."""
+    """The variables of a result; those of a group are computed where one of them is wanted.
+
+    Arrays are over (time, ...); what belongs to a step is at its end, NaN at the first time.
+    """
 
     @cached_property
     def pressed(self) -> PressedSurfaces | None:

@@ -267,4 +267,5 @@ def _list_turned_by_joints(d: Dynamics) -> list[str]:
         return []
     frames = [frame for joint in d.mechanism.joints for frame in joint.frames]
     held = {x.body.name for x in frames if x.body is not None and np.any(number(x.origin))}
+    # Steps know the circles of bodies on hinges of the ground, whose phase is right.
     return sorted(held - find_circles(d.mechanism.joints, constant).keys())

@@ -73,6 +73,7 @@ class _Solver:
         self._reactions = partial(evaluate_at_times, self._d.reactions)
         self._transmission = None
         if self._d.redundant:
+            # Derivatives of reactions by mu, from which those of least norm follow.
             by_mu = transmission(self._d.reactions, len(self._d.internal_names))
             self._transmission = partial(evaluate_at_times, by_mu)
 
@@ -80,7 +81,7 @@ class _Solver:
         """Return accelerations and wrenches (n, joint, 6) under contact forces along W and T."""
         x, nv = at.nodes, self._d.nv
         W, T = at.W, at.T
-        if np.any(x.q_contact != x.q):
+        if np.any(x.q_contact != x.q):  # some schemes take directions at the start of a step
             W, T = self._equations.directions(x.t_contact, x.q_contact, x.p)
         known = at.force + (W @ x.lam[:, :, None] + T @ x.slip[:, :, None])[:, :, 0]
 
@@ -145,7 +146,8 @@ class _Solver:
             mu = self._least_norm(x, known, mu, self._transmission(*known, mu, x.lam, x.slip)[0])
         if not (np.any(x.q_contact != x.q) and self._d.tree_joints):
             return self._by_joint(self._reactions(*known, mu, x.lam, x.slip)[0])
-        # Contacts act along directions elsewhere: what they add there, to the rest of it here.
+        # Contacts act along directions elsewhere. Reactions are linear in impulses: those here
+        # without contacts, plus what contacts add there.
         none = (0 * x.lam, 0 * x.slip)
         there = (x.t_contact, x.q_contact, x.v, x.p, one, 0 * vdot, 0 * mu)
         (free,), (pushed,), (still,) = (

@@ -228,7 +228,7 @@ def wrench_of(force: Force, m: NodeSample) -> ca.SX:
     motions = _motions(force, m)
     here = motions[owner]  # of that body, displaced below by ``move`` at the velocities ``twist``
     move, twist = ca.SX.sym("move", 6), ca.SX.sym("twist", 6)
-    turn = ca.SX.eye(3) + ca.skew(move[3:])
+    turn = ca.SX.eye(3) + ca.skew(move[3:])  # to first order
     moved = Motion(here.r + move[:3], turn @ here.A, twist[:3], twist[3:])
     s = _state(m, {**motions, owner: moved})
     wrench = -ca.gradient(force.energy(s), move)
@@ -255,7 +255,10 @@ def _motions(force: Force, m: NodeSample) -> dict[str | None, Motion]:
 
 
 def _release(s: State, x: ca.SX) -> ca.SX:
-    """Return an expression with the symbols of `State.frozen` replaced by their values."""
+    """Return an expression with the symbols of `State.frozen` replaced by their values.
+
+    Derivatives of the expression, in which they count as constants, are taken before.
+    """
     for symbols, value in reversed(s.frozen_values):
         x = ca.substitute(x, symbols, value)
     return x

@@ -199,7 +199,7 @@ class LinkedPhases:
     ) -> ConstraintBlock:
         """Return rows without costs on the unknowns w, whose indices among all are ``columns``."""
         no_costs = ca.SX.zeros(self.cost_terms[-1].stop)
-        symbols = (w, ca.SX.sym("k"), p)
+        symbols = (w, ca.SX.sym("data"), p)
         return constraint_block(name, symbols, bounds, no_costs, columns[None].astype(np.intp))
 
 

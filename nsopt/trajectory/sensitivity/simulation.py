@@ -318,10 +318,10 @@ def _check_stated_start(dynamics: Dynamics, by: Sequence[int], p: Array) -> None
     """Refuse a stated start that depends on a parameter: its derivative would be neglected."""
     names = dynamics.parameter_names
     numbers = dict(zip(names, p.tolist(), strict=True))
-    here = np.concatenate(dynamics.stated_start(numbers, False))
+    here = np.concatenate(dynamics.stated_start(numbers, refuse=False))
     for k in by:
         nudged = numbers | {names[k]: p[k] * (1 + NUDGE) if p[k] else NUDGE}
-        if np.any(np.concatenate(dynamics.stated_start(nudged, False)) != here):
+        if np.any(np.concatenate(dynamics.stated_start(nudged, refuse=False)) != here):
             raise ValueError(
                 f"the stated start moves with parameter {names[k]!r}: give start=... to hold it "
                 "there, for instance Start.stated(dynamics)"

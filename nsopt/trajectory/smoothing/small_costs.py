@@ -21,7 +21,7 @@ from nsopt.trajectory.costs import Cost, Smoothness
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.transcription.base import Transcription
 
-M = TypeVar("M", bound=Transcription)
+M = TypeVar("M", bound=Transcription)  # so that what becomes of a `Collocation` is one
 
 SHARE = 1e-4
 """Cost of a tie-breaker over all others, of the guess; and of bends, if accelerations bend within

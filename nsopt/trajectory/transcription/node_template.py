@@ -259,7 +259,7 @@ class NodeTemplate:
         d, (sigma, widening, _) = model.dynamics, _split_stage(self.p)
         of_v = ("momentum", "nearest", "motion_end", "rate")
         of_contacts = ("rest", "rebound", "compressed", "expanded", "reach", "trusted")
-        names = {  # what the rows of each block of a scheme belong to
+        names = {  # what rows belong to, by the name that schemes give their block
             **dict.fromkeys(of_v, d.v_names),
             **dict.fromkeys(of_contacts, d.contact_names),
             "move": d.q_names,

@@ -148,6 +148,7 @@ class LimitsBetweenNodes:
             peaks, over = _find_peaks(values, lower, upper)
             of_row = lagrange(peaks.ravel()).reshape(*peaks.shape, -1)
             at_peaks = np.einsum("nkp,nkp->nk", of_row, at_parts)
+        # How far the values are beyond each limit, (steps, rows); then the peaks between them.
         below, above = lower - values.min(axis=2), values.max(axis=2) - upper
         worst = np.where(over, values.argmax(axis=2), values.argmin(axis=2))
         at_worst, when = np.where(over, above, below), np.take_along_axis(shares, worst, axis=1)
