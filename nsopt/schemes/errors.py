@@ -76,6 +76,8 @@ def estimate_symmetric_errors(
     d = first.dynamics
     K, K_1 = momentum_rate(d, *first.node.at, v), momentum_rate(d, *second.node.at, v)
     forces = h / 2 * (K_1 - K)
+    # What impulses of the first half would change with the directions at the end; and by how much
+    # the halves differ.
     changed = forces + (W_1 - W) @ lam + (F_1 - F) @ mu
     uneven = forces + (1 - impact) * (W_1 @ lam_1 - W @ lam + F_1 @ mu_1 - F @ mu_0)
     dv = second.after - first.before

@@ -115,7 +115,8 @@ def average_walls_over(d: Dynamics, node: Node, h: ca.SX) -> Node:
     With these a contact that lasts at one end of a step lasts at the other.
     """
     t, q, p = node.at
-    # Added is the mean less the velocity at t: that of the node may be a mean itself.
+    # The velocity of the node may be a mean already, so that the difference between the mean over h
+    # and the velocity at t is added to it.
     drift, slip_drift = (
         now + (4 * f(t + h / 2, q, p) + f(t + h, q, p) - 5 * f(t, q, p)) / 6
         for f, now in ((d.gap_drift, node.drift), (d.slip_drift, node.slip_drift))

@@ -166,6 +166,7 @@ class PreparedOptimization:
             warn_outside_bores(transcription, start.x, p)
             schedules = choose_schedules(guess, start, transcription, settings)
             import_xarray()
+            # Those of the statement count once.
             seconds, self._seconds = self._seconds + perf_counter() - begin, 0.0
 
         def solve_else(

@@ -58,8 +58,8 @@ LONG = 5000
 takes seconds, and then serves any mass, clearance or scale."""
 
 MANY = 10
-"""Instances from which short functions, too, are leaves: for fewer, the call of Python takes longer
-than CasADi's virtual machine."""
+"""Instances from which short functions, too, are evaluated by machine code: for fewer, the call of
+Python takes longer than CasADi's virtual machine."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -72,7 +72,7 @@ class StructuredBranches(BranchProgram):
         f, slope = own.grad_f(*at)
         g, J = own.jac_g(*at)
         lift = ca.vertcat(ca.DM(len(rows) - m, m), -ca.DM.eye(m))
-        pick = ca.DM.triplet(
+        pick = ca.DM.triplet(  # (all rows, rows here): multipliers of these as those of all
             rows, list(range(len(rows))), ca.DM.ones(len(rows)), g.numel(), len(rows)
         )
         H = own.hess_lag(*at, weight * sigma, ca.MX(pick) @ lam)
@@ -278,7 +278,10 @@ class StructuredBranches(BranchProgram):
 
 
 def _compare(derivatives: Derivatives, x: Vector, p: Vector, rows: Index) -> tuple[Index, Index]:
-    """Return which of ``rows`` (k,) differ near x, (m,), and which of these each one is, (k,)."""
+    """Return which of ``rows`` (k,) differ near x, (m,), and which of these each one is, (k,).
+
+    Rows that have the same value and the same slopes along two random directions are the same.
+    """
     rng = np.random.default_rng(0)
     g, J = derivatives.jac_g(x + NEARBY * rng.uniform(size=x.size), p)
     along = J.sparse().tocsr()[rows] @ rng.uniform(1, 2, size=(x.size, 2))

@@ -68,7 +68,7 @@ def _find_figures_of_joint(data: xr.Dataset, contacts: list[int]) -> dict[str, f
     size = np.linalg.norm(np.nansum(data["lasting_force"].values[1:, contacts], axis=1), axis=1)
     mode = data["contact_mode"].values[1:, contacts]
     t = data["time"].values
-    later = t[1:] >= t[0] + SETTLES * (t[-1] - t[0])
+    later = t[1:] >= t[0] + SETTLES * (t[-1] - t[0])  # without what the start does
     return {
         "largest_force": float(size[later].max(initial=0.0)),
         "peak_force": find_quantile(size, h * (size > 0), PEAK),

@@ -68,7 +68,7 @@ class OutputTimes:
         struck = np.any(steps.impact_impulse[k] > 0, axis=1)
         q, v = self._interpolate_states(start, steps, k, share, struck)
         sums = {name: self._sum_up(pending, steps, name, k, share, struck) for name in ADDING}
-        edges = [0, *(k + (share == 1)), len(steps)]
+        edges = [0, *(k + (share == 1)), len(steps)]  # steps end in the row between two of these
         tried = [sum(steps.tried[a:b].tolist(), ()) for a, b in pairwise(edges)]
         tried[0] = sum(pending.tried.tolist(), ()) + tried[0]
         made: dict[str, Any] = {name: np.diff(x, axis=0) for name, x in sums.items()}

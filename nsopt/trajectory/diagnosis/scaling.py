@@ -25,7 +25,7 @@ class Size:
 
     name: str
     value: float  # the largest magnitude; of a cost its value
-    slope: float  # the largest: of a row or cost by any unknown, of any row by an unknown
+    slope: float  # the largest derivative: of a row or cost, of any row by an unknown
 
 
 @dataclass(frozen=True)
