@@ -123,7 +123,7 @@ class RungeKutta(Scheme):
         parts = zip(self.weights, stages, strict=True)
         balances = tuple(_make_balance(d, w * h, stage) for w, stage in parts if w)
         uneven, M = h * _mean(self.uneven, [s.found.vdot for s in stages]), balances[-1].M
-        # As large as with the energy of the change, from rest on.
+        # |v_n|^2 + |v_n+1|^2 + |dv|^2 in the metric of the mass, as it is from rest on.
         energies = 4 * (d.kinetic(*now) + d.kinetic(end.t, end.q, v, end.p))
         square = 2 * kinetic(M, uneven)
         speed = ca.sqrt(square * d.nv / ca.trace(M))

@@ -62,7 +62,7 @@ class StepKernel(StepRules):
     ) -> None:
         compile_kernels()
         super().__init__(program, control, newton)
-        ends = StepEnd(*program.ends[:-2])
+        ends = StepEnd(*program.ends[:-2])  # value and limit of the checks are behind
         if not self.looks_at_errors:
             ends = ends._replace(local_error=ca.SX(0))
         recorded = [getattr(ends, name) for name in RECORDED]

@@ -101,6 +101,7 @@ class _Creep:
         q0 = np.asarray(d.stated_start(refuse=False)[0])
         load = np.abs(np.asarray(d.applied(t, q0, np.zeros(d.nv), p)))
         mass = float(np.sum(np.asarray(d.masses(p)))) or 1.0
+        # The typical force [N]: the largest load, or what moves all mass by 1 m/s^2.
         self.force = max(mass, float(np.max(load, initial=0.0)))
         mpcc = Mpcc("creep")
         q, h = mpcc.parameter("q", d.nq), mpcc.parameter("h", 1)

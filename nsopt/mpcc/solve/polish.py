@@ -171,7 +171,7 @@ def _find_least_distance(a: Vector, C: Vector, room: Vector) -> Vector | None:
     target = np.zeros(E.shape[0])
     target[-1] = 1.0
     dual, residual = scipy.optimize.nnls(E, target)
-    if residual < 1e-12:
+    if residual < 1e-12:  # E dual = target: no y meets the rows
         return None
     r = E @ dual - target
     return np.asarray(-r[:-1] / r[-1] * size - a)

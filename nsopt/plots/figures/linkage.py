@@ -68,9 +68,9 @@ class Sticks:
         spread = np.ptp(places, axis=0)
         flat = [k for k in range(3) if spread[k] < FLAT * self.size]
         if len(flat) == 3 or not flat:
-            return VIEWS["oblique"](np.array([0.0, 0.0, -1.0]))
+            return VIEWS["oblique"](np.array([0.0, 0.0, -1.0]))  # z up
         name = ("yz", "xz", "xy")[flat[-1]]
-        return VIEWS[name](np.zeros(3))
+        return VIEWS[name](np.zeros(3))  # without gravity
 
 
 def _join(points: Array) -> list[Array]:

@@ -43,7 +43,7 @@ class LeastDuration(Strategy[StatedProgram]):
             return found
         if fastest.objective <= given * (1 + self.tolerance):
             return found
-        remark = (
+        remark = (  # the reason why the search failed is the next line
             f"the duration of {given:g} s is too short: the fastest motion found that keeps all "
             f"conditions takes {fastest.objective:.4g} s\n- "
         )

@@ -136,7 +136,7 @@ class LimitsBetweenNodes:
         """Return how far a motion is beyond its limits; ``fine`` is it at nodes and midpoints."""
         steps = self.transcription.horizon.steps
         lower, upper = np.array([(x.lower, x.upper) for x in self.rows]).reshape(-1, 2).T
-        if any(self.transcription.creep):  # dry friction with its exact sign
+        if any(self.transcription.creep):  # of dry friction: here it has its exact sign, and jumps
             shares = self._add_turns(fine)
             values = self._values(fine, shares)
             peaks, over = _find_peaks(values, lower, upper)
