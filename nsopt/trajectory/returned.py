@@ -57,7 +57,7 @@ def check_expression(named: str, value: Any) -> ca.SX:
 def _states_nan(x: ca.SX) -> bool:
     """Return whether NaN is among the constants of an expression."""
     f = ca.Function("stated", [ca.vertcat(ca.SX(0, 1), *ca.symvar(x))], [x])
-    if not np.isnan(np.asarray(f(0.5))).any():
+    if not np.isnan(np.asarray(f(0.5))).any():  # as for most expressions: no constant is NaN
         return False
     constants = [k for k in range(f.n_instructions()) if f.instruction_id(k) == ca.OP_CONST]
     return any(np.isnan(f.instruction_constant(k)) for k in constants)
