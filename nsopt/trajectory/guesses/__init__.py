@@ -1,6 +1,6 @@
 """Initial guesses: motions from which an optimization starts."""
 
-from nsopt.trajectory.guesses.base import Guess, Trajectory, interpolate_columns
+from nsopt.trajectory.guesses.base import Guess, Trajectory
 from nsopt.trajectory.guesses.from_ideal import FromIdeal
 from nsopt.trajectory.guesses.paths import Quintic, Straight, Through
 from nsopt.trajectory.guesses.perturbed import Perturbed
@@ -16,5 +16,4 @@ __all__ = [
     "Straight",
     "Through",
     "Trajectory",
-    "interpolate_columns",
 ]
