@@ -30,6 +30,7 @@ class SimpleBounds:
     @classmethod
     def of(cls, nlp: StructuredNlp) -> SimpleBounds:
         """Return the split of a program; equations stay rows."""
+        # CasADi's hash of a function is its place in memory, alike for the same one alone.
         by_function = {block.function.__hash__(): block for block in nlp.blocks}
         own_unknowns = {key: find_unknown_of_rows(x) for key, x in by_function.items()}
         functions: dict[tuple[int, bytes], ca.Function] = {}  # blocks of one function share these

@@ -163,6 +163,7 @@ class Branches(BranchProgram):
         nlp, c = self._nlp, self._equations
         s = ca.SX.sym("s", nlp.g.numel() - c)
         x, g = ca.vertcat(nlp.x, s), nlp.g + ca.vertcat(ca.SX.zeros(c), s)
+        # All rows are equations now: both limits are those above, which are zero.
         with_slacks = replace(nlp, x=x, g=g, lower=nlp.upper, fixed=x.numel(), built={})
         return self._backend.build(with_slacks)
 

@@ -232,6 +232,7 @@ def _find_weak_drives(when: float, ending: Ending) -> Iterator[str]:
     d, m = statement.dynamics, statement.sample
     if m.stepped is not None:
         return  # contacts may hold it
+    # A row that limits a drive has its very expression as value.
     limits = {row.value.element_hash(): row for row in statement.rows if row.when == ALONG}
     # At rest, without velocities and accelerations, drives need what holds the posture.
     still = NodeSample(d, m.t, m.q, ca.SX.zeros(d.nv), ca.SX.zeros(d.nv), m.p)

@@ -383,7 +383,7 @@ def _make_output(dynamics: Dynamics, outputs: Output | None, by: tuple[int, ...]
 
 
 def _evaluate_at_stops(function: ca.Function, steps: Steps, p: Array) -> tuple[Array, Array, Array]:
-    """Return outputs (n, m) and derivatives (n, m, nz), (n, m, np) at the requested times."""
+    """Return outputs (n, m) and derivatives (n, m, nz), (n, m, len(by)) at the times asked for."""
     states = np.column_stack([steps.t, steps.q, steps.v])[steps.stops]
     n, m = len(states), function.numel_out(0)
     values = function.map(n)(states.T, np.tile(p[:, None], n))

@@ -23,6 +23,9 @@ from nsopt.trajectory.transcription.base import Transcription
 
 M = TypeVar("M", bound=Transcription)  # so that what becomes of a `Collocation` is one
 
+POINTS = 101
+"""Number of points of the guess at which its accelerations weigh the tie-breaker."""
+
 SHARE = 1e-4
 """Cost of a tie-breaker over all others, of the guess; and of bends, if accelerations bend within
 each step by as much as they are in the guess."""
@@ -100,7 +103,7 @@ def make_tie_breaker(
     if not undetermined:
         return None
     columns = [x.dynamics.v_names.index(name) for name in undetermined]
-    weight = _weigh(x, nlp, guess, p, 101, columns)
+    weight = _weigh(x, nlp, guess, p, POINTS, columns)
     return Smoothness(names=tuple(undetermined), weight=weight)
 
 
