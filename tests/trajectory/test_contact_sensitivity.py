@@ -97,6 +97,27 @@ def test_a_contact_that_just_touches_is_told(scheme):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("planar", [False, True])
+@pytest.mark.parametrize("height", [0.0, 1.0])
+def test_a_pull_of_what_friction_holds_has_no_derivative_but_in_flight(planar, height):
+    """A block that is pulled by mu m g: on its floor v is 0 or (pull - mu g) t, above it pull t."""
+    mu, t = 0.5, 0.1
+    body = Body("block", 1.0, position=(0, 0, height), point_mass=True)
+    law = ContactLaw(friction=mu)
+    floor = PlaneContact("floor", Frame(None), Frame(body), law=law, planar=planar)
+    dynamics = assemble(Mechanism([body]), [floor], (Parameter("pull", mu * G), 0, -G))
+
+    def find():
+        return sensitivities(dynamics, None, t, steps=StepBounds(1e-2, 1e-2))
+
+    if height:
+        assert find().forward().parameters[0, 3, 0] == pytest.approx(t, abs=1e-10)
+    else:
+        with pytest.raises(SensitivityError, match="not exist: contact 'floor'"):
+            find()
+
+
+@pytest.mark.slow
 def test_two_walls_at_once_are_told_unless_both_move_alike():
     """A ball into a corner: by gravity's tilt along the bisector yes, by its place no."""
     body = Body("ball", 1.0, position=(1.0, 0, 1.0), point_mass=True)

@@ -56,7 +56,7 @@ class BoxRow(MinRow):
     upper: ca.SX
     size: ca.SX  # scale of z
     F: ca.SX  # scaled
-    meet: ca.SX  # 1 where lower = upper and neither depends on unknowns: F is then free
+    meet: ca.SX  # 1 where lower = upper: F is then free
     label: str
 
     @cached_property
@@ -121,12 +121,11 @@ class FirstEventRow(MinRow):
 
 def min_rows(mpcc: Mpcc) -> list[MinRow]:
     """Return the rows of a program's pairs, boxes, discs and first events, in this order."""
-    x = mpcc.x
     rows: list[MinRow] = []
     for pairs in mpcc.pairs:
         rows += _make_pair_rows(pairs)
     for boxes in mpcc.boxes:
-        rows += _make_box_rows(boxes, x)
+        rows += _make_box_rows(boxes)
     for discs in mpcc.discs:
         rows += make_disc_rows(discs)
     return rows + [
@@ -141,10 +140,9 @@ def _make_pair_rows(block: Pairs) -> Iterator[MinRow]:
         yield PairRow(G[k], H[k], block.active[k], label)
 
 
-def _make_box_rows(block: Boxes, x: ca.SX) -> Iterator[MinRow]:
+def _make_box_rows(block: Boxes) -> Iterator[MinRow]:
     size, F = ca.SX(block.scales[0]), block.F / ca.SX(block.scales[1])
-    given = not ca.depends_on(ca.vertcat(block.lower, block.upper), x)
-    meet = block.lower == block.upper if given else ca.SX(F.sparsity())
+    meet = block.lower >= block.upper
     for k, label in enumerate(block.labels):
         z, lower, upper = (x[k] for x in (block.z, block.lower, block.upper))
         yield BoxRow(z, lower, upper, size[k], F[k], meet[k], label)
