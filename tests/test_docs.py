@@ -19,7 +19,12 @@ COPIES = {DOCS / "contributing.md", DOCS / "changelog.md"}  # which a build leav
 FOLDERS = (DOCS, DOCS / "howto", DOCS / "theory", DOCS / "measured")
 PAGES = [ROOT / "README.md", *sorted({p for f in FOLDERS for p in f.glob("*.md")} - COPIES)]
 LONGEST = {"docs": 800, "howto": 800, "theory": 2500}  # words of a page, by its folder
-LISTS = {"architecture.md", "comparison.md", "examples.md"}  # to look up in, not to read
+LISTS = {
+    "architecture.md",
+    "comparison.md",
+    "examples.md",
+    "words.md",
+}  # to look up in, not to read
 BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 
 
