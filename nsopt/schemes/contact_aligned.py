@@ -205,7 +205,7 @@ class ContactAligned(Scheme):
         of_drags, force, speed = (
             [labels[drag.contact] for drag in d.drags],
             scales.force,
-            scales.impulse / scales.mass,
+            scales.speed,
         )
         events = [
             Event(ContactEvent.NONE, given_h - h, scales.time, 1, ["the end of the step"]),
@@ -303,7 +303,7 @@ class ContactAligned(Scheme):
 
 def find_slow(scales: Scales) -> ca.SX:
     """Return the slip that counts as none [m/s]."""
-    return SLOW * ca.SX(scales.impulse / scales.mass)
+    return SLOW * ca.SX(scales.speed)
 
 
 def raise_force_scale(d: Dynamics, start: StepStart, scales: Scales) -> Scales:

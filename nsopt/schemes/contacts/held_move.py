@@ -95,7 +95,7 @@ class HeldMove:
         ):
             sizes = (scales.impulse, size)
             hold(one.mpcc, name + one.tag, d.contact_names, lam, gap, modes.pressing, sizes)
-        sizes = scales.impulse, scales.impulse / scales.mass
+        sizes = scales.impulse, scales.speed
         for name, node, dry, lam, slip, directions in (
             ("stick", one.start, self._dry, self.lam, self._mean_slip, self._begin),
             ("stick_rate", end, self._dry_end, self._lam_end, self.slip, self.directions),
