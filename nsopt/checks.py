@@ -1,5 +1,6 @@
 """Checks of stated numbers: one clear error that names the thing, the value and the remedy."""
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,14 @@ def between(what: str, value: Any, low: float, high: float, remedy: str) -> floa
     if not low <= x <= high:
         raise ValueError(f"{what} must lie between {low:g} and {high:g}, got {x:g}: {remedy}")
     return x
+
+
+def whole(what: str, value: Any, remedy: str = "") -> int:
+    """Return ``value`` as a whole number of 1 or more; ValueError named ``what`` otherwise."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        told = f"{what} must be a whole number, 1 or more, got {value!r}"
+        raise ValueError(f"{told}: {remedy}" if remedy else told)
+    return int(value)
 
 
 def check_text(what: str, text: str) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from nsopt.algebra import rank
 from nsopt.arrays import Array
+from nsopt.checks import whole
 from nsopt.interrupt import interruptible
 from nsopt.mechanics import Mechanism, implied_rows
 from nsopt.mobility.branches import MotionBranch, trace_branches
@@ -53,12 +53,9 @@ def mobility(
     KeyboardInterrupt
         After Ctrl-C or SIGTERM.
     """
-    if not isinstance(order, Integral) or isinstance(order, bool) or order < 1:
-        raise ValueError(
-            f"order must be a whole number, 1 or more, got {order!r}: 1 is that of velocities"
-        )
+    order = whole("order", order, "1 is that of velocities")
     with interruptible():
-        return _find_mobility(LoopConstraints(mechanism, q, parameters), int(order))
+        return _find_mobility(LoopConstraints(mechanism, q, parameters), order)
 
 
 def _find_mobility(constraints: LoopConstraints, order: int) -> Mobility:

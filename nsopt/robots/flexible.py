@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from numbers import Integral
 from typing import Self
 
 import numpy as np
 
 from nsopt.arrays import Array
-from nsopt.checks import finite, not_negative, plain, positive
+from nsopt.checks import finite, not_negative, plain, positive, whole
 from nsopt.elements import Bend, Bushing
 from nsopt.mechanics import Body, Element, Frame, Mechanism, axes_matrix
 from nsopt.parameter import Numbers, exchange, objects_in
@@ -182,9 +181,7 @@ def flexible_link(
     """
     what = f"of the flexible link {name!r}"
     size = positive(f"length {what}", length)
-    if not isinstance(elements, Integral) or isinstance(elements, bool) or elements < 1:
-        raise ValueError(f"elements {what} must be a whole number, 1 or more, got {elements!r}")
-    n, A = int(elements), axes_matrix(f"along {what}", along)
+    n, A = whole(f"elements {what}", elements), axes_matrix(f"along {what}", along)
     if np.shape(along) != (3, 3):
         A = A[:, [2, 0, 1]]  # of a direction, which is z of those, x along it
     origin, part = np.asarray(finite(f"begin {what}", begin, (3,))), size / n

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nsopt.arrays import Array
-from nsopt.checks import positive
+from nsopt.checks import positive, whole
 from nsopt.mechanics import Dynamics, Start, check_start
 from nsopt.schemes import Scales, Scheme
 from nsopt.simulation.bounds import StepBounds
@@ -89,8 +88,7 @@ def batch_step(
     >>> batch.reset(batch.q[:, 1] < 0.2)  # doctest: +SKIP
     """
     for name, value in (("n", n), ("substeps", substeps), ("threads", threads)):
-        if not isinstance(value, Integral) or value < 1:
-            raise ValueError(f"{name} of batch_step must be a whole number, 1 or more: {value!r}")
+        whole(f"{name} of batch_step", value)
     h = positive("h of batch_step", h)
     method = Method.of(scheme, Compiled() if solver is None else solver, None, None)
     if not isinstance(method.first_solver(dynamics), Compiled):

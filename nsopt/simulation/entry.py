@@ -7,13 +7,12 @@ import sys
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from functools import partial
-from numbers import Integral
 from time import perf_counter, thread_time
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from nsopt.checks import check_text
+from nsopt.checks import check_text, whole
 from nsopt.interrupt import interruptible, remember
 from nsopt.mechanics import Dynamics, Start, redundancy_note
 from nsopt.mpcc import Solver
@@ -174,8 +173,7 @@ def simulate(
         return goal.reach(again, goal.first_bounds(duration) if steps is None else steps)
     if steps is None:
         raise TypeError("give either steps=StepBounds(h_min, h_max) or accuracy=1e-3")
-    if not isinstance(store_every, Integral) or store_every < 1:
-        raise ValueError(f"store_every must be a whole number, 1 or more, got {store_every!r}")
+    whole("store_every", store_every)
     title = dynamics.mechanism.name if title is None else title
     check_text("title", title)
     if check is not None and not isinstance(check, Check):

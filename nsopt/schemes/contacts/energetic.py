@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import ClassVar
 
 import casadi as ca
 
+from nsopt.checks import whole
 from nsopt.schemes.balance import Impulses
 from nsopt.schemes.contacts.compression import state_impact
 from nsopt.schemes.contacts.friction import find_slip
@@ -66,10 +66,7 @@ class EnergeticImpact(Impact):
                 f"exponent of EnergeticImpact must be 1 or more, got {self.exponent}: 1.5 is "
                 "Hertz's"
             )
-        if not isinstance(self.steps, Integral) or self.steps < 1:
-            raise ValueError(
-                f"steps of EnergeticImpact must be a whole number, 1 or more, got {self.steps!r}"
-            )
+        whole("steps of EnergeticImpact", self.steps)
 
     def coefficients(self, e: ca.SX, fresh: ca.SX) -> ca.SX:
         """Return e of all: what touches is compressed, too."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral
 from typing import ClassVar
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from nsopt.checks import whole
 from nsopt.mechanics import Dynamics
 from nsopt.schemes.balance import Balance, Impulses
 from nsopt.schemes.contacts.friction import Friction
@@ -259,10 +259,7 @@ class SequentialImpact(Impact):
     rounds: int = 4
 
     def __post_init__(self) -> None:
-        if not isinstance(self.rounds, Integral) or self.rounds < 1:
-            raise ValueError(
-                f"rounds of SequentialImpact must be a whole number, 1 or more, got {self.rounds!r}"
-            )
+        whole("rounds of SequentialImpact", self.rounds)
 
     def coefficients(self, e: ca.SX, fresh: ca.SX) -> ca.SX:
         """Return e of all: what touches is struck, too."""
