@@ -8,17 +8,17 @@ from typing import ClassVar
 import casadi as ca
 
 from nsopt.checks import whole
+from nsopt.mechanics import Dynamics
 from nsopt.schemes.balance import Impulses
 from nsopt.schemes.contacts.compression import state_impact
 from nsopt.schemes.contacts.friction import find_slip
-from nsopt.schemes.contacts.impact import Early, Impact, Rebound, find_closed, nothing
-from nsopt.schemes.contacts.modes import ContactModes
+from nsopt.schemes.contacts.impact import IncrementalImpact
 from nsopt.schemes.contacts.walls import FLAT, respond
 from nsopt.schemes.node import Node
 
 
 @dataclass(frozen=True)
-class EnergeticImpact(Impact):
+class EnergeticImpact(IncrementalImpact):
     """Restitution of energy: contacts are compressed, and give back e^2 of what that stored.
 
     All closed contacts have forces (K_j depth_j^exponent) along their normals, however short they
@@ -68,20 +68,8 @@ class EnergeticImpact(Impact):
             )
         whole("steps of EnergeticImpact", self.steps)
 
-    def coefficients(self, e: ca.SX, fresh: ca.SX) -> ca.SX:
-        """Return e of all: what touches is compressed, too."""
-        del fresh
-        return e
-
-    def state(
-        self, modes: ContactModes, node: Node, restitution: ca.SX, early: Early = nothing
-    ) -> Rebound:
-        del early
-        d, none = modes.dynamics, Impulses.zero(modes.dynamics)
-        count = restitution.numel()
-        if not count:
-            return Rebound.zero(d)
-        closed, at, p = find_closed(self, modes), node.at, node.p
+    def integrate(self, d: Dynamics, node: Node, closed: ca.SX, restitution: ca.SX) -> Impulses:
+        at, p, none, count = node.at, node.p, Impulses.zero(d), restitution.numel()
         slopes = ca.fmax(d.slope(*at), FLAT)  # of gap functions by distances
         normals = node.W / ca.repmat(slopes.T, d.nv, 1)
         slides = [x for x in d.drags if not x.turns]
@@ -102,5 +90,4 @@ class EnergeticImpact(Impact):
         tangential = ca.SX(none.slip)
         for k, row in enumerate(slips):
             tangential[row] = impulses[count + k]
-        spent = none._replace(lam=impulses[:count] / slopes, slip=tangential)
-        return Rebound(ca.SX.zeros(count), none.lam, spent)
+        return none._replace(lam=impulses[:count] / slopes, slip=tangential)

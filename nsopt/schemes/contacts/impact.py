@@ -234,12 +234,44 @@ class Phase:
         return jump
 
 
+class IncrementalImpact(Impact):
+    """A law that follows an impact from impulse to impulse, all of them before the last phase.
+
+    It must know which contacts are closed: horizons, in which that is unknown, are refused.
+    """
+
+    @abstractmethod
+    def integrate(self, d: Dynamics, node: Node, closed: ca.SX, restitution: ca.SX) -> Impulses:
+        """Return the impulses of contacts that are ``closed``, (ng,) 0 or 1, on bodies at a node.
+
+        There is one contact at least; ``restitution`` is as for `Impact.state`.
+        """
+
+    def coefficients(self, e: ca.SX, fresh: ca.SX) -> ca.SX:
+        """Return e of all: what touches is struck, too."""
+        del fresh
+        return e
+
+    def state(
+        self, modes: ContactModes, node: Node, restitution: ca.SX, early: Early = nothing
+    ) -> Rebound:
+        del early
+        d, count = modes.dynamics, restitution.numel()
+        if not count:
+            return Rebound.zero(d)
+        if not isinstance(modes, KnownModes):
+            name = type(self).__name__
+            raise ValueError(f"{name} is of simulations: take NewtonImpact over a horizon")
+        spent = self.integrate(d, node, modes.closed, restitution)
+        return Rebound(ca.SX.zeros(count), Impulses.zero(d).lam, spent)
+
+
 SLOWEST = 1e-12  # of the largest rate of a gap, the speed of approach that counts as none
 TINY = 1e-300  # for the compliance of a contact that nothing moves
 
 
 @dataclass(frozen=True)
-class SequentialImpact(Impact):
+class SequentialImpact(IncrementalImpact):
     """Impacts of single contacts, one after another, always where surfaces approach fastest.
 
     Each by Newton's law, dg(v+) = -e dg(v-) with the rate of the gaps dg(v) = W^T v + dg/dt, as if
@@ -261,39 +293,19 @@ class SequentialImpact(Impact):
     def __post_init__(self) -> None:
         whole("rounds of SequentialImpact", self.rounds)
 
-    def coefficients(self, e: ca.SX, fresh: ca.SX) -> ca.SX:
-        """Return e of all: what touches is struck, too."""
-        del fresh
-        return e
-
-    def state(
-        self, modes: ContactModes, node: Node, restitution: ca.SX, early: Early = nothing
-    ) -> Rebound:
-        del early
-        d, count = modes.dynamics, restitution.numel()
-        none = Impulses.zero(d)
-        if not count:
-            return Rebound.zero(d)
+    def integrate(self, d: Dynamics, node: Node, closed: ca.SX, restitution: ca.SX) -> Impulses:
         _refuse_friction(d)
-        closed = find_closed(self, modes)
+        none = Impulses.zero(d)
         # (ng, ng) [1/kg] by how much an impulse at each contact changes the rate of each gap.
         compliance = node.W.T @ respond(d.mass(*node.at[1:]), d.closure_matrix(*node.at), node.W)
         rate, lam = node.gap_rate(node.v), none.lam
         least = SLOWEST * ca.mmax(ca.fabs(rate))
-        for _ in range(self.rounds * count):
+        for _ in range(self.rounds * restitution.numel()):
             approach = ca.if_else(closed, ca.fmax(-rate, 0), 0)
             first = _find_first(approach, ca.fmax(ca.mmax(approach), least))
             push = first * (1 + restitution) * approach / ca.fmax(ca.diag(compliance), TINY)
             lam, rate = lam + push, rate + compliance @ push
-        return Rebound(ca.SX.zeros(count), none.lam, none._replace(lam=lam))
-
-
-def find_closed(law: Impact, modes: ContactModes) -> ca.SX:
-    """Return which contacts are closed (ng,), 0 or 1, which is known in simulations alone."""
-    if isinstance(modes, KnownModes):
-        return modes.closed
-    name = type(law).__name__
-    raise ValueError(f"{name} is of simulations: take NewtonImpact over a horizon")
+        return none._replace(lam=lam)
 
 
 def _find_first(values: ca.SX, limit: ca.SX) -> ca.SX:
