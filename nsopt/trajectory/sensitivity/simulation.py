@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from time import perf_counter
 from typing import NamedTuple
 
@@ -80,10 +80,8 @@ class Sensitivities:
     _transitions: Transitions
     _by_state: Array  # (n, m, nz) outputs by z = (t, q, v) at their time, nz = 1 + nq + nv
     _direct: Array  # (n, m, len(by)) outputs by parameters, at a fixed z
-    _nq: int
-    _by_start: bool
-    _again: Callable[..., Sensitivities]  # (steps=...) -> the same in other steps
-    _bounds: StepBounds  # the steps as stated
+    _run: DifferentiatedRun
+    _bounds: StepBounds  # with which it was computed
 
     def forward(self) -> Derivatives:
         """Return the derivatives of all outputs, propagated forward in time.
@@ -92,9 +90,9 @@ class Sensitivities:
         are those by each entry alone, without regard to their norm.
         """
         through_state = np.matmul(self._by_state, self._state_derivatives[self.steps.stops])
-        n = through_state.shape[2] - len(self.by)
+        n, nq = through_state.shape[2] - len(self.by), self._run.dynamics.nq
         start, parameters = through_state[:, :, :n], through_state[:, :, n:] + self._direct
-        return Derivatives(parameters, start[:, :, : self._nq], start[:, :, self._nq :])
+        return Derivatives(parameters, start[:, :, :nq], start[:, :, nq:])
 
     def adjoint(self, weights: Array) -> Derivatives:
         """Return the gradient of sum(weights * value), propagated backward in time.
@@ -114,8 +112,9 @@ class Sensitivities:
         by_states[self.steps.stops] = np.einsum("nm,nmz->nz", weights, self._by_state)
         start, parameters = self._transitions.adjoint(by_states)
         direct = np.einsum("nm,nmp->p", weights, self._direct)
-        q0, v0 = start[1 : 1 + self._nq], start[1 + self._nq :]
-        if not self._by_start:
+        nq = self._run.dynamics.nq
+        q0, v0 = start[1 : 1 + nq], start[1 + nq :]
+        if not self._run.by_start:
             q0, v0 = q0[:0], v0[:0]
         return Derivatives(parameters + direct, q0, v0)
 
@@ -145,11 +144,7 @@ class Sensitivities:
 
         def find_figures(part: float) -> Array:
             """Return outputs and derivatives (k, times) with steps of a part of their size."""
-            motion = self
-            if part != 1:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", UserWarning)  # told already
-                    motion = self._again(steps=self.scale_steps(part))
+            motion = self if part == 1 else self._run.solve(self.scale_steps(part))
             rows = np.concatenate([motion.value[:, :, None], *motion.forward()], axis=2)
             figures: Array = rows.reshape(len(rows), -1).T
             return figures
@@ -163,7 +158,8 @@ class Sensitivities:
     def _state_derivatives(self) -> Array:
         """Derivatives of all states z, by q and v at the start if asked for, then by parameters."""
         nz = self._by_state.shape[2]
-        return self._transitions.forward(np.eye(nz)[:, 1:] if self._by_start else np.zeros((nz, 0)))
+        by_start = self._run.by_start
+        return self._transitions.forward(np.eye(nz)[:, 1:] if by_start else np.zeros((nz, 0)))
 
     def check(self) -> None:
         """Refuse a motion that has no derivatives; `sensitivities` calls it.
@@ -184,8 +180,45 @@ class Sensitivities:
                 f"the derivative does not exist: {also} just touches, with gap and impulse both "
                 "zero, or closes at the same time as another; change the parameters or the "
                 "start a little"
-                + (", or leave out derivatives by the start" if self._by_start else ""),
+                + (", or leave out derivatives by the start" if self._run.by_start else ""),
             )
+
+
+@dataclass(frozen=True, eq=False)
+class DifferentiatedRun:
+    """What `sensitivities` is asked for, checked, but for the sizes of steps."""
+
+    dynamics: Dynamics
+    start: Start
+    p: Array  # (np,) values of all parameters
+    times: Array  # (n,) [s]
+    by: tuple[int, ...]  # indices of the parameters by which it is differentiated
+    by_start: bool
+    recorder: Recorder
+    outputs: ca.Function  # see `_make_output`
+
+    def solve(self, steps: StepBounds) -> Sensitivities:
+        """Return the motion in such steps, with its derivatives; SensitivityError without these."""
+        accepted = self.recorder.run(self.start, self.p, steps, self.times.tolist())
+        begin = perf_counter()
+        transitions = _make_rule(self.recorder.program, self.by).transitions(accepted, self.p)
+        linearisation_seconds = perf_counter() - begin
+        value, by_state, direct = _evaluate_at_stops(self.outputs, accepted, self.p)
+        solved = Sensitivities(
+            tuple(self.dynamics.parameter_names[k] for k in self.by),
+            self.times,
+            value,
+            accepted,
+            accepted.seconds,
+            linearisation_seconds,
+            transitions,
+            by_state,
+            direct,
+            self,
+            steps,
+        )
+        solved.check()
+        return solved
 
 
 # Kept, for fits and designs ask for the same mechanism again and again.
@@ -264,42 +297,9 @@ def sensitivities(
     _warn_of_opening(dynamics, start, which, p)
     check_differentiable(dynamics, scheme, p)
     recorder = _make_recorder(dynamics, scheme, acceptance or Acceptance(), newton or Newton())
-    accepted = recorder.run(start, p, steps, times.tolist())
-    begin = perf_counter()
-    transitions = _make_rule(recorder.program, which).transitions(accepted, p)
-    linearisation_seconds = perf_counter() - begin
     function = _make_output(dynamics, outputs, which)
-    value, by_state, direct = _evaluate_at_stops(function, accepted, p)
-    again = partial(
-        sensitivities,
-        dynamics,
-        start,
-        times,
-        scheme=scheme,
-        outputs=outputs,
-        by=by,
-        by_start=by_start,
-        parameters=parameters,
-        newton=newton,
-        acceptance=acceptance,
-    )
-    prepared = Sensitivities(
-        tuple(dynamics.parameter_names[k] for k in which),
-        times,
-        value,
-        accepted,
-        accepted.seconds,
-        linearisation_seconds,
-        transitions,
-        by_state,
-        direct,
-        dynamics.nq,
-        by_start,
-        again,
-        steps,
-    )
-    prepared.check()
-    return prepared
+    run = DifferentiatedRun(dynamics, start, p, times, which, by_start, recorder, function)
+    return run.solve(steps)
 
 
 def check_differentiable(dynamics: Dynamics, scheme: Scheme, p: Array) -> None:
