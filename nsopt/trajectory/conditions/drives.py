@@ -98,8 +98,34 @@ class DriveWithin(Condition):
         return [limit(f"force of {self.joint}", force, self.lower, self.upper)]
 
 
+class JointLimits(Condition):
+    """A limit that is the same for each of some joints with an actuator, by default for all."""
+
+    joints: Sequence[str] | None
+
+    def check(self, dynamics: Dynamics) -> None:
+        """Refuse a mechanism without actuators, and joints that have none."""
+        what, known = type(self).__name__, list(dynamics.mechanism.driven_joints)
+        if not known:
+            raise ValueError(f"{what}: the mechanism has no actuators; add an Actuator")
+        check_joints(what, self.joints or (), known)
+
+    def find_rates(self, d: Dynamics) -> dict[str, tuple[int, float]]:
+        """Return which velocity each of the joints turns or slides by, and times what.
+
+        Joints without a coordinate are left out.
+        """
+        followers, rates = find_followers(d), dict[str, tuple[int, float]]()
+        for joint in (x.joint for x in d.mechanism.actuators):
+            mimic = followers.get(joint)
+            owner, ratio = (joint, 1.0) if mimic is None else (mimic.of, mimic.ratio)
+            if owner in d.v_owners and (self.joints is None or joint in self.joints):
+                rates[joint] = d.v_owners.index(owner), ratio
+        return rates
+
+
 @dataclass(frozen=True)
-class PowerLimits(Condition):
+class PowerLimits(JointLimits):
     """Largest power of actuators, driving or braking.
 
     Parameters
@@ -117,7 +143,7 @@ class PowerLimits(Condition):
         positive("power of PowerLimits", self.power)
 
     def check(self, dynamics: Dynamics) -> None:
-        _check_actuators("PowerLimits", self.joints or (), dynamics)
+        super().check(dynamics)
         _check_driven("PowerLimits", self.joints or (), dynamics)
 
     def along(self, m: NodeSample) -> list[Bound]:
@@ -130,7 +156,7 @@ class PowerLimits(Condition):
 
 
 @dataclass(frozen=True)
-class AccelerationLimits(Condition):
+class AccelerationLimits(JointLimits):
     """Largest accelerations of joints, impacts left out: these change velocities at once.
 
     Parameters
@@ -147,12 +173,8 @@ class AccelerationLimits(Condition):
     def __post_init__(self) -> None:
         positive("acceleration of AccelerationLimits", self.acceleration)
 
-    def check(self, dynamics: Dynamics) -> None:
-        _check_actuators("AccelerationLimits", self.joints or (), dynamics)
-
     def along(self, m: NodeSample) -> list[Bound]:
-        chosen = _find_rates(m.dynamics, self.joints)
-        most = self.acceleration
+        chosen, most = self.find_rates(m.dynamics), self.acceleration
         return [
             limit(f"acceleration of {joint}", ratio * m.a[k], -most, most)
             for joint, (k, ratio) in chosen.items()
@@ -160,7 +182,7 @@ class AccelerationLimits(Condition):
 
 
 @dataclass(frozen=True)
-class JerkLimits(Condition):
+class JerkLimits(JointLimits):
     """Largest rate of change of accelerations, for motions without contacts.
 
     Over a step jerk is linear in time, so it is limited everywhere by its values at both ends.
@@ -179,9 +201,6 @@ class JerkLimits(Condition):
     def __post_init__(self) -> None:
         positive("jerk of JerkLimits", self.jerk)
 
-    def check(self, dynamics: Dynamics) -> None:
-        _check_actuators("JerkLimits", self.joints or (), dynamics)
-
     def along(self, m: NodeSample) -> list[Bound]:
         if m.stepped is not None:
             raise ValueError(
@@ -192,7 +211,7 @@ class JerkLimits(Condition):
 
     def over_step(self, dynamics: Dynamics, a: tuple[ca.SX, ca.SX, ca.SX], h: ca.SX) -> list[Bound]:
         bounds = []
-        for joint, (k, ratio) in _find_rates(dynamics, self.joints).items():
+        for joint, (k, ratio) in self.find_rates(dynamics).items():
             first, middle, last = (ratio * x[k] for x in a)
             # h times the slopes at both ends of the parabola through the three accelerations.
             for change in (-3 * first + 4 * middle - last, first - 4 * middle + 3 * last):
@@ -231,29 +250,6 @@ def _check_common_ranges(dynamics: Dynamics, chosen: Sequence[Actuator]) -> None
                 f"{high:g}, outside of its own range, {lower:g} to {upper:g}: correct its Mimic or "
                 "one of the two ranges"
             )
-
-
-def _check_actuators(what: str, joints: Sequence[str], dynamics: Dynamics) -> None:
-    """Refuse a mechanism without actuators, and joints that have none."""
-    known = dynamics.mechanism.driven_joints
-    if not known:
-        raise ValueError(f"{what}: the mechanism has no actuators; add an Actuator")
-    check_joints(what, joints, known)
-
-
-def _find_rates(d: Dynamics, joints: Sequence[str] | None) -> dict[str, tuple[int, float]]:
-    """Return of each joint with an actuator the index of its velocity in v, and a factor on it.
-
-    The factor is 1, of a follower that of its `Mimic`. Of the joints named, by default of all;
-    those without a coordinate are left out.
-    """
-    followers, rates = find_followers(d), dict[str, tuple[int, float]]()
-    for joint in d.mechanism.driven_joints:
-        mimic = followers.get(joint)
-        owner, ratio = (joint, 1.0) if mimic is None else (mimic.of, mimic.ratio)
-        if owner in d.v_owners and (joints is None or joint in joints):
-            rates[joint] = d.v_owners.index(owner), ratio
-    return rates
 
 
 def _check_driven(what: str, joints: Sequence[str], dynamics: Dynamics) -> None:
