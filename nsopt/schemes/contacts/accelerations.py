@@ -92,13 +92,15 @@ class Accelerations:
     def hold(self, pressing: ca.SX) -> None:
         """State that ``pressing`` contacts stay closed by any force, and others have none."""
         sizes, names = (self._force, self._rate), self._d.contact_names
-        hold(self._mpcc, "held", names, self.lam, self._gaps, pressing, sizes)
+        state_held_gaps(self._mpcc, "held", names, self.lam, self._gaps, pressing, sizes)
 
     def hold_slip(self, dry: ca.SX, sticking: ca.SX, directions: ca.SX) -> None:
         """State that ``sticking`` drags (nd,) keep their slip by any force, others resist it."""
         sliding = -repeat_by_slip(self._d, self.limit) * directions
         sizes = (self._force, self._rate)
-        hold_slip(self._mpcc, "slip_held", self._d, dry, self._slip_rates, sticking, sliding, sizes)
+        state_held_slips(
+            self._mpcc, "slip_held", self._d, dry, self._slip_rates, sticking, sliding, sizes
+        )
 
 
 def find_friction_limit(d: Dynamics, node: Node, lam: ca.SX) -> ca.SX:
@@ -112,7 +114,7 @@ def find_viscous_friction(d: Dynamics, node: Node, closed: ca.SX, slip: ca.SX) -
     return repeat_by_slip(d, select_drags(d, d.viscous(node.p) * closed) * moves) * slip
 
 
-def hold(
+def state_held_gaps(
     mpcc: Mpcc,
     name: str,
     contacts: Sequence[str],
@@ -126,7 +128,7 @@ def hold(
     mpcc.box(name, lam, gap, lower=-bound, upper=bound, scale=scale, labels=contacts)
 
 
-def hold_slip(
+def state_held_slips(
     mpcc: Mpcc,
     name: str,
     d: Dynamics,

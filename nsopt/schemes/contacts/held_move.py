@@ -9,8 +9,8 @@ import casadi as ca
 from nsopt.schemes.contacts.accelerations import (
     find_friction_limit,
     find_viscous_friction,
-    hold,
-    hold_slip,
+    state_held_gaps,
+    state_held_slips,
 )
 from nsopt.schemes.contacts.friction import (
     find_mean_slip,
@@ -94,14 +94,16 @@ class HeldMove:
             ("wall_rate", self._lam_end, end.gap_rate(end.v), scales.gap / scales.time),
         ):
             sizes = (scales.impulse, size)
-            hold(one.mpcc, name + one.tag, d.contact_names, lam, gap, modes.pressing, sizes)
+            state_held_gaps(
+                one.mpcc, name + one.tag, d.contact_names, lam, gap, modes.pressing, sizes
+            )
         sizes = scales.impulse, scales.speed
         for name, node, dry, lam, slip, directions in (
             ("stick", one.start, self._dry, self.lam, self._mean_slip, self._begin),
             ("stick_rate", end, self._dry_end, self._lam_end, self.slip, self.directions),
         ):
             sliding = -repeat_by_slip(d, find_friction_limit(d, node, lam)) * directions
-            hold_slip(one.mpcc, name + one.tag, d, dry, slip, modes.sticking, sliding, sizes)
+            state_held_slips(one.mpcc, name + one.tag, d, dry, slip, modes.sticking, sliding, sizes)
 
 
 def add_impulses(moves: Sequence[HeldMove], modes: ContactsAtStart, slides: ca.SX) -> None:

@@ -116,7 +116,7 @@ class JointLimits(Condition):
         Joints without a coordinate are left out.
         """
         followers, rates = find_followers(d), dict[str, tuple[int, float]]()
-        for joint in (x.joint for x in d.mechanism.actuators):
+        for joint in d.mechanism.driven_joints:
             mimic = followers.get(joint)
             owner, ratio = (joint, 1.0) if mimic is None else (mimic.of, mimic.ratio)
             if owner in d.v_owners and (self.joints is None or joint in self.joints):
