@@ -309,7 +309,8 @@ def _faults_of_tables(data: xr.Dataset) -> Iterator[str]:
 
     def is_frame(x: Any) -> bool:
         points = dict.fromkeys(("origin", "x", "z"), _is_point)
-        return _has_members(x, {"element": _is_text, "kind": _is_text, "body": is_body, **points})
+        known = {"element": _is_text, "kind": _is_text, "body": is_body, **points}
+        return _has_members(x, known) and _is_text(x.get("link", ""))
 
     texts, counts = dict.fromkeys(("strategy", "why"), _is_text), ("iterations", "seconds")
     strategy = {**texts, **dict.fromkeys(counts, _is_number)}

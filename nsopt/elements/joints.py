@@ -108,12 +108,20 @@ class Spherical(_Joint):
         return self._offset(s)
 
 
+@dataclass(frozen=True, eq=False)
 class Bend(_Joint):
     """Turns about x of frame a, then the new y, then the new z: 3 rows.
 
     Of a flexible link (`nsopt.robots.flexible_link`), with three angles as coordinates. They are
     singular where the turn about y is a quarter; a `Spherical` has Euler parameters instead.
+
+    Parameters
+    ----------
+    link : str
+        Name of the flexible link of which it is a part, if it is one.
     """
+
+    link: str = ""
 
     def freedom(self) -> Freedom:
         return (

@@ -196,6 +196,7 @@ def flexible_link(
             f"{name}_bend_{k}",
             Frame.at(bodies[k - 1], points[k], A),
             Frame.at(bodies[k], points[k], A),
+            link=name,
         )
         for k in range(1, n + 1)
     )

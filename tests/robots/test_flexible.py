@@ -216,6 +216,7 @@ def test_a_link_of_a_robot_is_replaced_where_it_is_attached():
 def test_damping_takes_energy():
     link, d = beam(2, LinkMaterial(2700.0, 7e10, 2.6e10, damping=1e-3)), None
     assert isinstance(link, FlexibleLink)
+    assert [joint.link for joint in link.joints] == ["beam", "beam"]
     clamp = Fixed("clamp", Frame(GROUND, axes=link.begin.axes), link.begin)
     d = assemble(Mechanism(link.bodies, [clamp, *link.joints], "relative"), link.forces)
     q = np.array([0, 0, 1e-3, 0, 0, 1e-3])

@@ -66,8 +66,7 @@ def link_shapes(
     """
     style.require_steps(results, "link_shapes")
     frames = [x for result in results for x in style.read_stored(result, "frames")]
-    bends = [str(x["element"]) for x in frames if x["kind"] == "Bend"]
-    names = [name.rpartition("_bend_")[0] for name in bends if "_bend_" in name]
+    names = [x["link"] for x in frames if x.get("link")]
     if not names:
         who = ", ".join(result.name for result in results)
         raise ValueError(f"link_shapes shows flexible links; {who} has none")
@@ -106,11 +105,7 @@ def off_chord(points: Array) -> tuple[Array, Array]:
 
 def link_points(result: Result, link: str) -> Array | None:
     """Return the ends and joints of a flexible link over time, (time, n + 2, 3) [m], or None."""
-    bends = [
-        x
-        for x in style.read_stored(result, "frames")
-        if str(x["element"]).startswith(f"{link}_bend_")
-    ]
+    bends = [x for x in style.read_stored(result, "frames") if x.get("link") == link]
     pairs = list(zip(bends[::2], bends[1::2], strict=True))  # of frames a and b of each joint
     if not pairs:
         return None

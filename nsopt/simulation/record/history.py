@@ -212,6 +212,7 @@ def provenance(dynamics: Dynamics, p: Array, lines: Sequence[Outline] = ()) -> d
                 "origin": number(frame.origin).tolist(),
                 "x": np.asarray(frame.axes)[:, 0].tolist(),
                 "z": np.asarray(frame.axes)[:, 2].tolist(),
+                **({"link": link} if (link := getattr(member, "link", "")) else {}),
             }
             for member in owners
             for frame in member.frames
