@@ -31,6 +31,7 @@ from nsopt.mpcc.horizon.structured import (
     Bound,
     ConstraintBlock,
     PairPart,
+    Place,
     StructuredNlp,
     constraint_block,
 )
@@ -103,6 +104,7 @@ __all__ = [
     "PairPart",
     "PairResidual",
     "Piqp",
+    "Place",
     "Point",
     "Program",
     "ProximalPoints",

@@ -99,6 +99,17 @@ class PairPart(Enum):
     RELAXED = "a row that relaxes the complementarity of both"
 
 
+class Place(Enum):
+    """Where in a horizon the rows of a block hold."""
+
+    START = "at the first node"
+    NODES = "at nodes"
+    MIDDLES = "at midpoints of steps"
+    STEPS = "over steps, each from a node to the next"
+    END = "at the last node"
+    ENDS = "at the first and the last node at once"
+
+
 class Bound(NamedTuple):
     """lower <= value <= upper."""
 
@@ -127,6 +138,10 @@ class ConstraintBlock:
         Names of the rows.
     parts : (m,)
         What rows of pairs are, None for others; the first G and the first H are a pair, and so on.
+    place : Place, optional
+        None of rows that are of no single horizon, such as those between phases.
+    span : int, optional
+        Number of the span that its nodes or midpoints are; None where they are all there are.
     """
 
     function: ca.Function
@@ -136,6 +151,8 @@ class ConstraintBlock:
     upper: Array
     labels: tuple[str, ...]
     parts: tuple[PairPart | None, ...] = ()
+    place: Place | None = None
+    span: int | None = None
 
     @property
     def name(self) -> str:
@@ -159,6 +176,8 @@ def constraint_block(
     bounds: Sequence[Bound],
     terms: ca.SX,
     columns: Index,
+    place: Place | None = None,
+    span: int | None = None,
 ) -> ConstraintBlock:
     """Return a block whose data is the number of each instance.
 
@@ -172,6 +191,7 @@ def constraint_block(
     terms : SX (k,)
         Of the objective.
     columns : (n, nw)
+    place, span : Place, int, optional
     """
     rows = stack(b.value for b in bounds)
     outputs = [ca.densify(rows), ca.densify(ca.vertcat(ca.SX(0, 1), terms))]
@@ -184,7 +204,7 @@ def constraint_block(
     parts = tuple(b.part for b in bounds for _ in range(b.value.numel()))
     function = ca.Function(name, list(symbols), outputs, {"cse": True})
     data = np.arange(n, dtype=float)[:, None]
-    return ConstraintBlock(function, columns, data, lower, upper, labels, parts)
+    return ConstraintBlock(function, columns, data, lower, upper, labels, parts, place, span)
 
 
 class StructuredNlp:

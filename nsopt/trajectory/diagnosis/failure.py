@@ -14,7 +14,7 @@ import numpy as np
 
 from nsopt.arrays import Array
 from nsopt.mechanics import Axis, singular_posture
-from nsopt.mpcc import ConstraintBlock, StructuredNlp
+from nsopt.mpcc import ConstraintBlock, Place, StructuredNlp
 from nsopt.trajectory.conditions import Reach
 from nsopt.trajectory.diagnosis.least_violation import LeastViolation
 from nsopt.trajectory.diagnosis.scaling import Scaling
@@ -68,11 +68,12 @@ class _RowLocation(NamedTuple):
 
     def time(self, t: Array) -> float:
         """Return the time at which the row holds [s], from the times of the nodes."""
-        return float(t[{"start": 0, "end": -1}.get(self.name, self.node)])
+        ends: dict[Place | None, int] = {Place.START: 0, Place.END: -1}
+        return float(t[ends.get(self.block.place, self.node)])
 
     def step(self, t: Array) -> int:
         """Return the node at which the row holds: the last one of a block of the end."""
-        return len(t) - 1 if self.name == "end" else self.node
+        return len(t) - 1 if self.block.place is Place.END else self.node
 
 
 def explain(
@@ -194,10 +195,11 @@ def _tell_violation(
     if stated is not None:
         what = f"{stated.owner}: {stated.name}"
         wanted = f" ({g[k]:.4g}, must be {stated.wanted})"
-    elif location.name == "link":  # continuity of polynomials: with the coordinate concerned
+    elif location.block.place is Place.STEPS:
         d = ending.statement.dynamics
-        number = count_alike_before(location.block, location.row)
-        what += f" ({[*d.q_names, *d.v_names][number]})"
+        names = [*d.q_names, *d.v_names]
+        if location.row < 2 * len(names):  # continuity of polynomials: of which coordinate
+            what += f" ({names[count_alike_before(location.block, location.row)]})"
     if len(rows) > 1 and min(times) < max(times):
         more = f", and {len(rows) - 1} times more from t = {min(times):.4g} to {max(times):.4g} s"
     elif len(rows) > 1:

@@ -17,7 +17,7 @@ import numpy as np
 
 from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics, Frame
-from nsopt.mpcc import ConstraintBlock
+from nsopt.mpcc import ConstraintBlock, Place
 from nsopt.trajectory.conditions import Apart, Bound, Condition, During, Span, Touching
 from nsopt.trajectory.node_sample import SHARP, NodeSample, SteppedNode
 from nsopt.trajectory.returned import call_bounds, call_spans
@@ -324,7 +324,7 @@ class Statement:
 
 def find_row(block: ConstraintBlock, row: int, statement: Statement, steps: int) -> Row | None:
     """Return the row of a condition that a row of a block is; None if it is an equation."""
-    rows = [x for x in _rows_of(block.name, statement, steps) if x.label == block.labels[row]]
+    rows = [x for x in _rows_of(block, statement, steps) if x.label == block.labels[row]]
     return rows[count_alike_before(block, row) % len(rows)] if rows else None
 
 
@@ -333,17 +333,14 @@ def count_alike_before(block: ConstraintBlock, row: int) -> int:
     return block.labels[:row].count(block.labels[row])
 
 
-def _rows_of(name: str, statement: Statement, steps: int) -> list[Row]:
-    """Return the rows of conditions that a block contains, in their order.
-
-    Transcriptions name their blocks start, end, during_0, during_1, ...; others hold all along.
-    """
-    kind, _, number = name.partition("_")
-    if kind == "during":
-        return list(statement.spans[int(number)][1])
-    occasions = {"start": (START,), "end": (ALONG, END)}.get(kind, (ALONG,))
+def _rows_of(block: ConstraintBlock, statement: Statement, steps: int) -> list[Row]:
+    """Return the rows of conditions that a block contains, in their order."""
+    if block.span is not None:
+        return list(statement.spans[block.span][1])
+    ends: dict[Place | None, tuple[str, ...]] = {Place.START: (START,), Place.END: (ALONG, END)}
+    occasions = ends.get(block.place, (ALONG,))
     rows = [row for when in occasions for row in statement.rows if row.when == when]
-    if kind == "end":
+    if block.place is Place.END:
         # At the last node of a time-stepped motion, spans that end there hold as well.
         rows += [
             row

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.arrays import Array
-from nsopt.mpcc import ConstraintBlock, Solution, StructuredNlp
+from nsopt.mpcc import ConstraintBlock, Place, Solution, StructuredNlp
 from nsopt.trajectory.diagnosis import find_row
-from nsopt.trajectory.transcription.collocation import POINT_BLOCK
 from nsopt.trajectory.verification.between_nodes import KEPT, BeyondLimits, LimitsBetweenNodes
 
 MARGIN = 1.1  # times what a limit is exceeded by: by so much it is tightened
@@ -159,14 +158,11 @@ def _tighten_block(
 ) -> ConstraintBlock:
     """Return a block with its lower and upper limits moved inward, by (steps, rows) each."""
     steps = limits.transcription.horizon.steps
-    if block.name == POINT_BLOCK:
-        first, of_nodes = 0, block.count == steps + 1
-    elif block.name.startswith("during"):  # its data are numbers of nodes; of midpoints k + 1/2
-        first = int(block.data[0, 0])
-        of_nodes = first == block.data[0, 0]
-    else:
+    if block.place not in (Place.NODES, Place.MIDDLES):
         return block
-    if of_nodes:
+    # Data of a span are numbers of nodes, and k + 1/2 of midpoints.
+    first = 0 if block.span is None else int(block.data[0, 0])
+    if block.place is Place.NODES:
         below, above = (_take_larger(x, at_ends) for x in (below, above))
     below, above = (x[first : first + block.count] for x in (below, above))
     lower, upper = block.lower.copy(), block.upper.copy()

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.arrays import Array
-from nsopt.mpcc import Bound, ConstraintBlock, Solution, StructuredNlp, constraint_block
+from nsopt.mpcc import Bound, ConstraintBlock, Place, Solution, StructuredNlp, constraint_block
 from nsopt.sampled import PARTS, integrate_accelerations, quadratic
 from nsopt.simulation import losses_of_forces
 from nsopt.trajectory.guesses import Guess, Trajectory
@@ -45,7 +45,6 @@ from nsopt.trajectory.transcription.polynomials import (
 from nsopt.trajectory.verification.reintegration import Reintegration
 
 DEFECT_ACCURACY = 0.1  # error of a defect over its limit, where it is only compared with the limit
-POINT_BLOCK = "moment"  # name of the blocks of nodes and of midpoints, with the rates of costs
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +184,7 @@ class Collocation(Transcription):
         columns = np.arange(steps)[:, None] * 2 * n + np.concatenate([*points, [0]])
         columns[:, -1] = self.size - 1  # the duration
         terms = call_costs(self.costs, "over_step", a, h)
-        block = constraint_block("link", (w, share, p), bounds, terms, columns)
+        block = constraint_block("link", (w, share, p), bounds, terms, columns, Place.STEPS)
         return replace(block, data=np.full((steps, 1), 1 / steps))
 
     def _state_nodes(self) -> ConstraintBlock:
@@ -197,7 +196,7 @@ class Collocation(Transcription):
         terms = [cost.weight * data[1] * w[-1] * call_cost(cost, "rate", m) for cost in self.costs]
         symbols, columns = (w, data, p), self._locate(2 * k)
         block = constraint_block(
-            POINT_BLOCK, symbols, self._list_bounds(m), ca.vertcat(*terms), columns
+            "moment", symbols, self._list_bounds(m), ca.vertcat(*terms), columns, Place.NODES
         )
         weights = np.where((k > 0) & (k < n), 2, 1) / (6 * n)
         return replace(block, data=np.column_stack([k / n, weights, self._read_friction(2 * k)]))
@@ -206,8 +205,7 @@ class Collocation(Transcription):
         """Return the block of all midpoints, which has the function of ``nodes``."""
         n, k = self.horizon.steps, np.arange(self.horizon.steps)
         data = [(k + 0.5) / n, np.full(n, 4 / (6 * n)), self._read_friction(2 * k + 1)]
-        columns, lower, upper = self._locate(2 * k + 1), nodes.lower[:n], nodes.upper[:n]
-        return replace(nodes, columns=columns, data=np.column_stack(data), lower=lower, upper=upper)
+        return _move_between(nodes, self._locate(2 * k + 1), np.column_stack(data))
 
     def _read_friction(self, points: Index) -> Array:
         """Return what is known of friction at points, (n, k); k is zero but for joints that rest.
@@ -231,7 +229,7 @@ class Collocation(Transcription):
         symbols = w, data, p = self._make_symbols(self.node_size + 1, 1)
         m = self._sample_with(ca.SX(0), w[:-1], p, data[1:])
         bounds = [b for c in self.conditions for b in call_bounds(c, "start", m)]
-        return self._state_at("start", symbols, bounds, np.zeros(1, np.intp))
+        return self._state_at("start", symbols, bounds, np.zeros(1, np.intp), Place.START)
 
     def _state_end(self) -> ConstraintBlock:
         """Return the block of the conditions and costs at the end."""
@@ -239,7 +237,8 @@ class Collocation(Transcription):
         last = np.array([2 * self.horizon.steps], np.intp)
         m = self._sample_with(w[-1], w[:-1], p, data[1:])
         bounds = [b for c in self.conditions for b in call_bounds(c, "end", m)]
-        return self._state_at("end", symbols, bounds, last, call_costs(self.costs, "final", m))
+        terms = call_costs(self.costs, "final", m)
+        return self._state_at("end", symbols, bounds, last, Place.END, terms)
 
     def _state_spans(self) -> list[ConstraintBlock]:
         """Return the blocks of the conditions that hold at some nodes and the midpoints between."""
@@ -251,10 +250,9 @@ class Collocation(Transcription):
             first, last = span.find_nodes(self.horizon.steps)
             nodes = 2 * np.arange(first, last + 1, dtype=np.intp)
             middles = nodes[:-1] + 1
-            block = self._state_at(f"during_{i}", symbols, span.bounds, nodes)
-            columns, known = self._locate(middles), self._make_data(middles)
-            lower, upper = block.lower[:-1], block.upper[:-1]
-            blocks += [block, replace(block, columns=columns, data=known, lower=lower, upper=upper)]
+            block = self._state_at(f"during_{i}", symbols, span.bounds, nodes, Place.NODES, span=i)
+            known = self._make_data(middles)
+            blocks += [block, _move_between(block, self._locate(middles), known)]
         return blocks
 
     def _state_at(
@@ -263,11 +261,14 @@ class Collocation(Transcription):
         symbols: tuple[ca.SX, ca.SX, ca.SX],
         bounds: Sequence[Bound],
         points: Index,
+        place: Place,
         terms: ca.SX | None = None,
+        span: int | None = None,
     ) -> ConstraintBlock:
         """Return the block of bounds, and of cost terms if any, at some points."""
         terms = ca.SX.zeros(len(self.costs)) if terms is None else terms
-        block = constraint_block(name, symbols, bounds, terms, self._locate(points))
+        columns = self._locate(points)
+        block = constraint_block(name, symbols, bounds, terms, columns, place, span)
         return replace(block, data=self._make_data(points))
 
     def _state_coupling(self) -> ConstraintBlock:
@@ -280,7 +281,7 @@ class Collocation(Transcription):
         bounds = [b for c in self.conditions for b in call_bounds(c, "couple", first, last)]
         columns = np.r_[np.arange(n), np.arange(self.size - 1 - n, self.size)][None]
         no_costs = ca.SX.zeros(len(self.costs))
-        block = constraint_block("coupling", (w, data, p), bounds, no_costs, columns)
+        block = constraint_block("coupling", (w, data, p), bounds, no_costs, columns, Place.ENDS)
         return replace(block, data=np.append(0.0, friction)[None])
 
     def constrain_point(
@@ -375,3 +376,9 @@ class Collocation(Transcription):
             step_drives=step_drives,
             step_friction=step_friction,
         )
+
+
+def _move_between(nodes: ConstraintBlock, columns: Index, data: Array) -> ConstraintBlock:
+    """Return a block of nodes in a row with the midpoints between these in their place."""
+    lower, upper, place = nodes.lower[:-1], nodes.upper[:-1], Place.MIDDLES
+    return replace(nodes, columns=columns, data=data, lower=lower, upper=upper, place=place)

@@ -19,6 +19,7 @@ from nsopt.mechanics import Start
 from nsopt.mpcc import (
     Bound,
     ConstraintBlock,
+    Place,
     Relaxation,
     Scholtes,
     Solution,
@@ -171,7 +172,9 @@ class Stepped(Transcription):
         bounds = [*x.constraints(self.model, self.relaxation), *self._limit_step_sizes()]
         bounds += [b for c in self.conditions for b in call_bounds(c, "along", x.sample)]
         symbols = (x.w, x.data, x.p)
-        block = constraint_block("interval", symbols, bounds, self._sum_costs(x), self._locate())
+        block = constraint_block(
+            "interval", symbols, bounds, self._sum_costs(x), self._locate(), Place.NODES
+        )
         return replace(block, data=self._make_data())
 
     def _state_last(self) -> ConstraintBlock:
@@ -182,7 +185,9 @@ class Stepped(Transcription):
         spans, n = self._list_spans(x), self.horizon.steps
         bounds += [b for span in spans if span.find_nodes(n)[1] == n for b in span.bounds]
         terms = self._sum_costs(x) + call_costs(self.costs, "final", x.sample)
-        block = constraint_block("end", (x.w, x.data, x.p), bounds, terms, self._locate_last())
+        block = constraint_block(
+            "end", (x.w, x.data, x.p), bounds, terms, self._locate_last(), Place.END
+        )
         return replace(block, data=self._last_data)
 
     def _state_start(self) -> ConstraintBlock:
@@ -190,7 +195,7 @@ class Stepped(Transcription):
         coupled = ca.vertcat(ca.SX(0, 1), *(b.value for b in self._list_couplings()))
         implied = self.inner.limit_start(self.model, stated, coupled)
         bounds = [*stated, *self._unload_bristles(stated, coupled), *implied]
-        return self._state_at("start", bounds, np.arange(1, dtype=np.intp))
+        return self._state_at("start", bounds, np.arange(1, dtype=np.intp), Place.START)
 
     def _list_couplings(self) -> list[Bound]:
         first, last = self.inner.sample, self.last.sample
@@ -212,13 +217,21 @@ class Stepped(Transcription):
         for k, span in enumerate(self._list_spans(self.inner)):
             first, last = span.find_nodes(self.horizon.steps)
             nodes = np.arange(first, min(last, self.horizon.steps - 1) + 1, dtype=np.intp)
-            blocks.append(self._state_at(f"during_{k}", span.bounds, nodes))
+            blocks.append(self._state_at(f"during_{k}", span.bounds, nodes, Place.NODES, k))
         return blocks
 
-    def _state_at(self, name: str, bounds: Sequence[Bound], nodes: Index) -> ConstraintBlock:
+    def _state_at(
+        self,
+        name: str,
+        bounds: Sequence[Bound],
+        nodes: Index,
+        place: Place,
+        span: int | None = None,
+    ) -> ConstraintBlock:
         """Return the block of bounds at some of the nodes, the last not among them."""
-        x, no_costs = self.inner, ca.SX.zeros(len(self.costs))
-        block = constraint_block(name, (x.w, x.data, x.p), bounds, no_costs, self._locate()[nodes])
+        x, no_costs, columns = self.inner, ca.SX.zeros(len(self.costs)), self._locate()[nodes]
+        symbols = (x.w, x.data, x.p)
+        block = constraint_block(name, symbols, bounds, no_costs, columns, place, span)
         return replace(block, data=self._make_data()[nodes])
 
     def _list_spans(self, x: NodeTemplate) -> list[Span]:
@@ -236,7 +249,7 @@ class Stepped(Transcription):
         columns = np.hstack([self._locate()[:1], self._locate_last()])
         symbols = (ca.vertcat(first.w, last.w), first.data, first.p)
         no_costs = ca.SX.zeros(len(self.costs))
-        block = constraint_block("coupling", symbols, bounds, no_costs, columns)
+        block = constraint_block("coupling", symbols, bounds, no_costs, columns, Place.ENDS)
         return replace(block, data=self._make_data()[:1])
 
     def _sum_costs(self, x: NodeTemplate) -> ca.SX:
