@@ -43,16 +43,13 @@ def state_first_half(
     node = start.node(d)
     contacts = find_step_contacts(d, node, h, closed)
 
-    def state(program: Mpcc, coefficients: ca.SX) -> tuple[Transition, ca.SX]:
-        """State the half on a program with coefficients of friction (nd,); as `_state_once`."""
-        one = SimulatedStep.of(program, d, node, h, scales)
-        return _state_once(one, contacts, coefficients)
+    def try_start(program: Mpcc, coefficients: ca.SX) -> ca.SX:
+        _, slip = _state_once(SimulatedStep.of(program, d, node, h, scales), contacts, coefficients)
+        return slip
 
-    def find(program: Mpcc, coefficients: ca.SX) -> ca.SX:
-        return state(program, coefficients)[1]
-
-    grip = Grip.at_start(mpcc, d, node, contacts.lasting, scales, find)
-    transition, _ = state(mpcc, grip.coefficients)
+    grip = Grip.at_start(mpcc, d, node, contacts.lasting, scales, try_start)
+    one = SimulatedStep.of(mpcc, d, node, h, scales)
+    transition, _ = _state_once(one, contacts, grip.coefficients)
     step, (half,) = Step.of(transition, h, Errors(ca.SX(0), ca.SX(0))), transition.balances
     lam = half.impulses.lam
     return replace(

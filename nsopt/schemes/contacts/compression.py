@@ -13,9 +13,10 @@ import casadi as ca
 
 ROUNDS = (8, 8, 8, 8)
 """Factors of the number of steps of an integration at most."""
-PATIENT, DOUBLED = 1024, 256
-"""Steps after which they become longer, and in how many twice as long: soft contacts beside stiff
-ones take many, and energies are kept with any."""
+EQUAL_STEPS = 1024
+"""Steps of an integration before they become longer: soft contacts beside stiff ones take many, and
+energies are kept at any length."""
+STEPS_TO_DOUBLE = 256  # steps in which they become twice as long after that
 EVENTS = 3  # changes of one contact in a step: the sign of its rate, its slip, its end
 NO_RATE = 1e-13  # of the largest rate or slip, that which counts as none
 SLOWEST = 1e-9  # of the largest rate or slip, the speed of approach that counts as none
@@ -112,7 +113,7 @@ def _state_step(owners: tuple[int, ...], contacts: int, exponent: float, steps: 
     slopes = exponent * (depth**2 + (SHALLOW * reached) ** 2 + TINY) ** ((exponent - 1) / 2)
     pressed = _find_pressed(stored, rates, closed, sizes)
     fastest = ca.mmax(ca.fabs(G[:contacts, :contacts]) @ (pressed * stiffness * slopes))
-    longer = 2 ** (ca.fmax(on - PATIENT, 0) / DOUBLED)
+    longer = 2 ** (ca.fmax(on - EQUAL_STEPS, 0) / STEPS_TO_DOUBLE)
     time = longer * ca.pi / (2 * steps) / ca.sqrt(ca.fmax(fastest, TINY))
     stored, taken, impulses = ca.SX(stored), ca.SX(taken), ca.SX(impulses)  # to be written to
     for k in (*range(contacts), *reversed(range(contacts))):

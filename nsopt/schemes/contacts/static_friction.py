@@ -31,14 +31,15 @@ SURE, NEAR = 1e-7, 1e-3
 """Parts of static friction left out where the start and the end of a step are tried, so that what
 needs all of it slips by more than round-off."""
 
-OVERHOLD = 2.0
-"""Times static friction, by which a contact holds to the end of the step in which it lets go: how
-far its force gets beyond static friction tells when in the step that was."""
+BREAKING_LIMIT = 2.0
+"""Limit of the force of a contact in the second half of a step in which it may let go, over static
+friction. By how much more than static friction it needs there tells when it let go."""
 
 TINY = 1e-300  # limit of friction [N s] where nothing presses
 
-StateHalf = Callable[[Mpcc, ca.SX], ca.SX]
-"""States half of a step with coefficients (nd,), and returns its slip (ns,)."""
+TryHalf = Callable[[Mpcc, ca.SX], ca.SX]
+"""States a half of a step in a program that is solved before that of the step, with coefficients of
+friction (nd,), and returns its slip (ns,): what would happen if these were those of the half."""
 
 
 def has_static_friction(d: Dynamics) -> bool:
@@ -64,7 +65,7 @@ class Grip(NamedTuple):
 
     @classmethod
     def at_start(
-        cls, mpcc: Mpcc, d: Dynamics, node: Node, lasting: ca.SX, scales: Scales, state: StateHalf
+        cls, mpcc: Mpcc, d: Dynamics, node: Node, lasting: ca.SX, scales: Scales, try_half: TryHalf
     ) -> Grip:
         """Return the friction of the first half of a step from a node.
 
@@ -79,13 +80,13 @@ class Grip(NamedTuple):
         lasts = select_drags(d, lasting)
         rests = lasts * (static > kinetic) * (measure_slip(d, before) < SLOW * speed)
         with mpcc.before("holding") as trial:
-            slip = state(trial, ca.if_else(rests, (1 - SURE) * static, kinetic))
+            slip = try_half(trial, ca.if_else(rests, (1 - SURE) * static, kinetic))
         still = measure_slip(d, slip) < QUIET * speed
         holds = ca.logic_or(still, (1 - rests) * is_turned(d, before, slip))
         return cls(ca.if_else(lasts * holds, static, kinetic), rests * holds, none)
 
     def at_end(
-        self, mpcc: Mpcc, d: Dynamics, end: Node, mean: ca.SX, scales: Scales, state: StateHalf
+        self, mpcc: Mpcc, d: Dynamics, end: Node, mean: ca.SX, scales: Scales, try_half: TryHalf
     ) -> Grip:
         """Return the friction of the second half; that of the first has the mean slip (ns,).
 
@@ -95,12 +96,12 @@ class Grip(NamedTuple):
             return self
         static, speed = d.static_drag(end.p), ca.SX(scales.speed)
         with mpcc.before("ending") as trial:
-            slip = state(trial, (1 - NEAR * self.held) * self.coefficients)
+            slip = try_half(trial, (1 - NEAR * self.held) * self.coefficients)
         still = measure_slip(d, slip) < QUIET * speed
         stops = ca.logic_or(still, is_turned(d, mean, slip))
         breaks = self.held * (1 - still)
         return Grip(
-            ca.if_else(self.held, OVERHOLD, 1) * ca.if_else(stops, static, self.coefficients),
+            ca.if_else(self.held, BREAKING_LIMIT, 1) * ca.if_else(stops, static, self.coefficients),
             self.held,
             slip * ca.vertcat(ca.SX(0, 1), *(breaks[i] for i in find_drags(d))),
         )
