@@ -1,6 +1,7 @@
 """Functions of a mechanism that recall how they were called."""
 
 import pickle
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
@@ -46,3 +47,12 @@ def test_values_are_those_of_the_mechanism():
 def test_a_mechanism_goes_to_another_process():
     d = swing()
     assert pickle.loads(pickle.dumps(d)).mass(0.3, []) == d.mass(0.3, [])
+
+
+def test_parts_of_a_mechanism_are_not_replaced_alone():
+    """Else a swing whose gravity is replaced would go on to fall as before."""
+    d = swing()
+    for whole in (d, recall_calls(d), pickle.loads(pickle.dumps(d))):
+        for part in ({"gravity": (0.0, 0.0, 0.0)}, {"mass": d.momentum}, {"gap": d.closure}):
+            with pytest.raises(ValueError, match=f"{next(iter(part))} of a Dynamics cannot be"):
+                replace(whole, **part)

@@ -13,8 +13,8 @@ import numpy as np
 from nsopt.algebra import rank
 from nsopt.arrays import Array
 from nsopt.mechanics.equations.inertia import check_inertia
-from nsopt.mechanics.equations.later import MadeLater
 from nsopt.mechanics.equations.least_norm import PASSES, least_norm_impulses, self_stresses
+from nsopt.mechanics.equations.made_together import MadeTogether
 from nsopt.mechanics.model.element import Constraint, Contact, Element, JointFriction
 from nsopt.mechanics.model.gap import Drag
 from nsopt.mechanics.model.mechanism import Mechanism
@@ -26,7 +26,7 @@ CLOSED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Dynamics(MadeLater):
+class Dynamics(MadeTogether):
     """A mechanism as functions of (t, q, v, p); p are the parameters, in the order of `parameters`.
 
     Generalized forces and impulses are dual to v. All functions are CasADi SX functions; they may
