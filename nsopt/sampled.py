@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -136,7 +137,8 @@ def sample(
             "they are too far apart, or state its contacts by modes of optimize_phases"
         )
     at = _check_times(data["time"].values, dt, times)
-    return _evaluate(data, at) if hold is None else _sample_held(data, at, hold)
+    evaluate = partial(_evaluate, data)
+    return evaluate(at) if hold is None else hold_forces(at, hold, find_kinks(data, at), evaluate)
 
 
 def _evaluate(data: xr.Dataset, at: Array) -> xr.Dataset:
@@ -171,21 +173,38 @@ def _evaluate(data: xr.Dataset, at: Array) -> xr.Dataset:
     )
 
 
-def _sample_held(data: xr.Dataset, at: Array, hold: Hold) -> xr.Dataset:
-    """Return an optimal motion at times within it, with forces and inputs for a controller."""
+def hold_forces(
+    at: Array,
+    hold: Hold,
+    kinks: Array,
+    evaluate: Callable[[Array], xr.Dataset],
+    names: Sequence[str] = ("tau", "input"),
+) -> xr.Dataset:
+    """Return a motion at times, with forces for a controller that holds them between these.
+
+    Parameters
+    ----------
+    at : (n,) [s]
+    hold : Hold
+    kinks : (k,) [s]
+        Rising times, ``at`` among them, between which forces are smooth.
+    evaluate : callable
+        Returns the motion at times.
+    names : sequence of str
+        Variables of the motion that are held.
+    """
     if len(at) < 2 or not np.all(np.diff(at) > 0):
         raise ValueError(f"times must rise, two or more, for a {type(hold).__name__}")
-    motion = _evaluate(data, at)
-    points, weights = _make_quadrature(_find_kinks(data, at, motion["v"].values))
-    within_steps = _evaluate(data, points)
+    motion, (points, weights) = evaluate(at), _make_quadrature(kinks)
+    within_steps = evaluate(points)
     rows = {
         name: motion[name].copy(data=hold.rows(at, points, weights, within_steps[name].values))
-        for name in ("tau", "input")
+        for name in names
     }
     return motion.assign(rows).assign_attrs(hold=repr(hold))
 
 
-def _find_kinks(data: xr.Dataset, at: Array, v: Array) -> Array:
+def find_kinks(data: xr.Dataset, at: Array) -> Array:
     """Return the times between which forces are smooth, those of rows ``at`` among them.
 
     Dry friction jumps where a joint turns round between rows.
@@ -194,6 +213,7 @@ def _find_kinks(data: xr.Dataset, at: Array, v: Array) -> Array:
     parts = (t[:-1, None] + np.diff(t)[:, None] * PARTS).ravel()
     kinks = [at, parts[(parts > at[0]) & (parts < at[-1])]]
     if "step_friction" in data:
+        v = _evaluate(data, at)["v"].values
         row, joint = np.nonzero(v[:-1] * v[1:] < 0)
         slope = (v[row + 1, joint] - v[row, joint]) / np.diff(at)[row]
         turn = at[row] - v[row, joint] / slope  # by a chord, then one step of Newton's method

@@ -8,10 +8,12 @@ from nsopt import (
     GROUND,
     Actuator,
     Body,
+    FirstOrderHold,
     Frame,
     Mechanism,
     PlaneContact,
     Prismatic,
+    ZeroOrderHold,
     assemble,
 )
 from nsopt.trajectory import (
@@ -109,6 +111,26 @@ def test_a_waypoint_is_passed_at_the_best_time():
     border = result.borders[1], result.phases[0]["v"].values[-1, 0]
     assert border == pytest.approx(known.x, abs=1e-4)
     assert result.borders[-1] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("hold", [ZeroOrderHold(), FirstOrderHold()], ids=repr)
+def test_held_forces_move_what_phases_move(hold):
+    """The motion of 1 kg under forces that are constant, or linear, from row to row."""
+    first = phase([START, EndAt([1.0])], 1.0, (0.2, 1.9))
+    second = phase([EndAt([0.3], [0.0])], 0.3, (0.2, 1.9))
+    best = optimize_phases([first, second], duration=2.0)
+
+    def play(motion):
+        t, tau = motion["time"].values, motion["tau"].values[:, 0]
+        ends = tau[1:] if isinstance(hold, FirstOrderHold) else tau[:-1]
+        h = np.diff(t)
+        v = np.cumsum(np.r_[0.0, h * (tau[:-1] + ends) / 2])
+        q = np.cumsum(np.r_[0.0, h * v[:-1] + h**2 * (2 * tau[:-1] + ends) / 6])
+        return np.abs(q - motion["q"].values[:, 0]).max()
+
+    assert not np.any(np.isclose(best.sample(0.09)["time"].values, best.borders[1]))
+    assert play(best.sample(0.09, hold=hold)) < 4e-4
+    assert play(best.sample(0.045, hold=hold)) < 4e-5
 
 
 def test_limits_are_kept_between_nodes_in_each_phase():

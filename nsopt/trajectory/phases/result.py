@@ -12,7 +12,9 @@ import numpy as np
 from nsopt import motion_files
 from nsopt.arrays import Array
 from nsopt.checks import positive
+from nsopt.hold import Hold
 from nsopt.result import Result, write_table
+from nsopt.sampled import find_kinks, hold_forces
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -51,12 +53,15 @@ class PhasedResult:
         lengths = [float(x["time"].values[-1]) for x in self.phases]
         return np.asarray(np.cumsum([0.0, *lengths]))
 
-    def sample(self, dt: float) -> xr.Dataset:
+    def sample(self, dt: float, *, hold: Hold | None = None) -> xr.Dataset:
         """Return the motion every dt from its start on, and at its end.
 
         Parameters
         ----------
         dt : float [s]
+        hold : Hold, optional
+            As for `Result.sample`: forces are then such that a controller which holds them moves
+            the mechanism as the motion does, over the borders of phases too.
 
         Returns
         -------
@@ -64,11 +69,22 @@ class PhasedResult:
             Over ``time``: q, v, a, tau as by `Result.sample`, and ``phase``, the number of the
             phase; a border belongs to the phase that begins there. Inputs are by phase.
         """
-        import xarray as xr
-
         borders = self.borders
         even = positive("dt of sample", dt) * np.arange(int(borders[-1] / dt * (1 + 1e-9)) + 1)
         t = np.append(even[even < borders[-1] * (1 - 1e-9)], borders[-1])
+        if hold is None:
+            return self._evaluate(t)
+        kinks = [borders]
+        for result, begin, end in zip(self.phases, borders[:-1], borders[1:], strict=True):
+            within = np.clip(t[(begin < t) & (t < end)] - begin, 0, end - begin)
+            kinks.append(begin + find_kinks(result.data, np.r_[0.0, within, end - begin]))
+        return hold_forces(t, hold, np.unique(np.r_[t, *kinks]), self._evaluate, ("tau",))
+
+    def _evaluate(self, t: Array) -> xr.Dataset:
+        """Return the motion at rising times (n,)."""
+        import xarray as xr
+
+        borders = self.borders
         k = np.clip(np.searchsorted(borders, t, side="right") - 1, 0, len(self.phases) - 1)
         parts = []
         for i, result in enumerate(self.phases):
@@ -81,7 +97,7 @@ class PhasedResult:
         completed = int(self.completed)
         return found.assign_attrs(title="; ".join(self.names), completed=completed)
 
-    def to_csv(self, path: str | Path, *, rate: float) -> Path:
+    def to_csv(self, path: str | Path, *, rate: float, hold: Hold | None = None) -> Path:
         """Write the motion as comma-separated values: time, phase, q, v, a, tau by joint.
 
         Parameters
@@ -90,10 +106,12 @@ class PhasedResult:
             The file appears whole or not at all.
         rate : float [Hz]
             Of rows, as for `sample` with dt = 1 / rate.
+        hold : Hold, optional
+            As for `sample`: give it where tau is to be played back.
         """
-        return write_table(path, self._sample_rows(rate))
+        return write_table(path, self._sample_rows(rate, hold))
 
-    def to_joint_trajectory(self, *, rate: float) -> dict[str, Any]:
+    def to_joint_trajectory(self, *, rate: float, hold: Hold | None = None) -> dict[str, Any]:
         """Return the motion with the fields of a ROS trajectory_msgs/JointTrajectory.
 
         As `Result.to_joint_trajectory` does of one phase.
@@ -101,11 +119,13 @@ class PhasedResult:
         Parameters
         ----------
         rate : float [Hz]
+        hold : Hold, optional
+            As for `sample`.
         """
-        return motion_files.joint_trajectory(self._sample_rows(rate))
+        return motion_files.joint_trajectory(self._sample_rows(rate, hold))
 
-    def _sample_rows(self, rate: float) -> xr.Dataset:
-        return self.sample(1 / positive("rate of a motion's rows [Hz]", rate))
+    def _sample_rows(self, rate: float, hold: Hold | None) -> xr.Dataset:
+        return self.sample(1 / positive("rate of a motion's rows [Hz]", rate), hold=hold)
 
     def summary(self) -> str:
         """Return the main figures of each phase."""
