@@ -12,8 +12,10 @@ from nsopt import (
     Mechanism,
     PlaneContact,
     Prismatic,
+    Revolute,
     SlideFriction,
     StribeckLaw,
+    TurnFriction,
     assemble,
 )
 from nsopt.trajectory import (
@@ -59,6 +61,22 @@ def test_a_lift_against_friction_rests_before_it_goes():
     assert result.objective == pytest.approx(48 / tau**3, rel=1e-7)
     sequence = "stop touches, rail sticks; rail slides forwards"
     assert result.data.attrs["contact_sequence"] == sequence
+
+
+def test_hinges_turn_and_rails_slide():
+    cart, door = (Body(name, 1.0, (1.0, 1.0, 1.0)) for name in ("cart", "door"))
+    pairs = [(Frame(GROUND), Frame(cart)), (Frame(cart), Frame(door))]
+    joints = [Prismatic("rail", *pairs[0]), Revolute("hinge", *pairs[1])]
+    law = StribeckLaw(F / 10, F / 10)
+    rubs = [
+        kind(x.name + " rubs", x.a, x.b, law, 10.0, joint=x.name)
+        for kind, x in zip((SlideFriction, TurnFriction), joints, strict=True)
+    ]
+    drives = [Actuator(x.name) for x in joints]
+    d = assemble(Mechanism([cart, door], joints, "relative", drives), rubs)
+    for forwards, way in ((True, "forwards"), (False, "backwards")):
+        phase = ContactPhase({"rail": Sliding(forwards), "hinge": Sliding(forwards)}, 1.0)
+        assert phase.describe(d) == f"rail slides {way}, hinge turns {way}"
 
 
 @pytest.mark.slow

@@ -82,7 +82,6 @@ class OptimumInSequence(ExactMotion):
         linked, solution, excess = self.solved.linked, self.solved.solution, self.solved.excess
         first = linked.phases[0]
         name, description = first.transcription.description
-        smooth = [x.name for x in first.contacts if not x.has_friction]
         costs = sum_costs(self.solved)
         own = {
             **{key: attrs[key] for key in SHARED_ATTRS},
@@ -93,7 +92,7 @@ class OptimumInSequence(ExactMotion):
             "detailed_cost": json.dumps(costs),
             "stationarity_kind": "",
             "stationarity": f"stationary in its sequence of contact; {self._describe_trials()}",
-            "contact_sequence": describe_sequence(self.sequence, smooth),
+            "contact_sequence": describe_sequence(self.sequence, self.in_steps.dynamics),
             "sequences_tried": self.tried,
             "borders": self.solved.borders,
             **({} if excess is None else excess.attrs),
@@ -191,7 +190,8 @@ class ExactContacts(Strategy[StatedProgram]):
         best = self._improve(motion, first) if first.solved.solution.ok else first
         if not best.stopped and (fault := best.fault or motion.find_contact_off_wall(best.solved)):
             main_fault = fault.partition("\n")[0]
-            return replace(found, not_exact=f"{describe_sequence(best.sequence)}: {main_fault}")
+            what = describe_sequence(best.sequence, x.dynamics)
+            return replace(found, not_exact=f"{what}: {main_fault}")
         solution = search.with_all_stages(best.solved.solution)
         return replace(found, exact=replace(best, solved=replace(best.solved, solution=solution)))
 

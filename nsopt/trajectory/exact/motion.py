@@ -197,11 +197,14 @@ def find_given_borders(
 
 
 def check_conditions(
-    given: Sequence[float], conditions: Sequence[Condition], sequence: Sequence[ContactPhase]
+    stated: Dynamics,
+    given: Sequence[float],
+    conditions: Sequence[Condition],
+    sequence: Sequence[ContactPhase],
 ) -> None:
     """Raise NotExactError for a sequence whose phases cannot keep the conditions.
 
-    ``given`` are those of `find_given_borders`.
+    ``given`` are those of `find_given_borders`, ``stated`` is the mechanism with its contacts.
     """
     ends = {x.ends for x in sequence[:-1]}
     for share in given:
@@ -221,7 +224,7 @@ def check_conditions(
                 if phase.modes[name].closed != closed or (name in phase.strikes and not closed):
                     raise NotExactError(
                         f"{type(x).__name__}({x.contact!r}) does not hold in a phase of the "
-                        f"sequence: {phase.describe()}"
+                        f"sequence: {phase.describe(stated)}"
                     )
 
 
@@ -287,13 +290,17 @@ class PhasedMotion:
         ``steps`` of each phase, by default as long as those of the motion in steps. ``briefly``:
         the solver gives up early, and limits between nodes are not enforced.
         """
-        check_conditions(self.given_borders, self.program.statement.conditions, sequence)
+        stated, conditions = (
+            self.program.transcription.dynamics,
+            self.program.statement.conditions,
+        )
+        check_conditions(stated, self.given_borders, conditions, sequence)
         solver, plan = self.program.solver, PLAN_OF_PHASES
         if briefly:
             solver, plan = replace(solver, backend=solver.backend.brief), PLAN_OF_TRIALS
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # it was told of the motion in steps
+                warnings.simplefilter("ignore")  # the motion in steps has given the same warnings
                 solved = solve_phases(
                     self._state(sequence, known, steps),
                     self.program.transcription.horizon.bounds,
@@ -349,7 +356,7 @@ class PhasedMotion:
                 guess=PartOfMotion(known, *times[k : k + 2].tolist()),
                 inputs=x.inputs,
                 parameters=parameters,
-                name=phase.describe(),
+                name=phase.describe(x.dynamics),
                 modes=phase.modes,
                 strikes=phase.strikes,
             )

@@ -12,7 +12,7 @@ from itertools import pairwise
 from nsopt.mechanics import Dynamics
 from nsopt.trajectory.exact.borders import ContactAtBorder
 from nsopt.trajectory.phases import ContactMode
-from nsopt.trajectory.smoothing.dry_friction import find_rubbing_joints
+from nsopt.trajectory.smoothing.dry_friction import find_rubbing_joints, find_turning_joints
 
 NEW_PHASE = 0.05  # of the duration of the motion: longest first duration of a phase that is put in
 
@@ -39,12 +39,15 @@ class ContactPhase:
     strikes: Mapping[str, ContactMode] = field(default_factory=dict)
     ends: float | None = None
 
-    def describe(self, smooth: Collection[str] = ()) -> str:
-        """Return in words what contacts do in it; ``smooth`` names those without friction."""
-        words = [f"{name} strikes" for name in self.strikes]
+    def describe(self, dynamics: Dynamics) -> str:
+        """Return in words what contacts and joints of a mechanism do in it."""
+        d, words = dynamics, [f"{name} strikes" for name in self.strikes]
+        rubbing = {d.contact_owners[k] for k in d.slip_contacts}
+        smooth, turning = {*d.contact_owners} - rubbing, find_turning_joints(d)
         for name, mode in self.modes.items():
             if mode.closed:
-                words.append(f"{name} touches" if name in smooth else f"{name} {mode.verb}")
+                does = "touches" if name in smooth else mode.describe(turns=name in turning)
+                words.append(f"{name} {does}")
         return ", ".join(words) or "no contact"
 
     def continues(self, before: ContactPhase) -> bool:
@@ -52,9 +55,9 @@ class ContactPhase:
         return self.modes == before.modes and not self.strikes and before.ends is None
 
 
-def describe_sequence(phases: Sequence[ContactPhase], smooth: Collection[str] = ()) -> str:
-    """Return in words what contacts do, phase by phase; ``smooth`` as of `describe`."""
-    return "; ".join(x.describe(smooth) for x in phases)
+def describe_sequence(phases: Sequence[ContactPhase], dynamics: Dynamics) -> str:
+    """Return in words what contacts and joints of a mechanism do, phase by phase."""
+    return "; ".join(x.describe(dynamics) for x in phases)
 
 
 def check_sequence(sequence: Sequence[ContactPhase], dynamics: Dynamics) -> None:

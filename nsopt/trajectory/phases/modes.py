@@ -41,9 +41,9 @@ class ContactMode(ABC):
     sticks: ClassVar[bool] = False
     """Whether it does not slip either, its friction within the cone."""
 
-    @property
-    def verb(self) -> str:
-        """The verb of a sentence about a contact in this mode."""
+    def describe(self, *, turns: bool) -> str:
+        """Return the verb of a sentence about what is in this mode: a joint that turns, or not."""
+        del turns
         return "touches"
 
     @abstractmethod
@@ -76,8 +76,8 @@ class Sticking(ContactMode):
 
     sticks: ClassVar[bool] = True
 
-    @property
-    def verb(self) -> str:
+    def describe(self, *, turns: bool) -> str:
+        del turns
         return "sticks"
 
     def friction(self, normal: ca.SX, held: ca.SX, mu: ca.SX) -> ca.SX:
@@ -103,9 +103,8 @@ class Sliding(ContactMode):
         """The sign of the slip."""
         return 1.0 if self.forwards else -1.0
 
-    @property
-    def verb(self) -> str:
-        return "slides forwards" if self.forwards else "slides backwards"
+    def describe(self, *, turns: bool) -> str:
+        return f"{'turns' if turns else 'slides'} {'forwards' if self.forwards else 'backwards'}"
 
     def friction(self, normal: ca.SX, held: ca.SX, mu: ca.SX) -> ca.SX:
         return -self.sign * mu * normal * ca.SX.ones(held.numel())

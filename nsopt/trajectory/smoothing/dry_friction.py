@@ -56,6 +56,12 @@ def find_rubbing_joints(d: Dynamics) -> tuple[str, ...]:
     return tuple(dict.fromkeys(d.joint_names[k] for k, rubs in pairs if rubs))
 
 
+def find_turning_joints(d: Dynamics) -> tuple[str, ...]:
+    """Return those of `find_rubbing_joints` that turn."""
+    slides = {x.name for x in d.mechanism.joints if isinstance(x, Prismatic)}
+    return tuple(x for x in find_rubbing_joints(d) if x not in slides)
+
+
 def compute_grid_creep(
     dynamics: Dynamics, horizon: Horizon, guess: Guess, inputs: Sequence[str]
 ) -> tuple[float, ...]:
