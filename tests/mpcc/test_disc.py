@@ -137,6 +137,21 @@ def test_alternatives_tell_how_far_a_switch_is(z, F, near):
     assert one.label == "floor"
 
 
+@pytest.mark.parametrize("z", [(0.0, 0.0), (0.0, -1e-20), (3e-17, 4e-17)], ids=str)
+def test_what_round_off_leaves_of_a_radius_is_none(z):
+    """z = 0 by both rows, whatever F is, though z may be inside or on the edge."""
+    m = Mpcc("state")
+    x = m.variable("x", 4)
+    m.disc("friction", x[:2], x[2:], radius=1e-18, labels=("floor",))
+    rows = [row.holding for row in min_rows(m)]
+    held = ca.vertcat(*(row.expr for row in rows))
+    margins = ca.vertcat(*(y.margin for row in rows for y in row.alternatives))
+    f = ca.Function("f", [x], [ca.jacobian(held, x), margins])
+    slopes, near = (np.asarray(y) for y in f([*z, 0.0, 0.0]))
+    assert np.array_equal(slopes, np.eye(2, 4))
+    assert np.all(np.isinf(near))
+
+
 @pytest.mark.parametrize("backend", [Ipopt(), Sqp()], ids=["ipopt", "sqp"])
 @pytest.mark.parametrize("limit", [0.0, 0.5, 1.0])
 def test_the_best_push_of_a_puck(backend, limit):

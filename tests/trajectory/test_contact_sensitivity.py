@@ -13,6 +13,7 @@ from nsopt import (
     PaperStep,
     Parameter,
     PlaneContact,
+    Prismatic,
     Start,
     StepBounds,
     Variational,
@@ -52,6 +53,27 @@ def test_event_times_move_along():
         1e-3,
     )
     assert derivatives.forward().v0[0, 2, 2] == pytest.approx(thrown, rel=1e-7)
+
+
+def test_an_impact_in_which_a_slip_stops():
+    """It sticks and rebounds at once: from there it flies straight up, in closed form."""
+    rail, e, height, vx, T = (1.0, 0.0, 0.0), 0.5, 0.1, 0.3, 0.25
+    sled, puck = (Body(name, 1.0, (1.0, 1.0, 1.0)) for name in ("sled", "puck"))
+    joints = [
+        Prismatic("x", Frame(None, axes=rail), Frame(sled, axes=rail)),
+        Prismatic("z", Frame(sled), Frame(puck)),
+    ]
+    floor = PlaneContact("floor", Frame(None), Frame(puck), law=ContactLaw(e, friction=9.0))
+    d = assemble(Mechanism([sled, puck], joints, "relative"), [floor], gravity=(0, 0, -G))
+    start = Start(np.array([0.0, height]), np.array([vx, 0.0]))
+    steps, scheme = StepBounds(1e-3, 1e-2), ContactAligned()
+    found = sensitivities(d, start, T, steps=steps, scheme=scheme)
+    fall = np.sqrt(2 * height / G)
+    left, later = T - fall, 1 / G  # by a speed upwards at the start
+    z = e * G * fall * left - G * left**2 / 2
+    assert found.value[0] == pytest.approx([vx * fall, z, 0, e * G * fall - G * left], abs=1e-9)
+    by_x, by_z = [fall, 0, 0, 0], [vx * later, G * left * later - e * G * fall * later, 0, 1]
+    assert found.forward().v0[0] == pytest.approx(np.transpose([by_x, by_z]), abs=1e-9)
 
 
 def test_several_impacts_by_restitution():

@@ -20,6 +20,8 @@ from nsopt.mpcc.statement.problem import Mpcc
 
 TINY = 1e-60  # squared length below which a vector has no direction
 ROUND = 0.1  # times sqrt(sigma): the length over which `relax_discs` rounds |z| and |F| at zero
+NO_RADIUS = 1e-11  # scaled radius that round-off leaves of none, as where a contact is open
+NO_REACH = 1e-7  # scaled length of z - rho F that has no direction there
 BLUNT = 1e-2  # times sigma: its square, over which `smooth_discs` rounds |y|
 
 
@@ -68,15 +70,19 @@ class DiscRow(MinRow):
 
     @property
     def holding(self) -> Holding:
-        """Both rows switch at once: inside to the edge, on the edge to F = 0."""
+        """Both rows switch at once: inside to the edge, on the edge to F = 0.
+
+        Where the radius is zero, z = 0 whatever F is: no row switches. Nor where that is so but for
+        round-off, which else would put z inside, or give the edge a direction.
+        """
         disc, inside = self.disc, ca.logic_not(self.disc.on_edge)
+        shrunk = ca.logic_and(disc.radius <= NO_RADIUS, ca.sumsqr(disc.reach) <= NO_REACH**2)
         edge = (ca.sumsqr(disc.z) - disc.radius**2) / (2 * ca.fmax(disc.radius, TINY))
         near = disc.depth if self.k == 0 else ca.inf
-        # Where the radius is zero, z = 0 whatever F is: the row never switches.
-        speed = ca.if_else(disc.radius > 0, ca.sqrt(ca.sumsqr(disc.F)), ca.inf)
         other = ca.if_else(inside, edge, disc.F[self.k])
-        margin = ca.if_else(inside, near, speed)
-        return Holding(self.value, (Alternative(other, margin, disc.label),))
+        margin = ca.if_else(shrunk, ca.inf, ca.if_else(inside, near, ca.sqrt(ca.sumsqr(disc.F))))
+        row = ca.if_else(shrunk, disc.z[self.k], self.value)
+        return Holding(row, (Alternative(other, margin, disc.label),))
 
 
 def make_disc_rows(block: Discs) -> Iterator[DiscRow]:

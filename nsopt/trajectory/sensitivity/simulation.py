@@ -178,8 +178,8 @@ class Sensitivities:
             raise SensitivityError(
                 float(self.steps.t[tie.step + 1]),
                 f"the derivative does not exist: {also} just touches, with gap and impulse both "
-                "zero, or closes at the same time as another; change the parameters or the "
-                "start a little"
+                "zero, or just sticks, or closes at the same time as another; change the "
+                "parameters or the start a little"
                 + (", or leave out derivatives by the start" if self._run.by_start else ""),
             )
 
