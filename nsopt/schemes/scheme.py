@@ -203,7 +203,7 @@ class Scheme(ABC):
         return {}
 
     def check_horizon(self, dynamics: Dynamics, p: Array) -> None:
-        """Refuse a mechanism that `add_interval` is not for, by default `check_no_jumps`.
+        """Refuse what `add_interval` is not for: by default what `check` does, jumps, rolling.
 
         Raises
         ------

@@ -6,15 +6,19 @@ import pytest
 from nsopt import (
     Actuator,
     Body,
+    ContactAligned,
+    ContactLaw,
     CubicLaw,
     Frame,
     Mechanism,
+    MoreauJean,
     PlaneContact,
     Prismatic,
     SlideRange,
     Variational,
     assemble,
 )
+from nsopt.schemes import Scheme
 from nsopt.trajectory import (
     Condition,
     Cost,
@@ -25,6 +29,7 @@ from nsopt.trajectory import (
     Straight,
     conditions,
     costs,
+    optimize,
 )
 from nsopt.trajectory.transcription.stepped import Stepped
 from tests.catalog_trajectory import CONDITIONS, COSTS, STEPPED_CONDITIONS, STEPPED_COSTS
@@ -103,3 +108,31 @@ def test_every_kind_has_a_row(kinds, base, rows):
     public = (getattr(kinds, name) for name in kinds.__all__)
     known = {x for x in public if isinstance(x, type) and issubclass(x, base) and x is not base}
     assert known == {type(row) for row in rows}
+
+
+class WithoutFriction(ContactAligned):
+    """A scheme whose horizons have no friction, and that does not say so."""
+
+    def check_horizon(self, dynamics, p):
+        Scheme.check_horizon(self, dynamics, p)
+
+
+class WithoutRebounds(MoreauJean):
+    """One that says to end at impacts, and has none at nodes."""
+
+    ends_early = True
+
+
+@pytest.mark.parametrize(
+    ("scheme", "law", "message"),
+    [
+        (WithoutFriction(), ContactLaw(friction=0.5), "states no friction .* 'floor' has: use Var"),
+        (WithoutRebounds(), ContactLaw(0.5), "states no restitution .* has: use ContactAligned"),
+    ],
+    ids=["friction", "restitution"],
+)
+def test_what_a_scheme_leaves_out_of_its_horizon_is_refused(scheme, law, message):
+    floor = PlaneContact("floor", Frame(None), D.contacts[0].b, law=law)
+    d = assemble(D.mechanism, [floor], D.gravity)
+    with pytest.raises(ValueError, match=message):
+        optimize(d, Horizon(0.6, 3), [Effort()], [], Straight([0.3], [0.6]), scheme=scheme)

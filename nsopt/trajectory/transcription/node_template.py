@@ -254,6 +254,30 @@ class NodeTemplate:
         w, size = ca.vertcat(own, *next_states, x.previous), own.numel()
         return cls(w, size, x.data, x.p, m, node, interval, sample, x.before, after, has_discs)
 
+    def check(self, model: NodeModel, p: Array) -> None:
+        """Refuse contacts, friction and restitution that the interval of a scheme leaves out.
+
+        Else they would act nowhere, and nothing would tell. ``p`` (np,) are those of the mechanism.
+
+        Raises
+        ------
+        ValueError
+            Naming the contact.
+        """
+        d, x = model.dynamics, self.interval
+        rebounds = np.flatnonzero(np.asarray(d.restitution(p)).ravel() > 0).tolist()
+        struck = rebounds if model.scheme.ends_early else []  # others refuse it by themselves
+        for what, gaps, impulse, other in (
+            ("contact forces", range(len(d.contact_names)), x.impulse, "Variational"),
+            ("friction", d.slip_contacts, x.slip_impulse, "Variational"),
+            ("restitution", struck, x.impact_impulse, "ContactAligned"),
+        ):
+            if gaps and impulse.is_zero():
+                raise ValueError(
+                    f"{type(model.scheme).__name__} states no {what} over a horizon, which contact "
+                    f"{d.contact_names[gaps[0]]!r} has: use {other}, or state it in add_interval"
+                )
+
     def constraints(self, model: NodeModel, relaxation: Relaxation) -> list[Bound]:
         """Return the constraints of the scheme and the definition of eccentricities, row by row."""
         d, (sigma, widening, _) = model.dynamics, _split_stage(self.p)

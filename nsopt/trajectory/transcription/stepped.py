@@ -105,7 +105,9 @@ class Stepped(Transcription):
     @cached_property
     def inner(self) -> NodeTemplate:
         """The template of all nodes but the last."""
-        return NodeTemplate.inner(self.model)
+        template = NodeTemplate.inner(self.model)
+        template.check(self.model, self.p)
+        return template
 
     @cached_property
     def last(self) -> NodeTemplate:
