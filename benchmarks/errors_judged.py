@@ -16,25 +16,19 @@ the unchecked run in the longest of h, h/2, h/4, ... that is as accurate.
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
-import runpy
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
-from unittest.mock import patch
 
 import matplotlib as mpl
 import numpy as np
 import xarray as xr
 from common import Array, machine, table
 from falling_robots import BENT, stated
+from judged_calls import IMPACTS, LONGEST, Call, collect_calls
 from told_cases import CASES
 
-import nsopt
 from nsopt import (
     GROUND,
     Body,
@@ -49,11 +43,9 @@ from nsopt import (
     Variational,
     assemble,
     load_problem,
-    simulate,
 )
 from nsopt.caveats import FORCES, measure_exchange
 from nsopt.contact_modes import find_changes
-from nsopt.problem import command_of, problem_files
 from nsopt.schemes import Scheme
 from nsopt.simulation.check.distances import (
     find_gyration_radii,
@@ -64,7 +56,6 @@ from nsopt.simulation.check.distances import (
 from nsopt.simulation.check.figures import NEEDED, find_figures
 from nsopt.simulation.check.repetition import has_contacts, interpolate
 
-GALLERY = Path(__file__).resolve().parents[1] / "notebooks" / "gallery"
 POSES = ("body_position", "body_quaternion")
 ALIKE = 0.01  # part of the size of a motion by which references may part
 KNOWN = 3.0  # true error, over the distance of both references, from which a ratio is known
@@ -74,9 +65,7 @@ NOTHING = 1e-10  # part of a size, an error that is rounding
 WITHIN = 3.0  # factor by which a told error may be off
 LONG = 100_000  # steps of a run from which on it is left out
 MOST = 400_000  # steps of the finer reference, else both take longer ones
-IMPACTS = 1e-4  # h_min over h_max of references with contacts
 ACCURACIES = (1e-2, 1e-4, 1e-6)
-LONGEST = 100  # steps of the longest hand-chosen run
 HALVINGS = 14  # of its h at most
 
 
@@ -95,69 +84,6 @@ class Row(NamedTuple):
     def ratio(self) -> float:
         """What is told over what is true, one where both are rounding."""
         return max(self.told, NOTHING) / max(self.true, NOTHING)
-
-
-class Call(NamedTuple):
-    """A call of `simulate`."""
-
-    dynamics: nsopt.Dynamics
-    start: Start | None
-    duration: float
-    options: dict[str, Any]
-
-    @property
-    def bounds(self) -> StepBounds:
-        """Its steps, or those of an accuracy to begin with."""
-        h = self.duration / LONGEST
-        bounds: StepBounds = self.options.get("steps") or StepBounds(IMPACTS * h, h)
-        return bounds
-
-    def run(self, **options: Any) -> Result:
-        """Return the run with some options changed."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            whole = self.options | {"progress": False} | options
-            return simulate(self.dynamics, self.start, self.duration, **whole)
-
-
-class _FoundError(Exception):
-    """Ends a script at its first call of `simulate`."""
-
-
-def find_call(script: Path) -> Call | None:
-    """Return the first call of `simulate` in a script, None where it makes none."""
-    found: list[Call] = []
-
-    def catch(
-        dynamics: nsopt.Dynamics,
-        start: Start | None = None,
-        duration: float = 1.0,
-        **options: Any,
-    ) -> None:
-        found.append(Call(dynamics, start, duration, options))
-        raise _FoundError
-
-    silent = contextlib.redirect_stdout(io.StringIO())
-    with patch.object(nsopt, "simulate", catch), silent, contextlib.suppress(_FoundError):
-        runpy.run_path(str(script), run_name="__main__")
-    return found[0] if found else None
-
-
-def as_call(problem: Problem) -> Call:
-    """Return the call that `nsopt run` makes of a problem."""
-    options = {"steps": problem.steps, "scheme": problem.scheme}
-    return Call(problem.dynamics, problem.start, problem.duration, options)
-
-
-def collect_calls(wanted: list[str]) -> Iterator[tuple[str, Call]]:
-    """Yield the named problems and the mechanisms of the gallery, or those that are wanted."""
-    for name, file in problem_files().items():
-        if command_of(file) == "run" and (not wanted or name in wanted):
-            yield name, as_call(load_problem(name).at({}))
-    for script in sorted(GALLERY.glob("*/*.py")):
-        name = f"gallery/{script.stem}"
-        if (not wanted or name in wanted) and (call := find_call(script)) is not None:
-            yield name, call
 
 
 def refer(call: Call, steps: StepBounds) -> tuple[Result, Result]:

@@ -1,7 +1,7 @@
-"""Every element, law, relaxation, backend and scheme: one row or more each.
+"""Every element and law: one row or more each.
 
-The generic tests run on every row, so that a new class is tested by its row. Costs and conditions
-of trajectories have theirs in ``catalog_trajectory.py``.
+The generic tests run on every row, so that a new class is tested by its row. Schemes and solvers
+have theirs in ``catalog_methods.py``, costs and conditions in ``catalog_trajectory.py``.
 """
 
 from collections.abc import Callable
@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 import nsopt as ns
 from nsopt import Frame
 from nsopt.mechanics import Element
-from nsopt.mpcc import Daqp, IpoptQp, Osqp, Piqp, Proxqp, Qrqp
-from nsopt.schemes import PoissonImpact, Scheme
 from tests import geometry
 from tests.geometry import CLEARANCE, IRREGULAR, TRIANGLE
 
@@ -359,48 +357,4 @@ RATES = [
     Row("mecanum wheel", lambda a, b: ns.MecanumWheel("e", behind(a, 0, 0.2), b, 0.2, 0.7), 1),
     Row("speed of a turn", lambda a, b: ns.PrescribedSpeed("e", ns.Turn(a, b), 3.0), 1),
     Row("speed of a slide", lambda a, b: ns.PrescribedSpeed("e", ns.Slide(a, b), np.sin), 1),
-]
-
-DOWN = tuple(10.0**-k for k in range(11))
-# Each with a schedule of sigma that suits it.
-RELAXATIONS = [
-    (ns.Scholtes(), DOWN),
-    (ns.ScholtesAggregated(), DOWN),
-    (ns.FischerBurmeister(), DOWN),
-    (ns.NaturalResidual(), DOWN),
-    (ns.ExactPenalty(), (0.1, 0.01)),
-]
-BACKENDS = [ns.Ipopt(), ns.Sqp()]
-QP_SOLVERS = [Qrqp(), Daqp(), Piqp(), Osqp(), Proxqp(), IpoptQp()]
-
-SCHEMES = [
-    ns.PaperStep(),
-    ns.PaperStep(explicit=True),
-    ns.PaperStep(renormalise=False),
-    ns.PaperStep(closure=ns.LinearisedClosure()),
-    ns.PaperStep(closure=ns.LinearisedClosure(), renormalise=False, explicit=True),
-    ns.PaperStep(finds_h=False),
-    ns.Variational(),
-    ns.MoreauJean(),
-    ns.MoreauJean(project=True),
-    ns.MoreauJean(theta=1.0),
-    ns.Composition(),
-    ns.ContactAligned(),
-    ns.ContactAligned(impact=PoissonImpact()),
-    ns.ContactAligned(impact=ns.SequentialImpact()),
-    ns.ContactAligned(impact=ns.EnergeticImpact()),
-]
-
-
-def _steps_like(scheme: Scheme) -> tuple[object, ...]:
-    return type(scheme), scheme.chooses_h, getattr(scheme, "project", False)
-
-
-KINDS = list({_steps_like(x): x for x in reversed(SCHEMES)}.values())[::-1]
-"""The first of each kind, for tests whose subject is not the form of a scheme."""
-SMOOTH_SCHEMES = [ns.RungeKutta(), ns.ExplicitMidpoint()]  # for mechanisms without contacts
-CONTROLS = [
-    ns.LargestStep(),
-    ns.ErrorControl(1e-6),
-    ns.LargestStep(contacts=ns.FollowContacts(0.01)),
 ]

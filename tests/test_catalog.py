@@ -8,7 +8,7 @@ import pytest
 import nsopt
 from nsopt import Body, Frame, elements, mpcc, schemes, simulation, trajectory
 from nsopt.trajectory import conditions, costs
-from tests import catalog, catalog_ranges, catalog_trajectory
+from tests import catalog, catalog_methods, catalog_ranges, catalog_trajectory
 
 pytestmark = pytest.mark.unit
 DOORS = (nsopt, elements, schemes, simulation, mpcc, trajectory, costs, conditions)
@@ -53,7 +53,7 @@ def kinds(x):
 
 @pytest.fixture(scope="module")
 def rows():
-    catalogues = (catalog, catalog_ranges, catalog_trajectory)
+    catalogues = (catalog, catalog_methods, catalog_ranges, catalog_trajectory)
     lists = [
         x
         for module in catalogues

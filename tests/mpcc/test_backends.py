@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from nsopt.mpcc import STEP, Ipopt, Mpcc, Solver, Sqp
-from tests.catalog import QP_SOLVERS
+from tests.catalog_methods import QP_SOLVERS
 
 BACKENDS = [Ipopt(), *(Sqp(qp=qp) for qp in QP_SOLVERS)]
 each = pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from nsopt.mpcc import (
     Solver,
     Sqp,
 )
-from tests.catalog import BACKENDS, DOWN, QP_SOLVERS, RELAXATIONS
+from tests.catalog_methods import BACKENDS, DOWN, QP_SOLVERS, RELAXATIONS
 from tests.mpcc.known import KNOWN
 
 pytestmark = pytest.mark.unit

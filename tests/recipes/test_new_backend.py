@@ -9,7 +9,7 @@ from nsopt.cli.choices import command_name
 from nsopt.mpcc import Backend, Nlp, Solver
 from nsopt.mpcc.backends.backend import Call, NlpsolCall
 from nsopt.problem import load_optimization
-from tests.catalog import BACKENDS
+from tests.catalog_methods import BACKENDS
 from tests.mpcc import test_known
 from tests.recipes.generic import runs
 

@@ -8,7 +8,7 @@ import pytest
 
 from nsopt import ErrorControl
 from nsopt.simulation import StepControl, StepFigures
-from tests.catalog import CONTROLS
+from tests.catalog_methods import CONTROLS
 from tests.recipes.generic import runs
 from tests.simulation import test_controls
 

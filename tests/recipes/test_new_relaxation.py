@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mpcc import Relaxation
-from tests.catalog import DOWN, RELAXATIONS
+from tests.catalog_methods import DOWN, RELAXATIONS
 from tests.mpcc import test_known
 from tests.recipes.generic import runs
 

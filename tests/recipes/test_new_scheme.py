@@ -18,7 +18,7 @@ from nsopt.schemes import (
     UnifiedScheme,
     smooth_forces,
 )
-from tests.catalog import SCHEMES
+from tests.catalog_methods import SCHEMES
 from tests.recipes.generic import runs
 from tests.schemes import test_orders, test_schemes
 from tests.trajectory import test_any_dynamics

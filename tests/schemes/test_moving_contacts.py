@@ -19,7 +19,8 @@ from nsopt import (
     Variational,
     assemble,
 )
-from tests.catalog import CLEARANCES, CONTACTS, KINDS, RUBBING
+from tests.catalog import CLEARANCES, CONTACTS, RUBBING
+from tests.catalog_methods import KINDS
 from tests.schemes.models import G, Shaken, ball_on_piston
 from tests.states import run_compiled
 

@@ -25,7 +25,7 @@ from nsopt import (
     assemble,
     simulate,
 )
-from tests.catalog import SCHEMES, SMOOTH_SCHEMES
+from tests.catalog_methods import SCHEMES, SMOOTH_SCHEMES
 from tests.schemes.models import G, case_a_dynamics, turned, wrapped
 
 SIZES = np.array([5e-4, 2.5e-4, 1.25e-4, 6.25e-5])

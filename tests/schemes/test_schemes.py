@@ -18,7 +18,7 @@ from nsopt import (
     Revolute,
     assemble,
 )
-from tests.catalog import KINDS, SMOOTH_SCHEMES
+from tests.catalog_methods import KINDS, SMOOTH_SCHEMES
 from tests.states import run_compiled as run
 
 G = 9.81

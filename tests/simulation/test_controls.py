@@ -23,7 +23,7 @@ from nsopt import (
 )
 from nsopt.mpcc import Newton
 from nsopt.simulation import StepKernel, StepProgram
-from tests.catalog import CONTROLS
+from tests.catalog_methods import CONTROLS
 from tests.schemes.models import G, case_a_dynamics, turned
 
 controls = pytest.mark.parametrize("control", CONTROLS, ids=repr)

@@ -21,7 +21,7 @@ from nsopt.mechanics import Start
 from nsopt.mpcc import Newton, min_rows
 from nsopt.schemes import Scales
 from nsopt.simulation import ChainParameters, StepKernel, StepProgram
-from tests import catalog, catalog_ranges
+from tests import catalog, catalog_methods, catalog_ranges
 from tests.schemes.models import case_a_dynamics
 from tests.states import grounded
 
@@ -31,7 +31,7 @@ FREE = [
     *(*catalog.SPRINGS, *catalog.FILMS, *catalog.DRIVES, *catalog.LOADS),
 ]
 ON_JOINTS = [*catalog.JOINT_FRICTION, *catalog_ranges.CONES, *catalog_ranges.RANGES]
-SCHEMES = [x for x in catalog.KINDS if not x.chooses_h]
+SCHEMES = [x for x in catalog_methods.KINDS if not x.chooses_h]
 QUICK = {"revolute", "knife edge", "rubbing revolute clearance", "spring", "damped cone"}
 
 

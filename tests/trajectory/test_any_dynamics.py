@@ -58,10 +58,10 @@ from tests.catalog import (
     IN_PLANE,
     JOINTS,
     LOADS,
-    SCHEMES,
     SPRINGS,
     TRACKERS,
 )
+from tests.catalog_methods import SCHEMES
 from tests.catalog_ranges import CONES, PRINTED_CONES, RANGES
 
 
