@@ -8,8 +8,12 @@ from tests.test_layers import ROOT, dotted
 
 pytestmark = pytest.mark.unit
 
-# The first makes one message of several; the second reads what the system says of a processor.
-READ_WORDS = {"nsopt.simulation.step_error", "nsopt.mpcc.backends.linear_solver"}
+READ_WORDS = {
+    "nsopt.simulation.step_error",  # makes one message of several
+    "nsopt.mpcc.backends.linear_solver",  # reads what the system says of a processor
+    "nsopt.robots.export",  # reads C that CasADi wrote
+    "nsopt.cli.choices",  # names classes on the command line
+}
 
 
 def constants(tree):
@@ -22,7 +26,25 @@ def is_message(node, names=()):
     """Tell whether an expression is a text of several words, or the name of one."""
     if isinstance(node, ast.Name):
         return node.id in names
-    return isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value
+    if isinstance(node, ast.JoinedStr):
+        return any(is_message(x) for x in node.values)
+    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return is_text and " " in node.value and any(x.isalpha() for x in node.value)
+
+
+def is_word(node):
+    """Tell whether an expression is a text with a letter, or a collection of such."""
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        return any(map(is_word, node.elts))
+    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return is_text and any(x.isalpha() for x in node.value)
+
+
+def is_spelled(node):
+    """Tell whether an expression is the name of a class, or how an object prints."""
+    if isinstance(node, ast.Call):
+        return getattr(node.func, "id", "") == "repr"
+    return isinstance(node, ast.Attribute) and node.attr in ("__name__", "__qualname__")
 
 
 def asks_words(node):
@@ -37,17 +59,36 @@ def is_reason(node):
     return name in {"reason", "stop_reason", "fault", "message", "description"}
 
 
+ASKING = {"startswith", "endswith", "find", "rfind", "index", "count", "split", "rsplit"}
+ASKING |= {"partition", "rpartition", "removeprefix", "removesuffix"}
+PATTERNS = {"match", "search", "fullmatch", "findall", "finditer"}  # of `re`
+
+
 def comparisons(tree, names):
-    """Yield lines that compare with a message, or ask whether a text has or begins with one."""
+    """Yield lines that compare with a message, or ask whether a text has or begins with one.
+
+    Also those that ask so for the name of a class, or how an object prints.
+    """
     for node in ast.walk(tree):
-        asked = []
+        texts, others = [], []  # what is asked for, and of what
         if isinstance(node, ast.Compare):
-            asked = [node.left, *node.comparators]
+            texts = others = [node.left, *node.comparators]
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            asks = node.func.attr in ("startswith", "endswith", "find")
-            asked = [node.func.value, *node.args] if asks else []
-        if any(is_message(x, names) or (asks_words(node) and is_reason(x)) for x in asked):
+            if node.func.attr in ASKING and any(map(is_said(names), node.args)):
+                texts, others = node.args, [node.func.value]
+            elif node.func.attr in PATTERNS and node.args:
+                texts, others = node.args[:1], node.args[1:]
+        elif isinstance(node, ast.MatchValue):
+            texts, node = [node.value], node.value
+        spelled = any(map(is_spelled, others)) and any(map(is_word, texts))
+        told = asks_words(node) and any(map(is_reason, others)) if others else False
+        if any(is_message(x, names) for x in texts) or spelled or told:
             yield node.lineno
+
+
+def is_said(names):
+    """Return what tells whether an argument is a text with a letter, or the name of a message."""
+    return lambda node: is_word(node) or is_message(node, names)
 
 
 def test_nothing_is_decided_by_the_words_of_a_message():
@@ -71,6 +112,14 @@ def test_nothing_is_decided_by_the_words_of_a_message():
         '\nsame = reason == "end of the run"',
         '\nended = result.stop_reason.startswith("interrupted")',
         '\nended = "interrupted" in stop_reason',
+        '\nended = self.reason.split("interrupted")[1:]',
+        '\nkind = text.partition(" off by")[0]',
+        'WORK = "of work by contacts"\nkind = text.removesuffix(WORK)',
+        '\nkind = re.match(r"by [A-Z]", text)',
+        'match text:\n    case "below h_min": pass',
+        '\nours = type(scheme).__name__ == "Variational"',
+        '\nours = type(scheme).__name__ in ("Variational", "MoreauJean")',
+        '\nours = repr(scheme).startswith("Variational")',
     ],
 )
 def test_a_comparison_is_found(source):

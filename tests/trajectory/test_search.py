@@ -133,13 +133,44 @@ def kinds_of(base):
     return {base} | {x for kind in base.__subclasses__() for x in kinds_of(kind)}
 
 
-def calls(name):
-    """Yield module and arguments of each call of a function, by the names in the arguments."""
+def list_names(nodes):
+    """Return the names in expressions, of attributes too."""
+    parts = [x for y in nodes for x in ast.walk(y)]
+    names = {x.id for x in parts if isinstance(x, ast.Name)}
+    return names | {x.attr for x in parts if isinstance(x, ast.Attribute)}
+
+
+def name_of(function):
+    return getattr(function, "id", getattr(function, "attr", None))
+
+
+def is_type(node):
+    return isinstance(node, ast.Call) and name_of(node.func) == "type"
+
+
+def list_kinds(tree):
+    """Yield the names in each question of which class something is."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and name_of(node.func) in ("isinstance", "issubclass"):
+            yield list_names(node.args)
+        elif isinstance(node, ast.Compare) and any(map(is_type, (node.left, *node.comparators))):
+            yield list_names([node.left, *node.comparators])
+        elif isinstance(node, ast.MatchClass):
+            yield list_names([node.cls])
+
+
+def list_makers(tree):
+    """Yield the names in each call of a class."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield {name_of(node.func)}
+
+
+def find(listed):
+    """Yield modules and the names that a function lists in them."""
     for module, file in modules().items():
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", None) == name:
-                parts = [x for y in node.args for x in ast.walk(y)]
-                yield module, {x.id for x in parts if isinstance(x, ast.Name)}
+        for names in listed(ast.parse(file.read_text(encoding="utf-8"))):
+            yield module, names
 
 
 @pytest.mark.unit
@@ -151,11 +182,27 @@ def test_no_module_asks_which_transcription_or_scheme_there_is():
     }
     for home, kinds in homes.items():
         names = {x.__name__ for x in kinds}
-        asked = [x for x, named in calls("isinstance") if named & names and not x.startswith(home)]
+        asked = [x for x, named in find(list_kinds) if named & names and not x.startswith(home)]
         assert not asked, home
 
 
 @pytest.mark.unit
 def test_warm_starts_have_one_place():
-    made = {module for module, _ in calls("WarmStart") if module.startswith("nsopt.")}
+    made = {x for x, names in find(list_makers) if "WarmStart" in names and x.startswith("nsopt.")}
     assert made == {"nsopt.mpcc.backends.warm_start"}
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    "source",
+    [
+        "isinstance(x, Stepped)",
+        "isinstance(x, (Collocation, stepped.Stepped))",
+        "issubclass(type(x), base.Stepped)",
+        "type(x) is Stepped",
+        "type(x) in (Collocation, Stepped)",
+        "match x:\n    case Stepped(): pass",
+    ],
+)
+def test_a_question_of_the_class_is_found(source):
+    assert any("Stepped" in names for names in list_kinds(ast.parse(source)))

@@ -100,7 +100,8 @@ def _check_posture(
         off = max(row.lower - value, value - row.upper)
         if off > TOLERATED:
             whose = f"the posture given {when} violates" if k in by_motion else "no motion meets"
-            remedy = f"move {when.removeprefix('at ')} or change" if k in by_motion else "change"
+            place = "start" if when is START else "end"
+            remedy = f"move the {place} or change" if k in by_motion else "change"
             violation = (
                 f"{row.name} is {value:.6g}, must be {row.wanted} {x.when}, off by {off:.3g}"
             )
