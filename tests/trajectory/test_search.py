@@ -98,6 +98,33 @@ def test_a_plan_that_solves_nothing_is_refused():
         moved((FromGuess(),)).solve()
 
 
+@dataclass(frozen=True)
+class KeepLoosely(KeepLimits):
+    """A strategy of a user, derived from one of nsopt."""
+
+
+def test_derived_strategies_count_as_those_they_derive_from():
+    loosely = PLAN.with_others(KeepLoosely(rounds=2))
+    assert loosely.find(KeepLimits) == KeepLoosely(rounds=2)
+    assert len(loosely.strategies) == len(PLAN.strategies)
+    assert loosely.without(KeepLimits).find(KeepLimits) is None
+    kinds = [type(x) for x in loosely.before(loosely.find(KeepLimits)).strategies]
+    assert kinds == [type(x) for x in PLAN.before(PLAN.find(KeepLimits)).strategies]
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (lambda: PLAN.without(KeepLimits()), TypeError, "without takes classes"),
+        (lambda: PLAN.with_others(Doubtful()), ValueError, "has no Doubtful to be replaced"),
+        (lambda: Plan((FromGuess,)), TypeError, r"strategies such as FromGuess\(\), got <class"),
+    ],
+)
+def test_changes_of_a_plan_that_would_change_nothing_are_refused(change, error, message):
+    with pytest.raises(error, match=message):
+        change()
+
+
 def test_a_plan_tells_why_it_has_each_strategy():
     lines = str(PLAN).splitlines()
     assert len(lines) == len(PLAN.strategies)

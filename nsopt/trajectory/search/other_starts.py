@@ -59,7 +59,7 @@ class OtherStarts(Strategy[StatedProgram]):
 
     def solve(self, search: Search, found: FoundMotion) -> FoundMotion:
         assert search.guess is not None
-        program, plan = found.program, search.plan.before(OtherStarts)
+        program, plan = found.program, search.plan.before(self)
         for swings in self.swings:
             if is_interrupted():
                 break

@@ -210,16 +210,30 @@ class Plan(Generic[P]):
     Parameters
     ----------
     strategies : tuple of Strategy
+
+    Raises
+    ------
+    TypeError
+        If one of them is something else, such as a class.
     """
 
     strategies: tuple[Strategy[P], ...]
+
+    def __post_init__(self) -> None:
+        for x in self.strategies:
+            if not isinstance(x, Strategy):
+                raise TypeError(f"a Plan has strategies such as FromGuess(), got {x!r}")
 
     def __str__(self) -> str:
         return "\n".join(f"{type(x).__name__}: {x.why}" for x in self.strategies)
 
     def without(self, *kinds: type) -> Plan[P]:
-        """Return the plan without strategies of some classes."""
-        return replace(self, strategies=tuple(x for x in self.strategies if type(x) not in kinds))
+        """Return the plan without strategies of some classes, or derived from these."""
+        for kind in kinds:
+            if not (isinstance(kind, type) and issubclass(kind, Strategy)):
+                raise TypeError(f"Plan.without takes classes such as KeepLimits, got {kind!r}")
+        rest = tuple(x for x in self.strategies if not isinstance(x, kinds))
+        return replace(self, strategies=rest)
 
     def on_the_way(self) -> Plan[P]:
         """Return the plan for motions that are solved on the way to the one asked for."""
@@ -229,19 +243,31 @@ class Plan(Generic[P]):
         """Return the plan with strategies more, after all others."""
         return replace(self, strategies=(*self.strategies, *strategies))
 
-    def before(self, kind: type) -> Plan[P]:
-        """Return the plan of the strategies before one of a class."""
-        kinds = [type(x) for x in self.strategies]
-        return replace(self, strategies=self.strategies[: kinds.index(kind)])
+    def before(self, strategy: Strategy[P]) -> Plan[P]:
+        """Return the plan of the strategies before one of them."""
+        return replace(self, strategies=self.strategies[: self.strategies.index(strategy)])
 
     def find(self, kind: type[S]) -> S | None:
         """Return the first strategy of a class; None if there is none."""
         return next((x for x in self.strategies if isinstance(x, kind)), None)
 
     def with_others(self, *strategies: Strategy[P]) -> Plan[P]:
-        """Return the plan with some strategies in place of those of the same class."""
-        others = {type(x): x for x in strategies}
-        return replace(self, strategies=tuple(others.get(type(x), x) for x in self.strategies))
+        """Return the plan with each of some in place of that of its class, or one it derives from.
+
+        Raises
+        ------
+        ValueError
+            If there is none.
+        """
+        found = list(self.strategies)
+        for other in strategies:
+            places = [k for k, x in enumerate(found) if isinstance(other, type(x))]
+            if not places:
+                name = type(other).__name__
+                raise ValueError(f"the plan has no {name} to be replaced: Plan.then adds one")
+            for k in places:
+                found[k] = other
+        return replace(self, strategies=tuple(found))
 
 
 Search = MotionSearch[StatedProgram]
