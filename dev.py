@@ -7,7 +7,7 @@ python3 dev.py test -m unit [...]   run the quick ones that compile nothing, whi
 python3 dev.py docs [options]       build the documentation, docs/_build/html/index.html
 python3 dev.py notebooks [names]    execute the lessons anew and write them as notebooks/*.ipynb
 python3 dev.py package [options]    build the package, install it elsewhere and use it there; --help
-python3 dev.py lint                 ruff check, ruff format --check, mypy
+python3 dev.py lint                 ruff check, ruff format --check, mypy, subjects of commits
 python3 dev.py nsopt ARGS...        any call of the command line, in the current folder
 python3 dev.py install              only make .venv
 
@@ -161,7 +161,7 @@ def main(command: str, *args: str) -> int:
         "docs": [["-m", *SITE, *args, "docs", "docs/_build/html"]],
         "notebooks": [["docs/execute_notebooks.py", *args]],
         "package": [[".ci/package.py", *args]],
-        "lint": [["-m", *tool.split()] for tool in LINTERS],
+        "lint": [*(["-m", *tool.split()] for tool in LINTERS), [".ci/subjects.py"]],
         "nsopt": [["-m", "nsopt", *args]],
         "install": [],
     }
