@@ -191,7 +191,8 @@ class NodeTemplate:
         """Return the template of all nodes but the last."""
         x = _NodeSymbols.of(model, "interval")
         node, next_state = x.node, x.mpcc.parameter("next", sum(model.state_sizes))
-        following = model.node(next_state, x.drive, x.u, x.p, internal(model.dynamics, node.q))
+        forces, z = x.drive * model.scales.force, internal(model.dynamics, node.q)
+        following = model.node(next_state, forces, x.u, x.p, z)
         _, _, share = _split_stage(x.p)  # weight of the normal at the end
         u_start, u_end = (ca.vertsplit(y, model.state_offsets)[2] for y in (x.state, next_state))
         eccentricities = u_start + model.scheme.normal_implicitness * (u_end - u_start)
