@@ -30,8 +30,8 @@ from nsopt.mpcc.backends.warm_start import AT_ONCE, BENT, BESIDE, ENDED, ROUGHLY
 from nsopt.mpcc.horizon.structured import (
     Bound,
     ConstraintBlock,
+    HorizonPlace,
     PairPart,
-    Place,
     StructuredNlp,
     constraint_block,
 )
@@ -88,6 +88,7 @@ __all__ = [
     "FirstEventRow",
     "FischerBurmeister",
     "Hessian",
+    "HorizonPlace",
     "Ipopt",
     "IpoptQp",
     "Kind",
@@ -104,7 +105,6 @@ __all__ = [
     "PairPart",
     "PairResidual",
     "Piqp",
-    "Place",
     "Point",
     "Program",
     "ProximalPoints",

@@ -99,7 +99,7 @@ class PairPart(Enum):
     RELAXED = "a row that relaxes the complementarity of both"
 
 
-class Place(Enum):
+class HorizonPlace(Enum):
     """Where in a horizon the rows of a block hold."""
 
     START = "at the first node"
@@ -138,7 +138,7 @@ class ConstraintBlock:
         Names of the rows.
     parts : (m,)
         What rows of pairs are, None for others; the first G and the first H are a pair, and so on.
-    place : Place, optional
+    place : HorizonPlace, optional
         None of rows that are of no single horizon, such as those between phases.
     span : int, optional
         Number of the span that its nodes or midpoints are; None where they are all there are.
@@ -151,7 +151,7 @@ class ConstraintBlock:
     upper: Array
     labels: tuple[str, ...]
     parts: tuple[PairPart | None, ...] = ()
-    place: Place | None = None
+    place: HorizonPlace | None = None
     span: int | None = None
 
     @property
@@ -176,7 +176,7 @@ def constraint_block(
     bounds: Sequence[Bound],
     terms: ca.SX,
     columns: Index,
-    place: Place | None = None,
+    place: HorizonPlace | None = None,
     span: int | None = None,
 ) -> ConstraintBlock:
     """Return a block whose data is the number of each instance.
@@ -191,7 +191,7 @@ def constraint_block(
     terms : SX (k,)
         Of the objective.
     columns : (n, nw)
-    place, span : Place, int, optional
+    place, span : HorizonPlace, int, optional
     """
     rows = stack(b.value for b in bounds)
     outputs = [ca.densify(rows), ca.densify(ca.vertcat(ca.SX(0, 1), terms))]

@@ -14,7 +14,7 @@ import numpy as np
 
 from nsopt.arrays import Array
 from nsopt.mechanics import Axis, singular_posture
-from nsopt.mpcc import ConstraintBlock, Place, StructuredNlp
+from nsopt.mpcc import ConstraintBlock, HorizonPlace, StructuredNlp
 from nsopt.trajectory.conditions import Reach
 from nsopt.trajectory.diagnosis.least_violation import LeastViolation
 from nsopt.trajectory.diagnosis.scaling import Scaling
@@ -68,12 +68,12 @@ class _RowLocation(NamedTuple):
 
     def time(self, t: Array) -> float:
         """Return the time at which the row holds [s], from the times of the nodes."""
-        ends: dict[Place | None, int] = {Place.START: 0, Place.END: -1}
+        ends: dict[HorizonPlace | None, int] = {HorizonPlace.START: 0, HorizonPlace.END: -1}
         return float(t[ends.get(self.block.place, self.node)])
 
     def step(self, t: Array) -> int:
         """Return the node at which the row holds: the last one of a block of the end."""
-        return len(t) - 1 if self.block.place is Place.END else self.node
+        return len(t) - 1 if self.block.place is HorizonPlace.END else self.node
 
 
 def explain(
@@ -195,7 +195,7 @@ def _tell_violation(
     if stated is not None:
         what = f"{stated.owner}: {stated.name}"
         wanted = f" ({g[k]:.4g}, must be {stated.wanted})"
-    elif location.block.place is Place.STEPS:
+    elif location.block.place is HorizonPlace.STEPS:
         d = ending.statement.dynamics
         names = [*d.q_names, *d.v_names]
         if location.row < 2 * len(names):  # continuity of polynomials: of which coordinate

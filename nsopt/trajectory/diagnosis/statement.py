@@ -17,7 +17,7 @@ import numpy as np
 
 from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics, Frame
-from nsopt.mpcc import ConstraintBlock, Place
+from nsopt.mpcc import ConstraintBlock, HorizonPlace
 from nsopt.trajectory.conditions import Apart, Bound, Condition, During, Span, Touching
 from nsopt.trajectory.node_sample import SHARP, NodeSample, SteppedNode
 from nsopt.trajectory.returned import call_bounds, call_spans
@@ -337,10 +337,13 @@ def _rows_of(block: ConstraintBlock, statement: Statement, steps: int) -> list[R
     """Return the rows of conditions that a block contains, in their order."""
     if block.span is not None:
         return list(statement.spans[block.span][1])
-    ends: dict[Place | None, tuple[str, ...]] = {Place.START: (START,), Place.END: (ALONG, END)}
+    ends: dict[HorizonPlace | None, tuple[str, ...]] = {
+        HorizonPlace.START: (START,),
+        HorizonPlace.END: (ALONG, END),
+    }
     occasions = ends.get(block.place, (ALONG,))
     rows = [row for when in occasions for row in statement.rows if row.when == when]
-    if block.place is Place.END:
+    if block.place is HorizonPlace.END:
         # At the last node of a time-stepped motion, spans that end there hold as well.
         rows += [
             row

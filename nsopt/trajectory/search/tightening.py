@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.arrays import Array
-from nsopt.mpcc import ConstraintBlock, Place, Solution, StructuredNlp
+from nsopt.mpcc import ConstraintBlock, HorizonPlace, Solution, StructuredNlp
 from nsopt.trajectory.diagnosis import find_row
 from nsopt.trajectory.verification.between_nodes import KEPT, BeyondLimits, LimitsBetweenNodes
 
@@ -158,11 +158,11 @@ def _tighten_block(
 ) -> ConstraintBlock:
     """Return a block with its lower and upper limits moved inward, by (steps, rows) each."""
     steps = limits.transcription.horizon.steps
-    if block.place not in (Place.NODES, Place.MIDDLES):
+    if block.place not in (HorizonPlace.NODES, HorizonPlace.MIDDLES):
         return block
     # Data of a span are numbers of nodes, and k + 1/2 of midpoints.
     first = 0 if block.span is None else int(block.data[0, 0])
-    if block.place is Place.NODES:
+    if block.place is HorizonPlace.NODES:
         below, above = (_take_larger(x, at_ends) for x in (below, above))
     below, above = (x[first : first + block.count] for x in (below, above))
     lower, upper = block.lower.copy(), block.upper.copy()

@@ -15,7 +15,7 @@ import numpy as np
 from nsopt.arrays import Array
 from nsopt.elements import Prismatic
 from nsopt.mechanics import Dynamics
-from nsopt.mpcc import Place, StructuredNlp
+from nsopt.mpcc import HorizonPlace, StructuredNlp
 from nsopt.result import Result
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
@@ -167,7 +167,7 @@ def _integrate_rates(nlp: StructuredNlp, x: Array, parameters: Array) -> Array:
     """Return the integrals of the rates of all costs, (k,), by the quadrature of the program."""
     total = np.zeros(nlp.terms.numel_out(0))
     for block in nlp.blocks:
-        if block.place in (Place.NODES, Place.MIDDLES) and block.span is None:
+        if block.place in (HorizonPlace.NODES, HorizonPlace.MIDDLES) and block.span is None:
             p = np.tile(parameters[:, None], block.count)
             terms = block.function.map(block.count)(x[block.columns].T, block.data.T, p)[1]
             total += np.asarray(terms).sum(axis=1)

@@ -23,7 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.arrays import Array
-from nsopt.mpcc import Bound, ConstraintBlock, Place, Solution, StructuredNlp, constraint_block
+from nsopt.mpcc import (
+    Bound,
+    ConstraintBlock,
+    HorizonPlace,
+    Solution,
+    StructuredNlp,
+    constraint_block,
+)
 from nsopt.sampled import PARTS, integrate_accelerations, quadratic
 from nsopt.simulation import losses_of_forces
 from nsopt.trajectory.guesses import Guess, Trajectory
@@ -184,7 +191,7 @@ class Collocation(Transcription):
         columns = np.arange(steps)[:, None] * 2 * n + np.concatenate([*points, [0]])
         columns[:, -1] = self.size - 1  # the duration
         terms = call_costs(self.costs, "over_step", a, h)
-        block = constraint_block("link", (w, share, p), bounds, terms, columns, Place.STEPS)
+        block = constraint_block("link", (w, share, p), bounds, terms, columns, HorizonPlace.STEPS)
         return replace(block, data=np.full((steps, 1), 1 / steps))
 
     def _state_nodes(self) -> ConstraintBlock:
@@ -196,7 +203,7 @@ class Collocation(Transcription):
         terms = [cost.weight * data[1] * w[-1] * call_cost(cost, "rate", m) for cost in self.costs]
         symbols, columns = (w, data, p), self._locate(2 * k)
         block = constraint_block(
-            "moment", symbols, self._list_bounds(m), ca.vertcat(*terms), columns, Place.NODES
+            "moment", symbols, self._list_bounds(m), ca.vertcat(*terms), columns, HorizonPlace.NODES
         )
         weights = np.where((k > 0) & (k < n), 2, 1) / (6 * n)
         return replace(block, data=np.column_stack([k / n, weights, self._read_friction(2 * k)]))
@@ -229,7 +236,7 @@ class Collocation(Transcription):
         symbols = w, data, p = self._make_symbols(self.node_size + 1, 1)
         m = self._sample_with(ca.SX(0), w[:-1], p, data[1:])
         bounds = [b for c in self.conditions for b in call_bounds(c, "start", m)]
-        return self._state_at("start", symbols, bounds, np.zeros(1, np.intp), Place.START)
+        return self._state_at("start", symbols, bounds, np.zeros(1, np.intp), HorizonPlace.START)
 
     def _state_end(self) -> ConstraintBlock:
         """Return the block of the conditions and costs at the end."""
@@ -238,7 +245,7 @@ class Collocation(Transcription):
         m = self._sample_with(w[-1], w[:-1], p, data[1:])
         bounds = [b for c in self.conditions for b in call_bounds(c, "end", m)]
         terms = call_costs(self.costs, "final", m)
-        return self._state_at("end", symbols, bounds, last, Place.END, terms)
+        return self._state_at("end", symbols, bounds, last, HorizonPlace.END, terms)
 
     def _state_spans(self) -> list[ConstraintBlock]:
         """Return the blocks of the conditions that hold at some nodes and the midpoints between."""
@@ -250,7 +257,9 @@ class Collocation(Transcription):
             first, last = span.find_nodes(self.horizon.steps)
             nodes = 2 * np.arange(first, last + 1, dtype=np.intp)
             middles = nodes[:-1] + 1
-            block = self._state_at(f"during_{i}", symbols, span.bounds, nodes, Place.NODES, span=i)
+            block = self._state_at(
+                f"during_{i}", symbols, span.bounds, nodes, HorizonPlace.NODES, span=i
+            )
             known = self._make_data(middles)
             blocks += [block, _move_between(block, self._locate(middles), known)]
         return blocks
@@ -261,7 +270,7 @@ class Collocation(Transcription):
         symbols: tuple[ca.SX, ca.SX, ca.SX],
         bounds: Sequence[Bound],
         points: Index,
-        place: Place,
+        place: HorizonPlace,
         terms: ca.SX | None = None,
         span: int | None = None,
     ) -> ConstraintBlock:
@@ -281,7 +290,9 @@ class Collocation(Transcription):
         bounds = [b for c in self.conditions for b in call_bounds(c, "couple", first, last)]
         columns = np.r_[np.arange(n), np.arange(self.size - 1 - n, self.size)][None]
         no_costs = ca.SX.zeros(len(self.costs))
-        block = constraint_block("coupling", (w, data, p), bounds, no_costs, columns, Place.ENDS)
+        block = constraint_block(
+            "coupling", (w, data, p), bounds, no_costs, columns, HorizonPlace.ENDS
+        )
         return replace(block, data=np.append(0.0, friction)[None])
 
     def constrain_point(
@@ -380,5 +391,5 @@ class Collocation(Transcription):
 
 def _move_between(nodes: ConstraintBlock, columns: Index, data: Array) -> ConstraintBlock:
     """Return a block of nodes in a row with the midpoints between these in their place."""
-    lower, upper, place = nodes.lower[:-1], nodes.upper[:-1], Place.MIDDLES
+    lower, upper, place = nodes.lower[:-1], nodes.upper[:-1], HorizonPlace.MIDDLES
     return replace(nodes, columns=columns, data=data, lower=lower, upper=upper, place=place)

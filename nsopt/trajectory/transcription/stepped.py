@@ -19,7 +19,7 @@ from nsopt.mechanics import Start
 from nsopt.mpcc import (
     Bound,
     ConstraintBlock,
-    Place,
+    HorizonPlace,
     Relaxation,
     Scholtes,
     Solution,
@@ -175,7 +175,7 @@ class Stepped(Transcription):
         bounds += [b for c in self.conditions for b in call_bounds(c, "along", x.sample)]
         symbols = (x.w, x.data, x.p)
         block = constraint_block(
-            "interval", symbols, bounds, self._sum_costs(x), self._locate(), Place.NODES
+            "interval", symbols, bounds, self._sum_costs(x), self._locate(), HorizonPlace.NODES
         )
         return replace(block, data=self._make_data())
 
@@ -188,7 +188,7 @@ class Stepped(Transcription):
         bounds += [b for span in spans if span.find_nodes(n)[1] == n for b in span.bounds]
         terms = self._sum_costs(x) + call_costs(self.costs, "final", x.sample)
         block = constraint_block(
-            "end", (x.w, x.data, x.p), bounds, terms, self._locate_last(), Place.END
+            "end", (x.w, x.data, x.p), bounds, terms, self._locate_last(), HorizonPlace.END
         )
         return replace(block, data=self._last_data)
 
@@ -197,7 +197,7 @@ class Stepped(Transcription):
         coupled = ca.vertcat(ca.SX(0, 1), *(b.value for b in self._list_couplings()))
         implied = self.inner.limit_start(self.model, stated, coupled)
         bounds = [*stated, *self._unload_bristles(stated, coupled), *implied]
-        return self._state_at("start", bounds, np.arange(1, dtype=np.intp), Place.START)
+        return self._state_at("start", bounds, np.arange(1, dtype=np.intp), HorizonPlace.START)
 
     def _list_couplings(self) -> list[Bound]:
         first, last = self.inner.sample, self.last.sample
@@ -219,7 +219,7 @@ class Stepped(Transcription):
         for k, span in enumerate(self._list_spans(self.inner)):
             first, last = span.find_nodes(self.horizon.steps)
             nodes = np.arange(first, min(last, self.horizon.steps - 1) + 1, dtype=np.intp)
-            blocks.append(self._state_at(f"during_{k}", span.bounds, nodes, Place.NODES, k))
+            blocks.append(self._state_at(f"during_{k}", span.bounds, nodes, HorizonPlace.NODES, k))
         return blocks
 
     def _state_at(
@@ -227,7 +227,7 @@ class Stepped(Transcription):
         name: str,
         bounds: Sequence[Bound],
         nodes: Index,
-        place: Place,
+        place: HorizonPlace,
         span: int | None = None,
     ) -> ConstraintBlock:
         """Return the block of bounds at some of the nodes, the last not among them."""
@@ -251,7 +251,7 @@ class Stepped(Transcription):
         columns = np.hstack([self._locate()[:1], self._locate_last()])
         symbols = (ca.vertcat(first.w, last.w), first.data, first.p)
         no_costs = ca.SX.zeros(len(self.costs))
-        block = constraint_block("coupling", symbols, bounds, no_costs, columns, Place.ENDS)
+        block = constraint_block("coupling", symbols, bounds, no_costs, columns, HorizonPlace.ENDS)
         return replace(block, data=self._make_data()[:1])
 
     def _sum_costs(self, x: NodeTemplate) -> ca.SX:
