@@ -12,6 +12,7 @@ from nsopt.schemes.balance import Balance, Impulses
 from nsopt.schemes.contacts.friction import (
     SLOW,
     Friction,
+    differentiate_mean_slip,
     find_mean_slip,
     find_turn_from_start,
 )
@@ -76,8 +77,12 @@ def _state_once(
     # against its direction at the start, in the second half against that at the end.
     q = advance_coordinates(d, start, h, v)
     mean_slip = find_mean_slip(d, start, h, v, q)
+    change = h * d.retract_matrix(h * v)  # (nv, nv) of displacements at the end with v
+    slip_slopes = {"v_half": differentiate_mean_slip(d, start, h, v, q, change)}
     turn = find_turn_from_start(d, start, h, SLOW * ca.SX(scales.speed))
-    slip = friction.impulse(moving, v, lasting, on, h / 2, mean_slip, turn, coefficients)
+    slip = friction.impulse(
+        moving, v, lasting, on, h / 2, mean_slip, turn, coefficients, slip_slopes
+    )
     loads = ReactionLoads(h / 2, v - start.v, mu, lasting, slip)
     twists = d.twists(start.q, v, h, start.p)
     half = Balance.of(
@@ -94,7 +99,6 @@ def _state_once(
     )
     end = one.end(q, v)
     mpcc.equal("motion", half.residual, scale=scales.impulse)
-    change = h * d.retract_matrix(h * v)  # (nv, nv) of displacements at the end with v
     slopes = {"v_half": d.closure_matrix(*end.at) @ change}
     one.close("closure", d.closure(*end.at), scale=scales.time, slopes=slopes)
     one.equal("rolling", rolling_over(d, start, h, v))

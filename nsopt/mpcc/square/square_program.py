@@ -226,7 +226,7 @@ def _list_redundant(mpcc: Mpcc) -> list[list[int]]:
 
 
 def replace_by_symbols(mpcc: Mpcc) -> tuple[Mpcc, Differentiated]:
-    """Return a program with symbols for rows with stated derivatives and for G of pairs."""
+    """Return a program with symbols for what has stated derivatives, and for G of pairs."""
     other, parts = copy(mpcc), []
 
     def symbol(expr: ca.SX, slopes: Slopes | None) -> ca.SX:
@@ -246,6 +246,10 @@ def replace_by_symbols(mpcc: Mpcc) -> tuple[Mpcc, Differentiated]:
     other.pairs = tuple(
         b if b.slopes is None and _is_plain(b.G) else replace(b, G=symbol(b.G, b.slopes))
         for b in mpcc.pairs
+    )
+    other.boxes, other.discs = (
+        tuple(b if b.slopes is None else replace(b, F=symbol(b.F, b.slopes)) for b in blocks)
+        for blocks in (mpcc.boxes, mpcc.discs)
     )
     n = mpcc.x.numel()
     none = Differentiated(ca.SX(0, 1), ca.SX(0, 1), ca.SX(0, n))

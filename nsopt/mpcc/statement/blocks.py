@@ -94,6 +94,7 @@ class Boxes:
     upper: ca.SX
     scales: tuple[Scale, Scale]
     labels: tuple[str, ...]
+    slopes: Slopes | None = None  # of F
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +111,7 @@ class Discs:
     scales: tuple[Scale, Scale]  # (m,) each
     rho: ca.SX  # (m,) factor of F in the projection of z - rho F
     labels: tuple[str, ...]
+    slopes: Slopes | None = None  # of F
 
 
 @dataclass(frozen=True, eq=False)

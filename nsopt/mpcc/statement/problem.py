@@ -202,6 +202,7 @@ class Mpcc(ChainedProgram):
         upper: Any,
         scale: tuple[Any, Any] = (1.0, 1.0),
         labels: Sequence[str] | None = None,
+        slopes: Slopes | None = None,
     ) -> None:
         """Demand lower <= z <= upper with F >= 0 at lower, F <= 0 at upper, F = 0 between.
 
@@ -216,6 +217,8 @@ class Mpcc(ChainedProgram):
         scale : (scale of z, scale of F), each a float or (m,)
         labels : m texts, optional
             Name the rows in reports; ``name[i]`` by default.
+        slopes : mapping of name to SX (m, n), optional
+            Of F, as in `equal`.
         """
         self._check_new_constraint("box", name)
         of = f"of box {name!r}"
@@ -226,7 +229,8 @@ class Mpcc(ChainedProgram):
             raise ValueError(f"z and F {of} must pair up, got {z.shape[0]} and {F.shape[0]} rows")
         scales = self._make_scales(of, scale, z.shape[0])
         names = make_labels(name, of, labels, z.shape[0])
-        self.boxes += (Boxes(name, z, F, low, up, scales, names),)
+        slopes = self._check_slopes(f"box {name!r}", slopes, F)
+        self.boxes += (Boxes(name, z, F, low, up, scales, names, slopes),)
 
     def disc(
         self,
@@ -238,6 +242,7 @@ class Mpcc(ChainedProgram):
         scale: tuple[Any, Any] = (1.0, 1.0),
         rho: Any = None,
         labels: Sequence[str] | None = None,
+        slopes: Slopes | None = None,
     ) -> None:
         """Demand that z is the point of a disc that goes furthest against F.
 
@@ -258,6 +263,8 @@ class Mpcc(ChainedProgram):
             Size of z over that of F, in the projection of z - rho F; by default that of the scales.
             Best where an F of one is undone by a z of about rho, as by an effective mass.
         labels : m texts, optional
+        slopes : mapping of name to SX (2m, n), optional
+            Of F, as in `equal`.
         """
         self._check_new_constraint("disc", name)
         of = f"of disc {name!r}"
@@ -270,7 +277,9 @@ class Mpcc(ChainedProgram):
         scales = self._make_scales(of, scale, m)
         size = ca.SX(scales[0]) / ca.SX(scales[1]) if rho is None else rho
         ratio = self._check_parametric(f"rho {of}", size, m)
-        self.discs += (Discs(name, z, F, edge, scales, ratio, make_labels(name, of, labels, m)),)
+        names = make_labels(name, of, labels, m)
+        slopes = self._check_slopes(f"disc {name!r}", slopes, F)
+        self.discs += (Discs(name, z, F, edge, scales, ratio, names, slopes),)
 
     def first_event(
         self,

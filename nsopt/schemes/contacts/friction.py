@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.mechanics import Dynamics
-from nsopt.mpcc import Mpcc
+from nsopt.mpcc import Mpcc, Slopes
 from nsopt.schemes.node import At, Node
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.terms import metric
@@ -96,14 +96,46 @@ def find_mean_slip(d: Dynamics, node: Node, h: ca.SX, v: ca.SX, q_end: ca.SX) ->
     By Simpson's rule along the move to ``q_end``: times h it is how far a contact moves over the
     surface that carries it, however that turns. By the slip at one place, what sticks would creep.
     """
+    drift = ca.SX.zeros(len(d.slip_contacts))
+    for at, _, weight in _list_places(node, h, q_end):
+        drift += weight * d.slip_drift(*at)
+    return _average_directions(d, node, h, q_end).T @ v + drift
+
+
+def differentiate_mean_slip(
+    d: Dynamics, node: Node, h: ca.SX, v: ca.SX, q_end: ca.SX, change: ca.SX
+) -> ca.SX:
+    """Return the derivatives of `find_mean_slip` by v, (ns, nv).
+
+    By the coordinates of each place, each drag for itself: in half the operations of a Jacobian of
+    the whole. ``change`` (nv, nv) is the displacement at ``q_end`` with v.
+    """
+    t, p, q = ca.SX.sym("t"), ca.SX.sym("p", len(d.parameters)), ca.SX.sym("q", d.nq)
+    u = ca.SX.sym("u", d.nv)
+    slip = find_slip(d, (t, q, p), u)
+    rows = [ca.jacobian(slip[list(drag.slips)], q) for drag in d.drags]
+    by_place = ca.Function("by_place", [t, q, p, u], [ca.vertcat(ca.SX(0, d.nq), *rows)])
+    by_end = ca.SX(len(d.slip_contacts), d.nq)
+    for at, part, weight in _list_places(node, h, q_end)[1:]:
+        by_end += weight * part * by_place(*at, v)
+    moved = _average_directions(d, node, h, q_end).T
+    return moved + by_end @ d.rate_matrix(q_end) @ change
+
+
+def _list_places(node: Node, h: ca.SX, q_end: ca.SX) -> list[tuple[At, float, float]]:
+    """Return the start, middle and end of a move: where, after which part of it, its weight."""
     t, q, p = node.at
     # Of Euler parameters the mean of both ends is in the middle, but for its norm.
-    places = ((q, 0, 1 / 6), ((q + q_end) / 2, 1 / 2, 4 / 6), (q_end, 1, 1 / 6))
-    T, drift = ca.SX(d.nv, len(d.slip_contacts)), ca.SX.zeros(len(d.slip_contacts))
-    for place, part, weight in places:
-        now = (t + part * h, place, p)
-        T, drift = T + weight * d.slip_matrix(*now), drift + weight * d.slip_drift(*now)
-    return T.T @ v + drift
+    places = (q, 0.0, 1 / 6), ((q + q_end) / 2, 1 / 2, 4 / 6), (q_end, 1.0, 1 / 6)
+    return [((t + part * h, place, p), part, weight) for place, part, weight in places]
+
+
+def _average_directions(d: Dynamics, node: Node, h: ca.SX, q_end: ca.SX) -> ca.SX:
+    """Return the mean of the directions of slip over a move, (nv, ns)."""
+    T = ca.SX(d.nv, len(d.slip_contacts))
+    for at, _, weight in _list_places(node, h, q_end):
+        T += weight * d.slip_matrix(*at)
+    return T
 
 
 def find_turn_from_start(d: Dynamics, node: Node, h: ca.SX, slow: ca.SX) -> ca.SX:
@@ -219,8 +251,9 @@ class Friction:
         self._smoothed = np.flatnonzero(dry & ~exact)
         self._turning = [dynamics.drags[i].turns for i in drags]
         self._unknowns = ca.SX.zeros(len(drags))
-        # Slips (ns,), limits of friction (ns,) [N s], masses that resist slips (ns,) [kg].
-        self._law: tuple[ca.SX, ca.SX, ca.SX] | None = None
+        # Slips (ns,), their derivatives, limits of friction (ns,) [N s], masses that resist slips
+        # (ns,) [kg].
+        self._law: tuple[ca.SX, Slopes, ca.SX, ca.SX] | None = None
 
     @property
     def unknowns(self) -> ca.SX:
@@ -251,6 +284,7 @@ class Friction:
         slip: ca.SX | None = None,
         turn: ca.SX | None = None,
         coefficients: ca.SX | None = None,
+        slopes: Slopes | None = None,
     ) -> ca.SX:
         """Return the tangential impulses (ns,) [N s], to be followed by `state`.
 
@@ -258,7 +292,7 @@ class Friction:
         given. Normal impulses are lam (ng,) [N s] times the slope of the gap function. The viscous
         part acts where ``closed`` (ng,), from 0 to 1, over h. In space friction acts against the
         direction of the slip plus ``turn`` (ns,). Coefficients (nd,) are those of sliding unless
-        given.
+        given. ``slopes`` are derivatives of the slip that is given, (ns, n) by name of a variable.
         """
         d, at, p = self._d, node.at, node.p
         owners, drags = d.slip_contacts, find_drags(d)
@@ -267,13 +301,14 @@ class Friction:
         T = d.slip_matrix(*at)
         u = T.T @ v + node.slip_drift if slip is None else slip
         if turn is not None and self._space.size:
-            u += _select(measure_slip(d, u), drags) * turn
+            slopes = {x: S + _differentiate_size(d, u, S, turn) for x, S in (slopes or {}).items()}
+            u += repeat_by_slip(d, measure_slip(d, u)) * turn
         mu = d.drag(p) if coefficients is None else coefficients
         limit = _select(mu * select_drags(d, d.slope(*at)) * select_drags(d, lam), drags)
         # About the mass that resists each slip (ns,) [kg], by the diagonal of M alone.
         M = metric(d.mass(*at[1:]))
         mass = 1 / ca.fmax((T**2).T @ (1 / ca.diag(M)), LIGHT)
-        self._law = (u, limit, mass)
+        self._law = (u, slopes or {}, limit, mass)
         viscous = _select(d.viscous(p) * closed, owners)
         viscous[np.flatnonzero(self._turning).tolist()] = 0
         return self._unknowns - h * viscous * u
@@ -282,7 +317,7 @@ class Friction:
         """State the law."""
         if self._law is None:
             return
-        u, limit, mass = self._law
+        u, slopes, limit, mass = self._law
         owners, speed = self._d.slip_contacts, self._scales.speed
         parts = (self._smoothed, self._plane, self._space)
         smoothed, plane, space = ([int(i) for i in part] for part in parts)
@@ -294,15 +329,18 @@ class Friction:
             self._mpcc.equal(name, _select(law, smoothed), scale=size)
         if plane:
             # Angular velocities as speeds that an impulse gives to the whole mass, too.
-            weights = [mass[k] / self._scales.mass if self._turning[k] else 1 for k in plane]
+            weights = ca.vertcat(
+                *(mass[k] / self._scales.mass if self._turning[k] else ca.SX(1) for k in plane)
+            )
             self._mpcc.box(
                 f"friction{self._tag}",
                 _select(self._unknowns, plane),
-                ca.vertcat(*weights) * _select(u, plane),
+                weights * _select(u, plane),
                 lower=-_select(limit, plane),
                 upper=_select(limit, plane),
                 scale=(self._scales.impulse, speed),
                 labels=[self._d.contact_names[owners[k]] for k in plane],
+                slopes={x: ca.diag(weights) @ S[plane, :] for x, S in slopes.items()} or None,
             )
         if space:
             first = space[::2]  # both slips of a contact are side by side
@@ -314,7 +352,18 @@ class Friction:
                 scale=(self._scales.impulse, speed),
                 rho=ca.fmin(_select(mass, first), _select(mass, space[1::2])),
                 labels=[self._d.contact_names[owners[k]] for k in first],
+                slopes={x: S[space, :] for x, S in slopes.items()} or None,
             )
+
+
+def _differentiate_size(d: Dynamics, u: ca.SX, slopes: ca.SX, along: ca.SX) -> ca.SX:
+    """Return the derivatives (ns, n) of the size of each slip times ``along`` (ns,), from its own.
+
+    ``slopes`` (ns, n) are those of the slips u (ns,).
+    """
+    unit, of_slips = find_directions(d, u), find_drags(d)
+    sizes = [ca.mtimes(unit[k].T, slopes[k, :]) for k in (list(drag.slips) for drag in d.drags)]
+    return ca.vertcat(*(along[k] * sizes[i] for k, i in enumerate(of_slips)))
 
 
 def _select(values: ca.SX, rows: Sequence[int]) -> ca.SX:
