@@ -161,7 +161,8 @@ class Variational(Scheme):
         pressed = step.impulse > PRESSED * ca.SX(scales.impulse)
         closed = ca.logic_or(end.gap <= self.closed * d.gap_scale(p), pressed)
         impact = ca.sum1(closed * (1 - contacts.lasting)) > 0
-        one = SimulatedStep.of(mpcc, d, end, h, scales)
+        after = 2 * step.v - start.v  # about the velocity at the end, where nothing strikes
+        one = replace(SimulatedStep.of(mpcc, d, end, h, scales), guess=after)
         first_push = h / 2 * d.applied(*node.at[:2], start.v, p)
         u = ca.if_else(impact, start.v, step.v)  # velocity before, to which forces belong
         # Bodies hit walls with the twists at the start, turned by the whole gyroscopic torque.
@@ -190,7 +191,7 @@ class Variational(Scheme):
         rebound = self.impact.state(meeting, met.node, e)
         last_lam = rebound.given + more
         slow = SLOW * ca.SX(scales.speed)
-        turn = (1 - impact) * find_turn_from_end(d, end, step.v, 2 * step.v - start.v, slow)
+        turn = (1 - impact) * find_turn_from_end(d, end, step.v, after, slow)
         acting_time = h / 2 * (1 + impact)
         walls = average_walls(end, average_walls_over(d, end, -h))
 
