@@ -35,11 +35,11 @@ def assemble(s: Any, w: Any) -> None:
     for k in range(s.part_start[equations]):  # one term each, whose weight is one
         w.A[index(s.part_place[index(k)])] = w.y[index(derivatives + k)]
     for part in range(equations, len(s.part_row)):
-        weight = w.weight[part]
+        weight = w.weight[index(part)]
         if weight != 0.0:
-            begin = s.part_start[part]
-            shift = derivatives + s.term_start[s.part_term[part]] - begin
-            for k in range(begin, s.part_start[part + 1]):
+            begin = s.part_start[index(part)]
+            shift = derivatives + s.term_start[index(s.part_term[index(part)])] - begin
+            for k in range(begin, s.part_start[index(part + 1)]):
                 w.A[index(s.part_place[index(k)])] += weight * w.y[index(shift + k)]
     for i in range(len(w.r)):
         w.A[index(s.plan.right[index(i)])] = w.r[index(i)]
@@ -72,7 +72,8 @@ def has_redundant_row(s: Any, w: Any, first: int) -> bool:
     """
     most = 0.0
     for t in range(first, len(s.plan.pivot)):  # diagonals are minus the inverse of pivots now
-        most = max(most, abs(w.shift[s.plan.pivot[t]] * w.A[s.plan.diagonal[t]]))
+        shift = w.shift[index(s.plan.pivot[index(t)])]
+        most = max(most, abs(shift * w.A[index(s.plan.diagonal[index(t)])]))
     return most > REDUNDANT_PART
 
 
@@ -182,11 +183,12 @@ def shift_late_pivots(s: Any, w: Any, first: int, part: float) -> None:
     plan, A = s.plan, w.A
     total, count = 0.0, 0
     for t in range(first, len(plan.pivot)):
-        if not plan.empty[t]:
-            total += abs(A[plan.diagonal[t]])
+        if not plan.empty[index(t)]:
+            total += abs(A[index(plan.diagonal[index(t)])])
             count += 1
     least = ZERO_SHIFT * total / max(count, 1)
     for t in range(first, len(plan.pivot)):
-        pivot = A[plan.diagonal[t]]
-        w.shift[plan.pivot[t]] = part * abs(pivot)
-        A[plan.diagonal[t]] = pivot + part * abs(pivot) + (least * plan.empty[t] + TINY)
+        place = index(plan.diagonal[index(t)])
+        pivot = A[place]
+        w.shift[index(plan.pivot[index(t)])] = part * abs(pivot)
+        A[place] = pivot + part * abs(pivot) + (least * plan.empty[index(t)] + TINY)
