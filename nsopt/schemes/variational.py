@@ -162,7 +162,9 @@ class Variational(Scheme):
         closed = ca.logic_or(end.gap <= self.closed * d.gap_scale(p), pressed)
         impact = ca.sum1(closed * (1 - contacts.lasting)) > 0
         after = 2 * step.v - start.v  # about the velocity at the end, where nothing strikes
-        one = replace(SimulatedStep.of(mpcc, d, end, h, scales), guess=after)
+        one = SimulatedStep.of(mpcc, d, end, h, scales)
+        if not any(drag.has_static for drag in d.drags):  # else it may begin to slip only now
+            one = replace(one, guess=after)
         first_push = h / 2 * d.applied(*node.at[:2], start.v, p)
         u = ca.if_else(impact, start.v, step.v)  # velocity before, to which forces belong
         # Bodies hit walls with the twists at the start, turned by the whole gyroscopic torque.
