@@ -247,9 +247,11 @@ def replace_by_symbols(mpcc: Mpcc) -> tuple[Mpcc, Differentiated]:
         b if b.slopes is None and _is_plain(b.G) else replace(b, G=symbol(b.G, b.slopes))
         for b in mpcc.pairs
     )
-    other.boxes, other.discs = (
-        tuple(b if b.slopes is None else replace(b, F=symbol(b.F, b.slopes)) for b in blocks)
-        for blocks in (mpcc.boxes, mpcc.discs)
+    other.boxes = tuple(
+        b if b.slopes is None else replace(b, F=symbol(b.F, b.slopes)) for b in mpcc.boxes
+    )
+    other.discs = tuple(
+        b if b.slopes is None else replace(b, F=symbol(b.F, b.slopes)) for b in mpcc.discs
     )
     n = mpcc.x.numel()
     none = Differentiated(ca.SX(0, 1), ca.SX(0, 1), ca.SX(0, n))

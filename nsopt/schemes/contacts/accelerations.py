@@ -144,5 +144,5 @@ def state_held_slips(
         return
     middle, bound = (1 - on) * sliding, on * UNBOUNDED * ca.SX(scale[0])
     labels = [d.contact_names[k] for k in d.slip_contacts]
-    sides = {"lower": middle - bound, "upper": middle + bound}
-    mpcc.box(name, dry, slip, **sides, scale=scale, labels=labels)
+    low, up = middle - bound, middle + bound
+    mpcc.box(name, dry, slip, lower=low, upper=up, scale=scale, labels=labels)
