@@ -68,6 +68,7 @@ ROBOTS = {
         "anymal_b_simple_description/robots/anymal.urdf",
         "anymal_b_simple_description/srdf/anymal.srdf",
         ("LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT"),
+        steps=10,
     ),
     "hyq": Robot(
         "hyq_no_sensors.urdf", "hyq.srdf", ("lf_foot", "rf_foot", "lh_foot", "rh_foot"), steps=10
