@@ -65,14 +65,17 @@ class Lpec:
         n, m = self.x.size, self.G.size
         halves = (np.maximum(self.x[unknown], 0.0) for unknown in (self.G, self.H))
         x_G, x_H = (np.where(y < ACTIVE, 0.0, y / radius) for y in halves)
-        undecided = np.flatnonzero((x_G <= 1) & (x_H <= 1))  # pairs that can go either way
         closed = x_G <= x_H
+        # The smaller half is zero to the tolerance of solvers. It stays where it is: equations may
+        # leave it no other place within the radius.
+        x_G, x_H = np.where(closed, 0.0, x_G), np.where(closed, x_H, 0.0)
+        undecided = np.flatnonzero((x_G <= 1) & (x_H <= 1))  # pairs that can go either way
         # All in units of the radius, so that the tolerances of the solver are small beside d.
         low = np.maximum(_measure_slack(self.lower - self.x, radius), -1.0)
         high = np.minimum(-_measure_slack(self.x - self.upper, radius), 1.0)
         decided = np.setdiff1d(np.arange(m), undecided)
         to_zero = np.where(closed[decided], self.G[decided], self.H[decided])
-        high[to_zero] = low[to_zero] = -np.minimum(x_G, x_H)[decided]
+        high[to_zero] = low[to_zero] = 0.0
         k = undecided.size
         parts = [
             _make_part(self.equations, k, 0.0, 0.0),
