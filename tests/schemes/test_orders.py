@@ -92,6 +92,7 @@ def double_pendulum_in_angles():
 
     dynamics = replace(
         carrier,
+        made={},  # all that steps use is replaced together
         mass=ca.Function("mass", [q, p], [M], ["q", "p"], ["mass"]),
         bias=ca.Function("bias", [q, v, p], [b], ["q", "v", "p"], ["bias"]),
         momentum=ca.Function("momentum", [q, v, h, p], momentum),
