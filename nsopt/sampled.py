@@ -33,6 +33,12 @@ _OTHERS = np.array([[k for k in range(len(PARTS)) if k != j] for j in range(len(
 """For each part the others, where its Lagrange polynomial is zero, (parts, parts - 1)."""
 
 
+def interpolate_columns(times: Array, known: Array, values: Array) -> Array:
+    """Return values (n, k) at times (n,), linear between those (m, k) at ``known`` ones (m,)."""
+    columns = [np.interp(times, known, x) for x in values.T]
+    return np.column_stack([np.zeros((len(times), 0)), *columns])  # also of no columns
+
+
 def lagrange(s: Array) -> Array:
     """Return the Lagrange polynomials of the parts at shares s (n,) of a step, (n, parts)."""
     factors = (s[:, None, None] - PARTS[_OTHERS]) / (PARTS[:, None] - PARTS[_OTHERS])

@@ -9,8 +9,8 @@ import numpy as np
 
 from nsopt.arrays import Array
 from nsopt.result import Result
+from nsopt.sampled import interpolate_columns
 from nsopt.trajectory.guesses import Guess, Trajectory
-from nsopt.trajectory.guesses.base import interpolate_columns
 from nsopt.trajectory.phases import SolvedPhases, name_gap, name_normal
 
 INSIDE = 1e-9  # of a part's duration: so far within it its ends are read, as velocities jump there

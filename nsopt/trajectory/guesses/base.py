@@ -74,12 +74,6 @@ class Trajectory(NamedTuple):
         positive(f"duration of the guess {guess}", self.duration)
 
 
-def interpolate_columns(times: Array, known: Array, values: Array) -> Array:
-    """Return values (n, k) at times (n,), linear between those (m, k) at ``known`` ones (m,)."""
-    columns = [np.interp(times, known, x) for x in values.T]
-    return np.column_stack([np.zeros((len(times), 0)), *columns])  # also of no columns
-
-
 def typical_duration(bounds: Bounds) -> float:
     """Return the mean of the bounds of a duration, twice the lower one if the upper is infinite."""
     low, high = bounds

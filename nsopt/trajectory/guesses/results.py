@@ -12,6 +12,7 @@ from nsopt.arrays import Array
 from nsopt.checks import finite
 from nsopt.mechanics import Dynamics
 from nsopt.result import Result
+from nsopt.sampled import interpolate_columns
 from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.guesses.base import (
     Bounds,
@@ -19,7 +20,6 @@ from nsopt.trajectory.guesses.base import (
     Trajectory,
     Values,
     constant_inputs,
-    interpolate_columns,
 )
 from nsopt.trajectory.guesses.ends import find_ends
 from nsopt.trajectory.guesses.paths import Quintic
