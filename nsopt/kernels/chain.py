@@ -1,6 +1,7 @@
 """Attempts at steps, one after another: choose h, solve, judge, accept or try a smaller h.
 
-``chain``: `ChainCode`; ``tables``: `PackedPrograms`; ``w``: `Attempt`.
+``chain`` is the `ChainCode`, ``tables`` are the `PackedPrograms`, both of `nsopt.kernels.tables`;
+``w`` is the `Attempt`.
 """
 
 from __future__ import annotations
@@ -24,22 +25,27 @@ JUDGED = 14
 converged, the failed check, its value and limit; h to try, the status and what is remembered, if
 good and if not."""
 
+REPORTED = 6
+"""How many of the first numbers of the judgement are recorded; the others are the next state."""
+
 MEMORY = 2
-"""How many numbers a chain remembers beside h to try: h to go back to, and credit."""
+"""How many numbers a chain remembers beside h to try: h to go back to after a step that ended at a
+change of contact, and the credit, how many attempts may still be spent on such steps."""
 
 FIGURES = 6
 """How many of the last recorded numbers the control of h looks at."""
 
 BOUNDS = 4
-"""How many numbers bound the steps of a run: h_min, h_max, its end, and the part of h."""
+"""How many numbers bound the steps of a run: h_min, h_max, its end [s], and `StepBounds.part`, 1
+for a run that repeats none in shorter steps."""
 
 RESIDUALS = 2 + BOUNDS + MEMORY
 """Place of Newton's residuals in what is judged, after t, h to try, the bounds of the run and what
 is remembered."""
 
 EXTRA = 4
-"""How many of the last numbers that are judged are recorded: residual of the motion, iterations, h
-that was tried, kinetic energy."""
+"""How many of the last numbers that are judged are recorded: the largest residual of the equations
+of motion [N, N m], iterations, h that was tried, kinetic energy."""
 
 
 class Attempt(NamedTuple):
@@ -48,17 +54,19 @@ class Attempt(NamedTuple):
     Attributes
     ----------
     space : (k,)
-        The workspace of all programs.
+        The workspace that all programs have in turn. It begins with what machine code keeps of
+        the parameters, ``kept`` of each `Workspace`.
     step : (k,)
         t, q, v, parameters of the mechanism, h, scales, unknowns.
     judged : (JUDGED,)
         The judgement. Machine code is given it for arrays that it does not look at.
     end : (k,)
-        What is recorded, residual of the motion, kinetic energy, values and limits of checks,
-        which are in full only where simpler ones are not met.
+        What is recorded: h that was reached, q, v, ..., at last the figures; the largest residual
+        of the equations of motion, kinetic energy; values of the checks, and their limits, which
+        are in full only where simpler ones are not met.
     given : (k,)
-        What is judged: t, h to try, bounds of the run, memory; residuals; the failed check, its
-        value and limit, h, figures; residual of the motion, iterations, h, kinetic energy.
+        What is judged: t, h to try, bounds of the run, memory; Newton's residual of each program;
+        the failed check, its value and limit, h that was reached, figures; then `EXTRA`.
     """
 
     space: Any
@@ -81,7 +89,7 @@ def run_chains(chain: Any, tables: Any, options: Any, z: Any, parameters: Any, r
         State of each chain: t, q, v, h to try, memory, unknowns of the last step, status. It is
         changed.
     parameters : (chains, np)
-        Of each: of the mechanism; h_min, h_max, end of the run; scales.
+        Of each: those of the mechanism; the `BOUNDS`; scales, the typical h [s] first.
     records : (most, record) or (most, record + nz)
         Of attempts; with the state after each, where there is room for it.
     """
@@ -94,7 +102,7 @@ def run_chains(chain: Any, tables: Any, options: Any, z: Any, parameters: Any, r
     d = c + end
     x = np.zeros(d + given)
     w = Attempt(view(x, 0, a), view(x, a, b), view(x, b, c), view(x, c, d), view(x, d, d + given))
-    packed = PackedPrograms(
+    packed = PackedPrograms(  # views, as numba counts references to arrays at each hand-over
         view(tables.numbers, 0, len(tables.numbers)),
         view(tables.at, 0, len(tables.at)),
         view(tables.code, 0, len(tables.code)),
@@ -116,22 +124,27 @@ def run_chains(chain: Any, tables: Any, options: Any, z: Any, parameters: Any, r
 def attempt(
     chain: Any, tables: Any, options: Any, w: Any, z: Any, parameters: Any, record: Any
 ) -> None:
-    """Attempt one step: fill in its record, and change the state."""
+    """Attempt one step: fill in its record, and change the state.
+
+    The record is 1 for an attempt that was made, `REPORTED` numbers of the judgement, `EXTRA`, what
+    is recorded of the end, and, where there is room, the state after the attempt.
+    """
     iterations, failed = solve_step(chain, tables, options, w, z, parameters)
     judged = judge_step(chain, w, len(tables.at) - 1, iterations, failed)
     record[0] = 1.0
-    for k in range(6):
+    for k in range(REPORTED):
         record[1 + k] = judged[k]
+    of_extra = 1 + REPORTED
     for k in range(EXTRA):
-        record[7 + k] = w.given[len(w.given) - EXTRA + k]
+        record[of_extra + k] = w.given[len(w.given) - EXTRA + k]
     for k in range(chain.recorded):
-        record[7 + EXTRA + k] = w.end[k]
+        record[of_extra + EXTRA + k] = w.end[k]
     moving = 1 + chain.nq + chain.nv
-    next_one = 6
+    next_one = REPORTED  # where the next state begins: of a good step, then of one that is not
     if judged[0] != 0.0:
         z[0] = judged[1]
         for k in range(1, moving):
-            z[k] = w.end[k]
+            z[k] = w.end[k]  # q and v: before them are t in the state, h in the end
         for k in range(chain.unknowns):
             z[moving + 1 + MEMORY + k] = w.step[len(w.step) - chain.unknowns + k]
     else:
@@ -139,7 +152,7 @@ def attempt(
     z[moving], z[-1] = judged[next_one], judged[next_one + 1]
     for k in range(MEMORY):
         z[moving + 1 + k] = judged[next_one + 2 + k]
-    first = 7 + EXTRA + chain.recorded
+    first = of_extra + EXTRA + chain.recorded
     for k in range(len(record) - first):
         record[first + k] = z[k]
 
@@ -161,13 +174,14 @@ def solve_step(
     for k in range(MEMORY):
         w.given[2 + BOUNDS + k] = z[moving + 1 + k]
     call(chain.size, w.given, w.judged, w.step)
-    h = w.step[0]
+    h = w.step[0]  # the one result, which t of the step replaces now
     state_step(chain, w, z, parameters, h)
     last = h <= parameters[bounds] * chain.at_h_min
     old = view(z, moving + 1 + MEMORY, len(z) - 1)
     residuals = view(w.given, RESIDUALS, RESIDUALS + len(tables.at) - 1)
     iterations, failed = 0, -1
     for most in (1.0, chain.strictest):
+        # Residuals are impulses over those of the typical h: in a shorter step they must be less.
         share = min(max(h / parameters[bounds + BOUNDS], chain.strictest), most)
         iterations += solve_in_turn(chain, tables, options, w, old, last, share, residuals)
         call(chain.end, w.step, w.space, w.end)
@@ -225,15 +239,15 @@ def solve_in_turn(
 ) -> int:
     """Solve the programs of a step, each with the unknowns of those before; return the iterations.
 
-    Unknowns are written into the numbers of the step: the parameters of each program are what comes
-    before its own.
+    Unknowns are written into the numbers of the step: the parameters of a program are all that
+    come before its own, unless ``tables.code`` has code that gives them.
 
     Parameters
     ----------
     old : (unknowns,)
         Of the last step.
     last, share : bool, float
-        As of `solve`.
+        Whether h cannot be smaller, and the share of Newton's tolerance to solve to, see `solve`.
     residuals : (programs,)
         The largest scaled residual of each.
     """

@@ -19,12 +19,14 @@ TINY = 1e-60
 
 @inline
 def combine(s: Any, w: Any, part: float, at: Any) -> None:
-    """Fill in the rows r and the weights of their parts, of the next proximal point.
+    """Fill in the rows r and the weights of their terms, of the next proximal point.
 
     A pair is min(G, H), H where it is not active; a box mid(z - upper, z - lower, F); a disc F
-    inside, on the edge z less its radius along z - F; a first event its least active row. G and F
-    are multiplied by their shares, and ``part`` of the way from the last point, whose terms are
-    ``at`` (terms,), is added to them; with no part and shares of one it is the program itself.
+    inside, on the edge z less its radius along z - F; a first event, such as the first contact that
+    closes in a step and so ends it, its least active row. G and F are multiplied by ``w.share``,
+    which makes their slopes by H or z about one (`weigh_slopes`), and ``part`` of the way from the
+    last point, whose terms are ``at`` (terms,), is added to them; with part 0 and ``w.share`` 1 it
+    is the program itself.
     """
     equations, pairs, boxes, discs = (
         s.sizes[EQUATIONS],

@@ -53,7 +53,7 @@ def solve(
     last : bool
         Whether h cannot be smaller, so that the search has ``o.last`` points, not ``o.budget``.
     share : float
-        Part of the tolerance at which full steps end at once.
+        Share of the tolerance at which full steps end at once.
     goes_on : bool
         Whether ``w.trial`` is where motion would be that goes on as before: full steps start from
         there if it is near a solution.

@@ -204,9 +204,10 @@ class Workspace(NamedTuple):
     at : (terms,)
         Terms at the last proximal point.
     share, slopes : (pairs + boxes + 2 discs,)
-        Weights of the projections at hand, and of all proximal points.
+        Factors of G and F in the rows at hand, 1 in those of the program itself, and in those of
+        all proximal points (`weigh_slopes`).
     weight : (parts,)
-        Of the parts of rows.
+        Of each term in each row.
     A : (entries,)
         The matrix, then what elimination leaves of it.
     shift : (n,)

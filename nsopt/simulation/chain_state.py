@@ -107,7 +107,7 @@ class ChainLayout:
         return _join(([start.t], start.q, start.v, [h], [0.0], [MOST], unknowns, [running]))
 
     def restart(self, z: Array) -> Array:
-        """Return the state with the status of a chain that goes on."""
+        """Return the state with the status of a chain that goes on; all else is as it was."""
         return np.append(z[:-1], float(ChainStatus.RUNNING))
 
     @property
