@@ -56,7 +56,7 @@ class SquareProgram:
         Raises
         ------
         ValueError
-            If it is not square, or structurally singular.
+            If it is not square or structurally singular, or has an objective or inequalities.
         """
         sizes, events = _count_rows(mpcc), [b.expr.numel() for b in mpcc.first_events]
         of, unknowns = f"program {mpcc.name!r}", mpcc.x.numel()
@@ -139,7 +139,8 @@ class SquareSolver:
         p : (np,)
             Parameters of the program.
         last : bool
-            As of `ProximalPoints.last`; else its budget.
+            Whether the search may take as many steps as `ProximalPoints.last`, as where no easier
+            program can follow a failure; else as many as `ProximalPoints.budget`.
         """
         workspace, residual, steps = self.workspace(x, p, last=last)
         return workspace.x, residual, steps
@@ -149,15 +150,16 @@ class SquareSolver:
     ) -> tuple[Workspace, float, int]:
         """Return all numbers of a solve, its residual and steps; arguments as for the call."""
         code, square = self._leaf.code, self.program.square
-        sizes = workspace_sizes(square, 0, code.kept)
+        sizes = workspace_sizes(square, known=0, kept=code.kept)  # p itself is not looked at again
         packed, space = pack(square, sizes), np.zeros(sum(sizes))
         views = Workspace._make(np.split(space, np.cumsum(sizes)[:-1]))
         views.x[:] = x
         code.keep(p, views.kept)
         begin, numbers = perf_counter(), self._newton.numbers
         addresses = code.evaluate, code.complete
-        residual, steps = solve_square(packed, space, *addresses, numbers, last, 1.0)
-        self._leaf.spend(perf_counter() - begin)
+        share = 1.0  # of the tolerance
+        residual, steps = solve_square(packed, space, *addresses, numbers, last, share)
+        self._leaf.spend(perf_counter() - begin)  # after some use `code` is better code
         return views, residual, steps
 
 
@@ -173,7 +175,7 @@ def _count_rows(mpcc: Mpcc) -> Sizes:
 
 
 def _list_terms(mpcc: Mpcc) -> ca.SX:
-    """Return the terms in the order of `Sizes`, scaled."""
+    """Return the terms in the order of `Sizes`, scaled: rho F of a disc is of the kind of its z."""
     pairs, boxes, discs = mpcc.pairs, mpcc.boxes, mpcc.discs
     of_boxes = [
         *((b.z - b.lower) / ca.SX(b.scales[0]) for b in boxes),
@@ -226,7 +228,10 @@ def _list_redundant(mpcc: Mpcc) -> list[list[int]]:
 
 
 def replace_by_symbols(mpcc: Mpcc) -> tuple[Mpcc, Differentiated]:
-    """Return a program with symbols for what has stated derivatives, and for G of pairs."""
+    """Return a program with symbols for what has stated derivatives, and for G of pairs.
+
+    G, often a long expression, is so differentiated once, however many terms it is in.
+    """
     other, parts = copy(mpcc), []
 
     def symbol(expr: ca.SX, slopes: Slopes | None) -> ca.SX:
