@@ -109,6 +109,8 @@ class Interpreter:
     def __init__(self, records: Records, turns: Turns) -> None:
         self._turns = turns
         n = int(records["places"][records["operation"] != OUTPUT, 0].max(initial=-1)) + 1
+        # Inputs are numbered p, x_1, x_2, ... (`P`, `X`, ...). Those known before x_k are one after
+        # another, the i-th from starts[i] on.
         starts, count = [*accumulate(turns.inputs, initial=0)], turns.turn_count
         # Where the n registers are kept that what is before each function leaves; 0 of none.
         states = [(starts[count] + n * (k - 1), n if k > 0 else 0) for k in range(count + 1)]
@@ -122,7 +124,7 @@ class Interpreter:
             if k < count:  # tasks of prepare, evaluate and complete
                 self._tasks.append(_Task(*before, n, starts[X + k], *state, *states[k]))
                 begin, end = self._add(stretch, starts, X + k)
-                head = turns.heads[k]
+                head = turns.heads[k]  # of y_k, as many entries at every x; `complete` gives all
                 ends = begin + _find_end(stretch, head), end if head < turns.outputs[k] else begin
                 self._tasks += [_Task(begin, to, n, 0, *states[k]) for to in ends]
                 earlier = [inner]
@@ -130,7 +132,7 @@ class Interpreter:
             else:  # at the end: all of what is before, then its own
                 if k > count:
                     before = self._add(np.concatenate(earlier), starts, P)
-                _, end = self._add(stretch, starts, P)
+                _, end = self._add(stretch, starts, P)  # right behind those from before[0] on
                 self._tasks.append(_Task(before[0], end, n, 0, *state))
                 earlier.append(inner)
 
@@ -185,6 +187,10 @@ def _divide(records: Records, turns: Turns) -> list[Records]:
 
 @cache
 def _make(module: str, level: int) -> bytes:
+    """Return the object code of a module, kept on the disk if that can be.
+
+    If it cannot be, nothing is told: the machine code that replaces it tells the same.
+    """
     return read_object(module, level) or make_object(module, level, tell=False)
 
 

@@ -30,7 +30,7 @@ from nsopt.leaves.text import (
 from nsopt.leaves.turns import Turns
 
 _ALIGNED = 8
-"""Numbers to which arrays of the scratch memory are aligned."""
+"""Numbers to which the arrays in ``work`` are aligned."""
 
 _LOOP = """br label %lane
 lane:
@@ -84,7 +84,11 @@ class LanesText(NamedTuple):
 
 
 def write_lanes_text(instructions: Instructions, sizes: InstanceSizes, lanes: int) -> LanesText:
-    """Write ``map`` and all that it calls."""
+    """Write ``map`` and all that it calls.
+
+    ``instructions`` are those of a function (x, p) -> y of columns: x are the inputs that instances
+    have for themselves, p those in common, y the outputs, each joined in the order of ``sizes``.
+    """
     plans = divide_values(instructions, Turns.of_whole(instructions))
     (prepare, evaluate, _), kept = place_values(plans)
     parts, scratch = _write_in_lanes(instructions, evaluate, lanes)
@@ -243,6 +247,7 @@ def write_lane_by_lane(callers: Part, lanes: int) -> str:
 
 
 def _write_operation(what: int, lanes: int) -> str:
+    """Write an operation on the array of its operands, always two: of one the same twice."""
     template, results, _ = make_operations(1)[what]
     lines = [
         "%a = getelementptr double, ptr %operands, i64 %lane.k\n%x = load double, ptr %a\n",
@@ -262,6 +267,7 @@ def _write_branch(branch: CalledBranch, lanes: int) -> str:
         "%a = getelementptr double, ptr %operands, i64 %lane.k\n%x = load double, ptr %a\n",
         f"%b = getelementptr double, ptr %a, i64 {lanes}\n",
         f"call void @pick(ptr %b, i64 {n}, ptr %given)\n",
+        # Its results are numbered from 0 to 2, so that it ends in a block of the name end0.
         CHOICE.replace("%operands", "%given")
         .replace("%results", "%found")
         .format("%x", *map(name_side, branch.sides), 0, 1, 2),

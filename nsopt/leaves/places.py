@@ -153,7 +153,7 @@ def declare_arrays() -> str:
 
 
 def _pointer(array: str) -> str:
-    """Return the name of an array: of all but `NUMBERS`, which is global, it is an argument."""
+    """Return the name of an array of values: `NUMBERS` is global, all others are arguments."""
     return f"@{array}" if array == NUMBERS else f"%{array}"
 
 
@@ -210,7 +210,11 @@ class Memory:
         return Same(*entries[0]) if len({*values}) == 1 else self.find_each(entries)
 
     def find_each(self, entries: Sequence[Single]) -> Place:
-        """Return where instances find numbers of their own, which are in one array."""
+        """Return where instances find numbers of their own, which are in one array.
+
+        The last group of a loop is the last ``lanes`` instances, some of which are done twice: only
+        a loop of fewer instances than lanes has lanes of no instance, for which there must be room.
+        """
         (array, first), count = entries[0], len(entries)
         lanes = self.count_lanes(count)
         if any(entry.array != array for entry in entries):

@@ -30,7 +30,8 @@ call void @{2}(ptr %operands, ptr %results)
 br label %end{3}
 end{3}:
 """
-"""One side of a branch by its condition {0}, which counts as zero strictly between -1 and 1."""
+"""One side of a branch, {1} or {2}, by its condition {0}, which counts as zero strictly between -1
+and 1. {3}, {4}, {5} are the numbers of its results; it ends in the block ``end{3}``."""
 
 _GUARDED = """br label %at{1}
 at{1}:
