@@ -1,4 +1,9 @@
-"""What the file of a result must hold, checked name by name."""
+"""What the file of a result must hold, checked name by name.
+
+`Result.open` calls `check_readable` before xarray reads the file, `check_complete` of what was
+read, then `check_values`, unless variables are left in the file; each takes for granted what those
+before it refuse. Of optima, whose ``attrs`` have an "objective", some rules do not hold.
+"""
 
 from __future__ import annotations
 
@@ -85,8 +90,8 @@ _KINDS: dict[type, str] = {str: "text", Integral: "a whole number", Real: "a num
 def check_readable(path: Path) -> None:
     """Refuse a file of a result that lacks a variable, or has something else under its name.
 
-    A ValueError names all that is wrong. Whether it is a result is not asked: other files, and what
-    is no HDF5, pass.
+    A ValueError names all that is wrong. Files that have not the attributes of a result, and those
+    that are no HDF5, pass: that they are none `Result.open` says.
     """
     import h5py
 
@@ -140,9 +145,9 @@ def _name_variable(name: str) -> str:
 def check_values(data: xr.Dataset) -> None:
     """Refuse a motion with numbers that no run records; warn of those that contradict each other.
 
-    A ValueError, or a UserWarning, names all that is wrong. A file with the hash that it should
-    have was hardly altered: that a rule of ours is too strict is as likely, and must not keep a
-    user from what was computed.
+    A ValueError, or a UserWarning, names all that is wrong. Contradictions are not refused: the
+    caller has compared the file with its hash, so it was hardly altered. That a rule of ours is too
+    strict is as likely, and must not keep a user from what was computed.
     """
     _refuse([*_faults_of_values(data)])
     if found := [*find_contradictions(data), *_find_errors_at_start(data)]:
@@ -161,6 +166,7 @@ def _faults_of_values(data: xr.Dataset) -> Iterator[str]:
             if name in NOT_NEGATIVE and np.any(x < 0):
                 yield f"variable {name!r} has entries that are negative"
                 break
+    # Each step of an optimum has an equal part of the iterations of its solve, no whole number.
     for name in COUNTS if "objective" not in data.attrs else ():
         if name in data.variables and any(np.any(x % 1 > 0) for x in yield_parts(data, name)):
             yield f"variable {name!r} has entries that are no whole numbers"
@@ -171,6 +177,7 @@ def _faults_of_values(data: xr.Dataset) -> Iterator[str]:
         yield f"variable {name!r} has others than 0, 1, 2"
     yield from find_breaches(data)
     time, h = data.variables["time"].values, data.variables["h"].values
+    # Of an optimum "h_max" is no bound of h, but taken from it.
     if np.any(h > TOO_LONG * data.attrs["h_max"]) and "objective" not in data.attrs:
         yield f"attribute 'h_max' is {data.attrs['h_max']}, less than 'h'"
     # Where the times are the ends of all steps.
@@ -178,6 +185,7 @@ def _faults_of_values(data: xr.Dataset) -> Iterator[str]:
         error = abs(np.diff(time) - h[1:])
         if not np.all(error <= EXACT * (abs(time[1:]) + abs(time[:-1])) + 1e-6 * h[1:]):
             yield "variable 'h' is not what 'time' rises by"
+    # Optima state those of accelerations in another order.
     for name, (_, units, _) in VARIABLES.items():
         stated = data[name].attrs["units"] if name in data.variables else units
         if stated != units and "objective" not in data.attrs:
@@ -216,6 +224,7 @@ def _faults_of_variables(data: xr.Dataset) -> Iterator[str]:
             yield "variable 'time' is empty"
     yield from _faults_of_errors(data)
     for label, variable in data.data_vars.items():
+        # "most": the largest value for which the law that records it holds.
         for key, kind in (("units", str), ("long_name", str), ("most", Real)):
             if not isinstance(variable.attrs.get(key, "" if kind is str else 0), kind):
                 yield f"attribute {key!r} of {label!r} must be {_KINDS[kind]}"
@@ -232,6 +241,11 @@ def _find_errors_at_start(data: xr.Dataset) -> Iterator[str]:
 
 
 def _faults_of_errors(data: xr.Dataset) -> Iterator[str]:
+    """Yield what is wrong with errors, and with what is recorded beside its error alone.
+
+    That are figures of contacts, over `FIGURE`. A run whose repetitions came to their end has all
+    of them and the names of its joints, the coordinate ``FIGURE[0]``; others have none.
+    """
     for name, (dims, _, _) in ERRORS.items():
         for label in (ERROR + name, *([name] if name not in VARIABLES else [])):
             x = data.variables.get(label)
@@ -247,6 +261,8 @@ def _faults_of_errors(data: xr.Dataset) -> Iterator[str]:
                 yield f"variable {label!r} is unknown at times before others"
             if label == ERROR + "motion" and not _is_of_kind(x.attrs.get("size"), Real, many=False):
                 yield f"attribute 'size' of {label!r} must be a number"
+            # Orders that were seen; whether forces follow from the motion; rate at which the error
+            # of the motion grows [1/s]; which statistics are alike in all repetitions.
             for key in ("order", "orders", "unique", "growth_rate", "alike"):
                 if not _is_of_kind(x.attrs.get(key, 0.0), Real, many=True):
                     yield f"attribute {key!r} of {label!r} must be a number"

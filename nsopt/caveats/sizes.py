@@ -1,4 +1,4 @@
-"""Sizes to which caveats relate what they tell, and remedies that several of them share."""
+"""What several caveats share: sizes to which they relate figures, kinds of runs, remedies."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def measure_exchange(data: xr.Dataset) -> float:
 
 
 def _find_largest_force(data: xr.Dataset) -> float:
-    """Return the largest entry of forces that last, of joints and contacts [N]."""
+    """Return the largest absolute entry of lasting forces, of joints and contacts [N]."""
     ideal = data.isel(joint=slice(data.attrs["ideal_joints"]))
     lasting = [
         x[name] for x, name in ((ideal, "joint_reaction"), (data, "lasting_force")) if name in x
@@ -57,7 +57,10 @@ def _find_largest_force(data: xr.Dataset) -> float:
 
 
 def measure_travel(data: xr.Dataset) -> float:
-    """Return the way of the body that moves farthest [m]; zero where none is on record."""
+    """Return how far the body that moves farthest gets [m]; zero where none is on record.
+
+    It is the diagonal of the box, along the world's axes, that holds all its positions.
+    """
     if "body_position" not in data or not data.sizes["body"]:
         return 0.0
     return float(np.linalg.norm(np.ptp(data["body_position"].values, axis=0), axis=-1).max())

@@ -167,8 +167,8 @@ def _add_errors(
         figures = [find_figures(own), *(x.figures for x in repetitions)]
         courses = [find_course(own), *(x.course for x in repetitions if x.course is not None)]
         errors |= compare_forces([find_forces(x) for x in states], finer, rows)
-        resolved = bool(np.isfinite(errors[ERROR + "force"][2]["order"]))
-        errors |= compare_figures(figures, finer, unique, resolved)
+        has_order = bool(np.isfinite(errors[ERROR + "force"][2]["order"]))
+        errors |= compare_figures(figures, finer, unique, has_order)
         errors |= {name: make_figure(name, x) for name, x in figures[0].items()}
     ended = [
         f"the run in {name_steps(part)} ended early: {x.stop.first_line}"

@@ -1,6 +1,7 @@
 """The errors of a run, from how far its repetitions in other steps are from it and each other.
 
-``finer`` says throughout that repetitions have h/2, h/4, ..., else 2 h and 4 h.
+``runs`` are throughout the run itself, then its repetitions: in h/2, h/4, ... if ``finer``, else in
+2 h and 4 h. ``rows`` is how many times the run has, ``known`` how many of them all runs got to.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ ROUNDING = 1e-12  # part of the largest size of what is compared, differences th
 
 
 class Estimate(NamedTuple):
-    """An error, and the order that was seen: NaN where the error is the difference itself."""
+    """An error, and the order that was seen; NaN where it is from differences without an order."""
 
     error: Array
     order: float
@@ -49,10 +50,10 @@ def estimate_error(
     """Return the error of the first of some runs by how far they are from each other.
 
     Where differences fall with an order p, by Richardson: of steps h, h/2, ..., h/n the run is off
-    by its distance from the last over 1 - n^-p, of steps h, 2 h, 4 h by that from the first over
-    2^p - 1. Where only the last three fall so, by the distance from the last and what that is off
-    by. Otherwise by what all halvings change, for the next ones may change as much; of longer steps
-    by the distance from the first.
+    by its distance from the last over 1 - n^-p, of steps h, 2 h, 4 h by that from the run of 2 h
+    over 2^p - 1. Where only the last three fall so, by the distance from the last and what that is
+    off by. Otherwise by what all halvings change, for the next ones may change as much; of longer
+    steps by the distance from the run of 2 h.
 
     Distances are over time or (1,); rounding is told from the size of what is compared. An order
     that is not ``trusted`` is chance.
@@ -107,9 +108,9 @@ def compare_states(
 ) -> dict[str, Variable]:
     """Return the errors of the first of some runs over time, NaN after the end of any of them.
 
-    Its repetitions, at the same times, have h/2, h/4, ... if they are ``finer``, else 2 h and 4 h.
-    ``radii`` (body,) [m] are those of gyration, ``rows`` the times of the errors, ``changes`` and
-    ``step`` as for `measure_energy_distance`.
+    The runs are at the same times. ``radii`` (body,) [m] are those of gyration. ``changes`` (rows,)
+    tells whether contacts strike, close or open between the time before and each time, ``step`` [s]
+    is the longest of all runs: for `measure_energy_distance`.
     """
     known = min(x.sizes["time"] for x in runs)
     runs = [x.isel(time=slice(known)) for x in runs]
@@ -140,16 +141,16 @@ def compare_forces(runs: Sequence[Array], finer: bool, rows: int) -> dict[str, V
 
 
 def compare_figures(
-    runs: Sequence[Mapping[str, Array]], finer: bool, unique: bool, resolved: bool
+    runs: Sequence[Mapping[str, Array]], finer: bool, unique: bool, has_order: bool
 ) -> dict[str, Variable]:
     """Return the errors of the figures of contacts, each by itself, of the first of some runs.
 
     Figures are (joint,) by name. ``unique`` tells whether forces of contacts follow from the
-    motion, ``resolved`` whether they show an order over time: else that of extremes is chance.
+    motion, ``has_order`` whether they show an order over time: else that of extremes is chance.
     """
     errors = {}
     for name in runs[0]:
-        trusted = resolved or name not in EXTREMES
+        trusted = has_order or name not in EXTREMES
         error, orders = estimate_figures([x[name] for x in runs], finer, trusted)
         found = Estimate(error, np.nan)
         errors[ERROR + name] = make_error(name, found, orders=orders, unique=int(unique))
@@ -195,7 +196,7 @@ def _extent(values: Sequence[Array]) -> float:
 
 
 def _make_error_over_time(name: str, found: Estimate, rows: int, **attrs: float) -> Variable:
-    """Return errors (known, ...) as a variable of so many rows, the others NaN."""
+    """Return errors (known, ...) as a variable of ``rows`` times, NaN after those."""
     error = np.full((rows, *found.error.shape[1:]), np.nan)
     error[: len(found.error)] = found.error
     return make_error(name, Estimate(error, found.order), **attrs)
