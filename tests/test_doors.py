@@ -15,7 +15,8 @@ BEHIND = {
         algebra.rank mpcc.backends.backend mpcc.horizon.block_functions mpcc.solve.branch
         mpcc.solve.functions mpcc.horizon.simple_bounds mpcc.backends.linear_solver
         mpcc.square.square_program mpcc.solve.stationarity mpcc.horizon.structured_branch
-        trajectory.checks trajectory.diagnosis.feasibility trajectory.smoothing.dry_friction
+        trajectory.checks trajectory.conditions.distances trajectory.diagnosis.feasibility
+        trajectory.smoothing.dry_friction
         trajectory.node_sample trajectory.programs trajectory.refine
         trajectory.smoothing.schedules trajectory.sensitivity.chain_rule trajectory.task
         trajectory.transcription.base trajectory.transcription.collocation

@@ -25,6 +25,7 @@ from nsopt.trajectory import (
     StartAt,
     optimize,
 )
+from nsopt.trajectory.conditions.distances import enclose, polytope_of
 from tests.catalog_trajectory import ARM
 from tests.trajectory.mechanisms import gantry
 
@@ -135,6 +136,15 @@ def test_fewer_facets_enclose_the_points_as_closely_as_they_say(facets):
     assert max(beyond) == pytest.approx(hull.excess, abs=1e-5)
     # A box about an ellipsoid is cut at its corners, and 32 facets about a ball leave a tenth.
     assert hull.excess < {6: 0.35, 14: 0.15, 32: 0.07}[facets]
+
+
+def test_less_facets_than_those_of_a_box_are_refused():
+    """A pyramid on a square has five, and so is enclosed by five, but not by four."""
+    corners = np.array([[1, 1, 0], [1, -1, 0], [-1, 1, 0], [-1, -1, 0], [0, 0, 1]], dtype=float)
+    pyramid = polytope_of(corners)
+    assert enclose(pyramid, 5) == (pyramid, 0.0)
+    with pytest.raises(ValueError, match="facets must be 6 or more, those of a box, got 4"):
+        enclose(pyramid, 4)
 
 
 def test_a_hull_that_moves_stays_above_a_floor_by_its_lowest_corner():

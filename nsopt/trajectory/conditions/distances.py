@@ -29,7 +29,10 @@ PARALLEL = 1e-12
 """Squared sine of the angle below which two lines are taken to be parallel."""
 
 HALVINGS = 20
-"""How often a segment is halved to find its nearest point: to 1e-6 of its length."""
+"""How often a segment is halved to find its deepest point: to 1e-6 of its length."""
+
+BOX = 6
+"""Number of facets of a box, the fewest that `enclose` encloses others by."""
 
 
 class Polytope(NamedTuple):
@@ -42,7 +45,10 @@ class Polytope(NamedTuple):
 
 
 def polytope_of(points: Array) -> Polytope:
-    """Return the convex hull of points (n, 3) [m]; its messages go on after a name of them."""
+    """Return the convex hull of points (n, 3) [m].
+
+    The message of its ValueError lacks a subject: the caller puts the name of the points before it.
+    """
     middle = points.mean(axis=0)
     extent = float(np.abs(points - middle).max())
     if len(points) < 4 or extent == 0:
@@ -69,14 +75,22 @@ def enclose(exact: Polytope, facets: int) -> tuple[Polytope, float]:
 
     The box along the principal axes of the other is cut, again and again, at its corner farthest
     from it: by the plane that touches the other at its nearest point, across the way there.
+
+    Raises
+    ------
+    ValueError
+        If ``facets`` is less than those of a box, and than those of the other.
     """
     if len(exact.normals) <= facets:
         return exact, 0.0
+    if facets < BOX:
+        raise ValueError(f"facets must be {BOX} or more, those of a box, got {facets}")
     middle = exact.vertices.mean(axis=0)
     v = exact.vertices - middle
     axes = np.linalg.svd(v, full_matrices=False)[2]
     normals = np.concatenate([axes, -axes])
-    known: dict[bytes, tuple[float, Array]] = {}  # by corner, as most of them stay
+    # Of each corner, as most of them stay when another one is cut off.
+    known: dict[bytes, tuple[float, Array]] = {}
     while True:
         halfspaces = np.column_stack([normals, -(normals @ v.T).max(axis=1)])
         corners = scipy.spatial.HalfspaceIntersection(halfspaces, np.zeros(3)).intersections
@@ -229,6 +243,7 @@ def _find_deepest(a: ca.SX, b: ca.SX, first: ca.SX, last: ca.SX) -> ca.SX:
     along = ca.Function("along", [share, near, far], [slope], {"cse": True})
 
     def rises(x: ca.SX) -> ca.SX:
+        """Return whether minus the depth, which is convex, rises at a share of the segment."""
         falls_off = ca.logic_and(x > first, along(x, a, b) < 0)
         return ca.logic_or(x > last, falls_off)
 

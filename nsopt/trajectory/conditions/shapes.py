@@ -19,6 +19,7 @@ from nsopt.mechanics import Frame, Mechanism, Outline
 from nsopt.parameter import number
 from nsopt.trajectory.checks import check_frame
 from nsopt.trajectory.conditions.distances import (
+    BOX,
     Polytope,
     between_segments,
     depth,
@@ -37,8 +38,8 @@ ROUND = 2e-4
 """Width over which the distance of a box from segments is smoothed, over the cube root of its
 volume. Distances are less by three times that at most."""
 
-FEWEST, MOST = 6, 128
-"""Bounds of the number of facets of a hull: a box has six; each costs operations at every node."""
+MOST = 128
+"""Largest number of facets of a hull; each costs operations at every node."""
 
 
 class Shape(ABC):
@@ -316,9 +317,9 @@ class ConvexHull(_OnFrame):
         if len(shape) != 2 or shape[1] != 3:
             raise ValueError(f"points of ConvexHull must have shape (n, 3), got shape {shape}")
         points = finite("points of ConvexHull", self.points, shape)
-        if not isinstance(self.facets, int) or not FEWEST <= self.facets <= MOST:
+        if not isinstance(self.facets, int) or not BOX <= self.facets <= MOST:
             raise ValueError(
-                f"facets of ConvexHull must be a number from {FEWEST} to {MOST}, got "
+                f"facets of ConvexHull must be a number from {BOX} to {MOST}, got "
                 f"{self.facets!r}: fewer enclose the points less closely, more take longer"
             )
         try:
