@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -91,7 +91,7 @@ class Design:
     converged: bool
     message: str
     evaluations: int
-    step_errors: Array = field(default_factory=lambda: np.full(0, np.nan))
+    step_errors: Array
     cost_error: float = np.nan
 
     @property
@@ -326,6 +326,7 @@ class _DesignProblem:
             True,
             "converged",
             self._evaluations,
+            np.full(len(x), np.nan),
         )
 
     def _evaluate_limits(self, x: Array, y: Array) -> dict[str, float]:
@@ -339,7 +340,15 @@ class _DesignProblem:
     def _fail(self, message: str) -> Design:
         undefined = np.full(len(self._unknowns.names), np.nan)
         return Design(
-            self._unknowns.names, undefined, np.nan, {}, {}, False, message, self._evaluations
+            self._unknowns.names,
+            undefined,
+            np.nan,
+            {},
+            {},
+            False,
+            message,
+            self._evaluations,
+            undefined,
         )
 
     def _tell_worst(self, x: Array) -> str:
