@@ -11,6 +11,7 @@ from nsopt import (
     Frame,
     Mechanism,
     Parameter,
+    PlaneContact,
     Prismatic,
     Revolute,
     RevoluteClearance,
@@ -179,8 +180,51 @@ def test_what_was_not_measured_is_told(swing):
     data = Measured([0.1, 0.2], np.zeros((2, 3)), lambda t, q, v, p: q, 1e-3)
     fitted = fit(free, data, [Unknown("mass", 1.0, 0.5, 2.0)], steps=StepBounds(1e-2, 1e-2))
     assert not fitted.converged
-    assert np.all(np.isnan(fitted.values))
     assert "does not tell mass" in fitted.message
+    for unknown in (fitted.values, fitted.errors, fitted.step_errors):
+        assert unknown.shape == (1,)
+        assert np.isnan(unknown).all()
+    assert fitted.degrees == 6 - 1
+
+
+class Refused(FullWindow):
+    """A window that no fit gets through."""
+
+    def ends(self, times, impact):
+        raise ValueError("no window is left")
+
+
+def test_a_fit_that_fails_has_figures_of_all_unknowns(swing):
+    data = Measured([0.1, 0.2, 0.3], [0.1, 0.2, 0.3], angle, 1e-3)
+    sought = [Unknown("stiffness", 3.0, 0.5, 5.0), Unknown("damping", 0.1, 0.0, 1.0)]
+    fitted = fit(swing, data, sought, steps=StepBounds(1e-2, 1e-2), window=Refused())
+    assert fitted.message == "no start converged: no window is left"
+    assert np.isnan(fitted.step_errors).tolist() == [True, True]
+    assert np.isnan(fitted.intervals()).all()
+    assert fitted.degrees == 3 - 2
+
+
+class Told(FullWindow):
+    """The whole motion; keeps when it is told that a contact first closes."""
+
+    def __init__(self):
+        object.__setattr__(self, "impacts", [])
+
+    def ends(self, times, impact):
+        self.impacts.append(impact)
+        return super().ends(times, impact)
+
+
+@pytest.mark.parametrize(("height", "closes"), [(0.0, None), (0.05, np.sqrt(2 * 0.05 / G))])
+def test_a_contact_that_is_closed_from_the_start_is_no_impact(height, closes):
+    """A ball that lies on the ground presses in all steps; one that is let go falls first."""
+    ball = Body("ball", Parameter("mass", 1.0), position=(0, 0, height), point_mass=True)
+    floor = PlaneContact("floor", Frame(GROUND), Frame(ball))
+    d = assemble(Mechanism([ball]), [floor], gravity=(0, 0, -G))
+    window = Told()
+    data = Measured([0.15], np.zeros((1, 3)), lambda t, q, v, p: q, 1e-3)
+    fit(d, data, [Unknown("mass", 1.0, 0.5, 2.0)], steps=StepBounds(1e-3, 1e-3), window=window)
+    assert window.impacts == [pytest.approx(closes, abs=1.1e-3)]
 
 
 def test_another_mechanism_is_told(swing):

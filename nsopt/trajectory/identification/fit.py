@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -74,7 +74,7 @@ class Fit:
     values, errors : (k,)
         The unknowns and their standard errors. If noise does not explain the residual, those of the
         best local fit, as the message says; NaN if no start converged or the motion does not
-        identify the unknowns.
+        identify the unknowns, as are ``covariance`` and ``step_errors``.
     covariance : (k, k)
         inv(J' J) of the residuals over their standard deviations, times ``scale``; and the product
         of ``step_errors`` with themselves.
@@ -91,7 +91,7 @@ class Fit:
         is larger. Of a mechanism that is not as stated they remain too small where the residuals
         of neighbouring times are alike.
     degrees : int
-        Degrees of freedom, n values less k unknowns.
+        Degrees of freedom, n values less k unknowns; 0 where these are more.
     step_errors : (k,)
         By how much the unknowns are off as the motion is computed in steps, with the sign; NaN
         where that is not known.
@@ -105,9 +105,9 @@ class Fit:
     converged: bool
     message: str
     outcomes: tuple[FitOutcome, ...]
-    scale: float = 1.0
-    degrees: int = 0
-    step_errors: Array = field(default_factory=lambda: np.full(0, np.nan))
+    scale: float
+    degrees: int
+    step_errors: Array
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -232,7 +232,7 @@ class _FitProblem:
                     max_nfev=MAX_EVALUATIONS,
                     kwargs={"count": count},
                 )
-                x = solution.x
+                x = solution.x  # of the last window, the whole motion, in the end
         except (SensitivityError, ValueError, np.linalg.LinAlgError) as error:
             message = str(error)
         else:
@@ -255,10 +255,23 @@ class _FitProblem:
         """Return the best of the outcomes as a `Fit`."""
         names, k = self._unknowns.names, len(self._unknowns.names)
         solved = [outcome for outcome in outcomes if outcome.converged]
-        unknown = np.full((k, k), np.nan)
+        n, width = self._measured.values.size, self._unknowns.width
+        degrees, unknown = max(n - k, 0), np.full(k, np.nan)
+        failed = Fit(
+            names=names,
+            values=unknown,
+            errors=unknown,
+            covariance=np.full((k, k), np.nan),
+            residual=np.inf,
+            converged=False,
+            message=f"no start converged: {outcomes[0].message}",
+            outcomes=outcomes,
+            scale=1.0,
+            degrees=degrees,
+            step_errors=unknown,
+        )
         if not solved:
-            why = f"no start converged: {outcomes[0].message}"
-            return Fit(names, unknown[0], unknown[0], unknown, np.inf, False, why, outcomes)
+            return failed
         best = min(solved, key=lambda outcome: outcome.residual)
         J = self._jacobian(self._unknowns.scale(best.end), len(self._measured.times))
         singular = np.linalg.svd(J, compute_uv=False)  # values, the largest first
@@ -267,11 +280,10 @@ class _FitProblem:
                 f"the measured motion does not tell {' and '.join(names)} apart, or not at all: "
                 "measure more, or give one a value"
             )
-            return Fit(names, unknown[0], unknown[0], unknown, best.residual, False, why, outcomes)
-        n, width = self._measured.values.size, self._unknowns.width
+            return replace(failed, residual=best.residual, message=why)
         scale = max(best.residual**2 * n / max(n - k, 1), 1.0)
         covariance = scale * np.linalg.inv(J.T @ J) * np.outer(width, width)
-        message, step_errors = best.message, unknown[0]
+        message, step_errors = best.message, unknown
         if check:
             try:
                 step_errors = self._estimate_step_errors(best.end, J)
@@ -296,7 +308,7 @@ class _FitProblem:
             message,
             outcomes,
             scale,
-            max(n - k, 0),
+            degrees,
             step_errors,
         )
 
@@ -321,9 +333,9 @@ class _FitProblem:
         return estimate_in_halves(fit_again)
 
     def _find_first_impact(self, x: Array) -> float | None:
-        """Return the time of the first contact force [s]; None if there is none."""
+        """Return the end of the step in which a contact first closes [s], as `Window` takes it."""
         steps = self.simulate_up_to(x, len(self._measured.times)).steps
-        return float(steps.t[1 + np.argmax(steps.touched)]) if np.any(steps.touched) else None
+        return float(steps.t[1 + np.argmax(steps.closed)]) if np.any(steps.closed) else None
 
     def simulate_up_to(self, x: Array, count: int) -> Sensitivities:
         """Return the motion at the first ``count`` times, the last one if it is the same."""
@@ -347,5 +359,6 @@ class _FitProblem:
     def _jacobian(self, x: Array, count: int) -> Array:
         """Return the derivatives of `_residuals` by scaled unknowns, (n, k)."""
         slopes = self.simulate_up_to(x, count).forward().parameters
-        scaled = slopes / np.asarray(self._measured.deviation)[:, None] * self._unknowns.width
+        deviation = np.asarray(self._measured.deviation)[:, None]  # (m, 1), one for each output
+        scaled = slopes / deviation * self._unknowns.width  # (times, m, k)
         return np.asarray(scaled.reshape(-1, len(x)))

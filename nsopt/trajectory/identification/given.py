@@ -171,8 +171,9 @@ class Window(ABC):
     def ends(self, times: Array, impact: float | None) -> list[float]:
         """Return the ends of the windows [s]; the last is the end of the motion.
 
-        ``times`` (n,) [s] are those that are measured. ``impact`` is when a contact first closes
-        [s], simulated with the guesses of the unknowns; None if none does.
+        ``times`` (n,) [s] are those that are measured. ``impact`` is the end of the step in which a
+        contact first closes [s], simulated with the guesses of the unknowns; None if none does.
+        Contacts that press in the first step count as closed from the start.
         """
 
 

@@ -55,9 +55,9 @@ class Steps:
     given: Array  # (n,) [s] the h of each step; those of `ContactAligned` may end before
     slope: Array  # (n,) of ``given`` by the time at the start of the step
     x: Array  # (n, nx) scaled unknowns of all parts of each step
-    scales: Array  # (ns,) `Scales.numbers` of the run
+    scales: Array  # (4 + ng,) `Scales.numbers` of the run
     stops: NDArray[np.intp]  # (k,) which of the states are those at the times that were asked for
-    touched: NDArray[np.bool_]  # (n,) whether a contact took an impulse
+    closed: NDArray[np.bool_]  # (n,) whether a contact closed: pressed, but not in the step before
     seconds: float  # of the simulation
 
     def __len__(self) -> int:
@@ -74,7 +74,8 @@ class Recorder:
         self.program = StepProgram(dynamics, scheme, acceptance)
         control = LargestStep(contacts=None)
         self._kernel = StepKernel(self.program, control, newton, states=True)
-        # The step that is given at t, where `trial` is wanted, within h_min, h_max, stop and part.
+        # The step that is given at t, where `trial` is wanted, within `ChainParameters.bounds`:
+        # h_min, h_max, the stop ahead, and 1, as these steps repeat none in shorter ones.
         t, trial, bounds = ca.SX.sym("t"), ca.SX.sym("trial"), ca.SX.sym("bounds", 4)
         h = self._kernel.size(t, trial, bounds)
         self._size = ca.Function("size", [t, trial, bounds], [h, ca.jacobian(h, t)])
@@ -90,7 +91,7 @@ class Recorder:
         first, rows, ends = z, [np.zeros((0, self._kernel.record))], [np.zeros(0)]
         stops, count = [], 0
         for stop in times:
-            z = layout.restart(z)
+            z = layout.restart(z)  # another status, all else of the state stays
             limits = (steps.h_min, steps.h_max, stop, 1)
             while layout.state(z).status == ChainStatus.RUNNING:
                 z, made = self._kernel(z, ChainParameters(p, limits, scales).vector, CHUNK)
@@ -113,6 +114,7 @@ class Recorder:
         reached = layout.state(np.vstack([states[:1], after]))
         sizes = np.full((len(after), 2), [steps.h_min, steps.h_max])
         bounds = np.column_stack([sizes, np.concatenate(ends)[good], np.ones(len(after))])
+        presses = fields["impulse"][good] > 0
         h, slope = self._size.map(len(after))(before.t.T, before.h.T, bounds.T)
         return Steps(
             reached.t[:, 0],
@@ -123,7 +125,7 @@ class Recorder:
             reached.x[1:],
             scales,
             np.array(stops, dtype=np.intp),
-            np.any(fields["impulse"][good] > 0, axis=1),
+            np.any(np.diff(presses, axis=0, prepend=presses[:1]) & presses, axis=1),
             perf_counter() - begin,
         )
 
