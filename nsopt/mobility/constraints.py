@@ -266,7 +266,7 @@ class LoopConstraints:
         p: list[Any],
         x: NDArray[Any],
     ) -> NDArray[Any]:
-        """Return the derivatives of h (order, m, count) in any kind of numbers.
+        """Return the derivatives of h (order, m, count) in any kind of numbers, of count motions.
 
         Parameters
         ----------
@@ -274,8 +274,8 @@ class LoopConstraints:
             The arithmetic of these numbers.
         screws, poses : (6, number of links), (12, number of bodies)
             As by `ScrewTree.screws_and_poses`.
-        p : list of numbers
-            Parameters.
+        p : list of numbers or TimeJet
+            Parameters; as jets they may be exponents too.
         x : (order, n, count)
             Derivatives of the coordinates by time, from the first on.
         """

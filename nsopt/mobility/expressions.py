@@ -39,18 +39,21 @@ class SxScalars(Scalars):
 
 
 def constraint_function(loops: LoopConstraints, order: int) -> ca.Function:
-    """Return (q, p, u1, u2, ...) -> H (m, order), column k is H^(k) of `LoopConstraints`.
+    """Return (q, p, u1, u2, ...) -> H (m, order), its columns H^(1) to H^(order).
 
-    q (nq,) is the posture, p the Parameters, u1 to u<order> (n,) the derivatives of u by time.
+    H^(k) is the k-th derivative by time of h, the residual of the cut joints, along a motion that
+    passes the posture q (nq,); see `LoopConstraints`. p are the Parameters, u1 to u<order> (n,) the
+    derivatives by time of u, the coordinates of the joints in the tree less those at the posture.
     """
     q, p = ca.SX.sym("q", len(loops.q)), ca.SX.sym("p", len(loops.p))
     motion = [ca.SX.sym(f"u{k + 1}", loops.n) for k in range(order)]
     screws, poses = (_objects(x) for x in loops.tree.screws_and_poses(q, p))
+    # As jets that stand still: a power of which a Parameter is the exponent needs one.
     still = np.zeros((order, 1), dtype=object)
     parameters = [TimeJet(np.concatenate([_objects(x), still])) for x in ca.vertsplit(p)]
     u = np.stack([_objects(x) for x in motion])
     H = loops.derivatives_in(SxScalars(), screws, poses, parameters, u)
-    columns = [ca.vertcat(*map(ca.SX, derivative)) for derivative in H[:, :, 0]]
+    columns = [ca.vertcat(*map(ca.SX, derivative)) for derivative in H[:, :, 0]]  # of one motion
     names = ["q", "p", *(f"u{k + 1}" for k in range(order))]
     return ca.Function("H", [q, p, *motion], [ca.horzcat(*columns)], names, ["H"])
 
@@ -111,7 +114,7 @@ class _Outside(Exception):  # noqa: N818 (caught within this module, no error)
 
 
 class PolynomialScalars(Scalars):
-    """Arithmetic of the polynomials of a ring; functions other than sums and products of constants.
+    """Arithmetic of the polynomials of a ring: sums and products; of constants all functions.
 
     Functions of constants raise `_Outside` where their values are not in the ring.
     """
@@ -144,7 +147,7 @@ class PolynomialScalars(Scalars):
 def constraint_expressions(loops: LoopConstraints) -> dict[str, list[Any]]:
     """Return the residual of each cut joint in SymPy's symbols q1, ..., qn and Parameters.
 
-    The coordinates q are those of the joints of the tree, less their values at the posture.
+    q1, ..., qn are the coordinates of the joints of the tree less those at the posture: zero there.
 
     Raises
     ------
@@ -175,7 +178,8 @@ def constraint_polynomials(loops: LoopConstraints, order: int) -> list[list[Any]
     """
     p = _parameters(loops)
     symbols = ca.SX.sym("p", len(p))
-    posture = [ca.vec(x) for x in loops.tree.screws_and_poses(ca.SX(ca.DM(loops.q)), symbols)]
+    at = loops.tree.screws_and_poses(ca.SX(ca.DM(loops.q)), symbols)
+    posture = [ca.densify(ca.vec(x)) for x in at]
     screws, poses = (
         evaluate(ca.Function("posture", [symbols], [x]), [p], ExpressionScalars()) for x in posture
     )
@@ -207,7 +211,7 @@ def _polynomials(
         _array(list(map(scalars.lift, screws)), 6),
         _array(list(map(scalars.lift, poses)), 12),
         p,
-        _array(list(unknowns), loops.n).T[:, :, None],
+        _array(list(unknowns), loops.n).T[:, :, None],  # (order, n, 1), of one motion
     )
     return [[_expression(x) for x in row] for row in H[:, :, 0]]
 

@@ -89,7 +89,9 @@ class Coordinates(ABC):
 
         Each centre of mass goes at constant velocity in world axes, each body turns at constant
         angular velocity in its own. With -h they are those of the move that ends at q; at h = 0 the
-        velocities at q. Of each of `find_circles` there is its lag too, `find_lag`.
+        velocities at q. Of a body that turns about an axis fixed in the ground (`find_circles`)
+        there is a further entry, how far the chord of its arc lags behind w (`find_lag`), so that
+        nu is not nv. In which order they are `momentum` of the same class alone knows.
         """
 
     @abstractmethod

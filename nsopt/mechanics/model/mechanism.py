@@ -54,7 +54,8 @@ class Mechanism:
         Absolute: those of each body, all joints being constraints on them. Relative: those of the
         joints of a spanning tree, the others being cut and kept as constraints; `Relative` also
         says which are cut. By default relative where ideal joints hold all bodies, twenty in a row
-        at most, and absolute where one is free, has a joint with clearance alone, or no inertia.
+        at most, and absolute where one is free, has a joint with clearance alone, or no inertia,
+        and where all are fixed.
     actuators : sequence of Actuator
         Of joints of one freedom.
     mimics : sequence of Mimic
@@ -67,7 +68,8 @@ class Mechanism:
     Raises
     ------
     ValueError
-        If there is no body, two things share a name, or a joint uses a body not listed.
+        If there is no body, two things share a name, a joint uses a body not listed, coordinates
+        are unknown, or an actuator or mimic does not suit its joint.
     TypeError
         If something listed is not a body or not an ideal joint.
     """

@@ -8,12 +8,14 @@ from nsopt.mechanics.model.element import Element, Force
 def resisted_joint(force: Force, joints: Sequence[Element]) -> Element | None:
     """Return the joint that a spring, damper or friction element resists, None if there is none.
 
-    It is the one that `Force.joint` names, or else the only one between the same two bodies.
+    It is the one that `Force.joint` names, or else, where that is "", the only one between the same
+    two bodies.
 
     Raises
     ------
     ValueError
-        If the joint named is unknown, or none is named and several connect the same bodies.
+        If the joint named is unknown or connects other bodies, or none is named and several connect
+        the same bodies.
     """
     if force.joint is None:  # no part of the resistance of any joint
         return None
@@ -29,7 +31,8 @@ def resisted_joint(force: Force, joints: Sequence[Element]) -> Element | None:
             f"{type(force).__name__} {force.name!r} names the joint {force.joint!r}, which "
             "connects other bodies"
         )
-    # What drives of other joints keep is no joint that anything resists in.
+    # A constraint with `Constraint.drives` is kept by drives in other joints, which alone push: it
+    # connects no bodies of its own, and nothing resists it.
     candidates = named or [
         joint
         for joint in joints

@@ -22,6 +22,7 @@ from nsopt.schemes.terms import smooth_forces, solve_mass
 
 TOUCH = 1e-10  # of a typical opening, `Gap.scale`, the gap up to which a contact is closed
 FASTER = 10.0  # times the typical rate of a gap, the scale of rates of `ReachedGaps`
+LEAST_SLOPE = 1e-6  # of a gap: on the axis of a bore it is zero, and so is the gradient over it
 HALF = 0.5  # guess of the unknown of `state_touching`, from 0 to 1
 
 
@@ -38,7 +39,8 @@ class ContactModes(ABC):
         """State 0 <= rate _|_ lam >= 0 of closed contacts, lam = 0 of others, in rows of a name.
 
         The rate (ng,) [m/s] of the gaps is that after the impulses lam (ng,) [N s]. Return by how
-        much a contact that takes no impulse still approaches, (ng,) [m/s]; None if none can.
+        much closed contacts that take no impulse still approach, (ng,) [m/s], where the rows allow
+        that; None where they do not.
         """
 
     @contextmanager
@@ -54,7 +56,7 @@ class ContactModes(ABC):
 
 @dataclass(frozen=True)
 class KnownModes(ContactModes):
-    """Contacts that are known to be closed."""
+    """Contacts of which it is known whether they are closed."""
 
     closed: ca.SX  # (ng,), 0 or 1
 
@@ -91,9 +93,9 @@ class ReachedGaps(ContactModes):
     is open, those between are partly closed.
     """
 
-    node: Node  # whose ``sharp`` it is
+    node: Node  # sharp is `Node.sharp`, which grows along a homotopy, to 1000
     away: ca.SX  # (ng,) [m] max(gap, 0)
-    closed: ca.SX  # (ng,), from 0 to 1: see `state_touching`
+    closed: ca.SX  # (ng,), from 0 to 1 with viscous friction, 0 without: see `state_touching`
 
     @classmethod
     def at(
@@ -134,7 +136,7 @@ def zero_where_pressed(
 
 
 def state_touching(mpcc: Mpcc, d: Dynamics, node: Node, gap: ca.SX, scale: ca.SX) -> ca.SX:
-    """Return max(1 - sharp gap / scale, 0): which contacts touch, (ng,).
+    """Return max(1 - sharp gap / scale, 0): which contacts touch, (ng,); sharp is `Node.sharp`.
 
     Only for contacts with viscous friction; zero for the others. The solver keeps gaps (ng,) [m] at
     zero or more.
@@ -200,7 +202,7 @@ def find_step_contacts(d: Dynamics, start: Node, h: ca.SX, closed: float) -> Ste
     is_closed = (start.gap <= touch) * (1 - arrives)
     cosine = ca.sum1(d.contact_normals(*start.at) * d.contact_normals(*there)).T
     lasting = is_closed * (cosine > SAME_SIDE)
-    slope = ca.fmax(d.slope(*there), 1e-6)
+    slope = ca.fmax(d.slope(*there), LEAST_SLOPE)
     normals = d.gap_matrix(*there) / ca.repmat(slope.T, d.nv, 1)
     D = ca.if_else(ca.repmat(lasting.T, d.nv, 1), start.W, normals)
     return StepContacts(is_closed, lasting, D)
