@@ -61,7 +61,7 @@ def _make_solve(version: str) -> Callable[..., Any]:
 
 
 class KernelEntries(NamedTuple):
-    """The kernels that Python calls, or what is for each of them."""
+    """The kernels that Python calls; or one thing for each, as what makes it."""
 
     run_chains: Any
     solve: Any
@@ -87,7 +87,7 @@ def _begin(make: Callable[[str], Any], *, keep: bool) -> Any:
     how: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
     try:
         return numba.njit(cache=keep, **how)(run)
-    except RuntimeError:
+    except RuntimeError:  # of numba, where it finds no folder to write
         return numba.njit(**how)(run)
 
 

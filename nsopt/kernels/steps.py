@@ -1,6 +1,7 @@
 """What both full steps and proximal points are made of.
 
 ``p`` is a program, ``space`` its workspace; `Square` ``s`` and `Workspace` ``w`` are views of them.
+Late rows, whose pivots are known in the solve alone, are eliminated last (`make_square`).
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ def find_direction(p: Any, space: Any, complete: int, x: Any, proximal: float, p
     s, w = square_of(p), workspace_of(p, space)
     call(complete, x, w.kept, w.y)
     assemble(s, w)
-    late, fronts = s.sizes[LATE], len(s.plan.width)
-    first = s.plan.first[late]
+    late, fronts = s.sizes[LATE], len(s.plan.width)  # the first front of late rows, all fronts
+    first = s.plan.first[late]  # the turn of the first late row in the elimination
     for half in range(2):  # so that the code of `eliminate` stands here once
         if half == 1:
             shift_late_pivots(s, w, first, max(proximal, w.redundant[0] * LATE_SHIFT))

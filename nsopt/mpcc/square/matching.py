@@ -149,7 +149,11 @@ def match_rows(mpcc: Mpcc, derivatives: RowDerivatives) -> list[int]:
 def _has_pivots_in_place(
     pivots: _Pivots, stated: Indices, balances: Indices, before: int, multiplier: NDArray[np.bool_]
 ) -> bool:
-    """Tell whether each row has a pivot for the unknown in its place.
+    """Tell whether each row has a pivot for the unknown in its place, ``stated`` (n,).
+
+    These are in the order of statement, those of first events last; ``before`` is how many rows are
+    before first events, ``balances`` which rows are balances, ``multiplier`` (n,) which unknowns
+    are multipliers.
 
     A scheme that states rows in the order of their unknowns knows better than samples: where
     contacts are redundant, other pivots that are as large at the samples fail in some modes.
@@ -164,7 +168,7 @@ def _has_pivots_in_place(
 def _pair_in_place(
     pivots: _Pivots, rows: Indices, own: Indices, multiplier: NDArray[np.bool_]
 ) -> list[tuple[int, int, float]]:
-    """Return the pairs (row, column, cost) of equations with the unknowns in their places.
+    """Return the pairs (row, column, cost) of equations with the unknowns in their places, ``own``.
 
     No pair where one of these is a multiplier, or has no pivot. Larger entries elsewhere do not
     count: those of a compliant contact that presses at the samples vanish in free flight.

@@ -230,7 +230,8 @@ def _list_redundant(mpcc: Mpcc) -> list[list[int]]:
 def replace_by_symbols(mpcc: Mpcc) -> tuple[Mpcc, Differentiated]:
     """Return a program with symbols for what has stated derivatives, and for G of pairs.
 
-    G, often a long expression, is so differentiated once, however many terms it is in.
+    The Jacobian of G, often long expressions, takes fewer operations by itself than as a part of
+    that of all terms: a third fewer in some programs, as many in most.
     """
     other, parts = copy(mpcc), []
 
