@@ -39,7 +39,7 @@ SOON, LATER = 0.02, 1.0
 
 MAKING = {QUICK: 2e-5, GOOD: 1e-4}
 """Seconds that LLVM takes for an instruction at its levels. Better code is made only after as long
-a use: it is about twice as fast, and of a short run interpreted instructions are not the most."""
+a use: it is about twice as fast, but most of the time of a short run is not spent in leaves."""
 
 BLOCK = 512
 """Instances that are evaluated together."""
@@ -154,7 +154,7 @@ class MappedLeaf:
         if code is None:
             self._interpret(count, given, found)
         else:
-            work = np.empty(code.work + LINE // 8)  # it is to begin with a line
+            work = np.empty(code.work + LINE // 8)  # room to begin at a line of the cache
             inputs = (ctypes.c_void_p * len(given))(*map(_address, given))
             outputs = (ctypes.c_void_p * len(found))(*map(_address, found))
             code.call(count, inputs, outputs, -(-work.ctypes.data // LINE) * LINE)
@@ -221,7 +221,10 @@ class MappedLeaf:
             self._spent, self._improving = 0.0, 0
 
     def _make(self, level: int, tell: bool = True) -> Iterator[None]:
-        """Make one module in each turn."""
+        """Have code made and use it, one module each time that the iterator is asked for more.
+
+        ``tell``: whether to warn where it cannot be kept on the disk.
+        """
         instructions = read_instances(self.function, self.own)
         yield
         text = write_lanes_text(instructions, self._sizes, count_lanes())

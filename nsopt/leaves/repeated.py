@@ -33,7 +33,8 @@ class Repeated:
         """Tell whether loops compute a part of the values or more."""
         computed = [plan.values for plan in self._plans]
         least = part * sum(map(len, computed))
-        # Kinds are parted before loops are made of them: these compute no more than all of as many.
+        # A bound first, which is quick to find: loops are made of parts of kinds, so of no more
+        # values than there are in kinds of `FEWEST` or more.
         alike = 0
         for values in computed:
             counts = Counter(map(self._kinds.numbers.__getitem__, values)).values()
@@ -57,7 +58,8 @@ class Repeated:
             memory = memory.go_on({**numbers, **kept, **plan.sources})
             targets = plan.targets
             computed = [x for x in plan.kept if operation[x] != INPUT]
-            # One array for all: a loop reads values of all its instances by one address.
+            # One array for all that is shared: a loop reads the values of all its instances by one
+            # address.
             array = KEPT if plan.is_read else SHARED
             _place_shared(memory, schedule, array, {*computed, *_find_uneven(schedule, targets)})
             kept |= {value: memory.entries[value] for value in computed}
@@ -91,10 +93,10 @@ class _Modules:
     """Modules of functions: small ones together, by their lanes."""
 
     def __init__(self) -> None:
-        self._closed: list[str] = []
-        self._open: dict[int, list[Part]] = {}
-        self._sizes: dict[int, int] = {}  # values of the open ones
-        self._all: dict[int, list[Part]] = {}
+        self._closed: list[str] = []  # as text
+        self._open: dict[int, list[Part]] = {}  # by lanes, as are the next: functions of one module
+        self._sizes: dict[int, int] = {}  # how many values these compute
+        self._all: dict[int, list[Part]] = {}  # functions of all modules
 
     def add_apart(self, parts: list[Part], lanes: int = 1) -> None:
         """Add functions that call each other, each as a module of its own."""

@@ -97,7 +97,7 @@ class RoutinePlan(NamedTuple):
 
 
 def divide_values(instructions: Instructions, turns: Turns) -> list[RoutinePlan]:
-    """Return what ``prepare``, ``evaluate`` and ``complete`` of each function compute; at the end.
+    """Return what each routine of `Turns.routines` computes, in this order.
 
     What does not depend on the function's own x is computed once, by the first ``prepare`` that
     needs it. What ``evaluate`` computes at every x is kept from the last one, for all after it.

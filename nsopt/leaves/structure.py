@@ -1,5 +1,8 @@
 """What an SX function computes apart from its numbers, as arrays, and those numbers.
 
+Its constants are plain ones, as 2 or 0.5 in a formula (`PLAIN`), or numbers, as a length of a
+mechanism, which others of the same structure have otherwise.
+
 CasADi tells one instruction in a call; of a hundred thousand that takes longer than all else of a
 start whose code is on the disk. They stand one after another, sixteen bytes each, in the string to
 which CasADi serializes a function, and are found there by what it tells of some. Where they are
@@ -50,10 +53,10 @@ class Structure:
     Attributes
     ----------
     operation, left, right : (n,)
-        All instructions but outputs and numbers of a mechanism. Operands are instructions; from
+        All instructions but outputs and numbers. Operands are instructions; from
         n on uses of numbers. For an input its number and its entry.
     plain : dict of int to float
-        The values of constants that formulas have, see `PLAIN`.
+        The values of plain constants.
     outputs : (m,)
         What each output is, as operands are.
     numbers : (u,)
@@ -101,7 +104,7 @@ class Structure:
         return total.hexdigest()
 
     def label_numbers(self) -> Integers:
-        """Return labels (u,) of uses, the same where the number is, by the order of first uses."""
+        """Return labels (u,) of uses, the same where the number is the same, by first uses."""
         return _number_labels(self.numbers.view(np.int64))
 
     def part_labels(self, labels: Integers) -> Integers:
