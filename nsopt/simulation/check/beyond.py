@@ -67,11 +67,11 @@ def compare_statistics(
 ) -> dict[str, Variable]:
     """Return statistics of the first of some runs beyond a time, with their errors, by joint.
 
-    None where that time is too short. A statistic is off by twice its standard error, from parts of
-    the time, or by as much as it differs in the other runs if that is more. ``alike`` says of each
-    joint whether the runs differ by less than three standard errors, NaN where that is not known.
-    The run's repetitions follow it in ``states``, at the same times with forces that are on record,
-    and in ``courses``, empty of a mechanism without contacts.
+    There are none where too little time is left. A statistic is off by twice its standard error,
+    from parts of the time, or by as much as it differs in the other runs if that is more. ``alike``
+    says of each joint whether the runs differ by less than three standard errors, NaN where that is
+    not known. The run's repetitions follow it in ``states``, at the same times with forces that are
+    on record, and in ``courses``, empty of a mechanism without contacts.
     """
     t = states[0]["time"].values
     edges = np.linspace(until, t[-1], INTERVALS + 1)
@@ -84,12 +84,16 @@ def compare_statistics(
         found |= _compare(name, [_find_parts(measure, t, x, edges) for x in forces])
     if courses:
         at = [names.index(x) for x in contacts_of_joints(states[0])]
-        least = ROUNDING * float(np.ptp(states[0]["kinetic_energy"].values)) / (t[-1] - until)
-        for name, what in (("beyond_impact_rate", "impacts"), ("beyond_loss_rate", "loss")):
+        exchanged = float(np.ptp(states[0]["kinetic_energy"].values))
+        least = ROUNDING * exchanged / (t[-1] - until)  # [J/s] losses below it are rounding
+        for name, what, rounding in (
+            ("beyond_impact_rate", "impacts", 0.0),
+            ("beyond_loss_rate", "loss", least),
+        ):
             rates = np.full((len(courses), INTERVALS + 1, len(names)), np.nan)
             for k, course in enumerate(courses):
                 rates[k][:, at] = _find_rates(course.t, getattr(course, what), edges)
-            rates[np.abs(rates) < least] = 0.0
+            rates[np.abs(rates) < rounding] = 0.0
             found |= _compare(name, [*rates])
     return found
 
@@ -154,3 +158,4 @@ OF_FORCES: MappingProxyType[str, Callable[[Array, Array], float]] = MappingProxy
         "beyond_peak_force": lambda x, h: find_quantile(x, h, 0.95),
     }
 )
+"""Statistics of forces x [N] that lasted for h [s] each, by the names of variables."""

@@ -63,7 +63,7 @@ class Repetition:
     """A run in other steps."""
 
     states: xr.Dataset  # `STATES` at the start and at the times asked for, as far as it came
-    figures: dict[str, Array]  # (joint,) by name, of all of its steps
+    figures: dict[str, Array]  # (joint,) by name, of all of its steps; none if they were not kept
     stop: Stop  # why it did not come to the last of the times
     course: Course | None = None  # what its contacts did, if it has any
 
@@ -100,7 +100,8 @@ def repeat(
     kept = [rows] if len(rows) else []
     record = History(dynamics, run.start, run.p, gains=gains, times=times, kept=kept)
     states = record.result({}, wanted=wanted).data
-    # The energy of interpolated states would be off as steps are: v is no derivative of q.
+    # Energies are interpolated themselves. Those of interpolated states would be off by as much as
+    # interpolation is, for an interpolated v is not the derivative of an interpolated q.
     energy = interpolate(states["time"].values, every["time"].values, every["total_energy"].values)
     states = states.assign(total_energy=("time", energy))
     if not needed:
@@ -109,7 +110,10 @@ def repeat(
 
 
 def interpolate(t: Array, nodes: Array, values: Array) -> Array:
-    """Return values (n,) at nodes (n,) between them, by cubics that keep jumps local."""
+    """Return at t (m,) what is ``values`` (n,) at ``nodes`` (n,), by cubics that keep jumps local.
+
+    Outside the nodes it is that of the nearest.
+    """
     from scipy.interpolate import Akima1DInterpolator  # takes long to import
 
     if len(nodes) < 5:
