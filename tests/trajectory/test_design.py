@@ -137,6 +137,7 @@ def test_what_cannot_be_met_is_told(oscillator):
     )
     assert not best.converged
     assert np.all(np.isnan(best.values))
+    assert np.isnan(best.step_errors).tolist() == [True]
     assert "'end' is -0.6" in best.message
 
 

@@ -338,18 +338,10 @@ class _DesignProblem:
         }
 
     def _fail(self, message: str) -> Design:
-        undefined = np.full(len(self._unknowns.names), np.nan)
-        return Design(
-            self._unknowns.names,
-            undefined,
-            np.nan,
-            {},
-            {},
-            False,
-            message,
-            self._evaluations,
-            undefined,
-        )
+        """Return a design of which nothing is known but why."""
+        names = self._unknowns.names
+        nan = np.full(len(names), np.nan)
+        return Design(names, nan, np.nan, {}, {}, False, message, self._evaluations, nan)
 
     def _tell_worst(self, x: Array) -> str:
         """Return a message on the limit that is exceeded most."""
