@@ -16,7 +16,8 @@ import scipy
 from nsopt.arrays import Array
 
 ALIKE = 10
-"""Decimals to which triangles of one facet have the same plane, lengths over the extent."""
+"""Decimals to which triangles of one facet have the same plane, lengths over the extent; and to
+which two corners are the same [m]."""
 
 SUM_WEIGHT = 1e4
 """Weight, over the extent, of the equation that shares of points add up to one, in least squares
