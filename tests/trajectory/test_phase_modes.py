@@ -20,6 +20,7 @@ from nsopt import (
     assemble,
 )
 from nsopt.trajectory import (
+    Duration,
     Effort,
     EndAt,
     Horizon,
@@ -134,8 +135,12 @@ def test_a_fall_ends_in_an_impact_of_its_momentum():
     assert np.abs(sticks.phases[1]["v"].values).max() < 1e-8
 
 
-def test_friction_in_space_is_within_its_cone():
-    """As above, along both axes of the floor: 0.6 and 0.8 of the speed along it."""
+@pytest.mark.parametrize(("gravity", "height"), [(G, 0.2), (G, 5e-5), (1e-2, 1e-2)])
+def test_friction_in_space_is_within_its_cone(gravity, height):
+    """As above, along both axes of the floor: 0.6 and 0.8 of the speed along it.
+
+    However small the impulse: the two last ones land at 31 and 14 mm/s.
+    """
     carts = [Body(f"cart {k}", 1e-3, UNIT) for k in range(2)]
     body, axes = Body("block", MASS, UNIT), ((1, 0, 0), (0, 0, 1), (0, 1, 0))
     links = [None, *carts, body]
@@ -145,11 +150,12 @@ def test_friction_in_space_is_within_its_cone():
     ]
     floor = PlaneContact("floor", Frame(GROUND, axes=UP), Frame(body), law=ContactLaw(friction=MU))
     drives = [Actuator("slide 0"), Actuator("slide 1")]
-    d = assemble(Mechanism([*carts, body], joints, "relative", drives), [floor], (0.0, -G, 0.0))
-    height, direction = 0.2, np.array([0.6, 0.8])
-    fall, speed = np.sqrt(2 * height / G), np.sqrt(2 * height * G)
+    mechanism = Mechanism([*carts, body], joints, "relative", drives)
+    d = assemble(mechanism, [floor], (0.0, -gravity, 0.0))
+    direction = np.array([0.6, 0.8])
+    fall, speed = np.sqrt(2 * height / gravity), np.sqrt(2 * height * gravity)
     along = 0.6 * speed * direction
-    stated = (d, Horizon((0.05, 1.0), 10), [Effort()])
+    stated = (d, Horizon((0.25 * fall, 5 * fall), 10), [Effort()])
     start, landed = StartAt([0, 0, height], [*along, 0]), (*(along * fall), 0)
     air, hold = Quintic([0, 0, height], landed), Quintic(None, landed)
     result = optimize_phases(
@@ -162,8 +168,34 @@ def test_friction_in_space_is_within_its_cone():
     normal, *friction = json.loads(result.phases[1].data.attrs["impact"])["floor"]
     assert normal == pytest.approx(MASS * speed, rel=1e-6)
     assert -UP[:, :2] @ friction == pytest.approx(MU * normal * np.array([0.6, 0.0, 0.8]), rel=1e-3)
+    assert np.linalg.norm(friction) == pytest.approx(MU * normal, rel=1e-5)
     with pytest.raises(ValueError, match="phase 0: contact 'floor' slips in two directions"):
         optimize_phases([MotionPhase(*stated, [start], air, modes={"floor": Sliding()})] * 2)
+
+
+@pytest.mark.parametrize("gravity", [G, 1e-2])
+def test_friction_in_space_moves_as_much_as_weight_allows(gravity):
+    """A cart on a body that sticks, in least time: mu M g forwards, then backwards."""
+    foot, cart, far = Body("foot", 1.0, UNIT), Body("cart", 0.5, UNIT), 0.5
+    links = [Body(f"link {k}", 1e-3, UNIT) for k in range(2)]
+    chain = [None, *links, foot, cart]
+    joints = [
+        Prismatic(f"slide {k}", Frame(chain[k], axes=axis), Frame(chain[k + 1], axes=axis))
+        for k, axis in enumerate([(1, 0, 0), (0, 0, 1), (0, 1, 0), (0, 0, 1)])
+    ]
+    floor = PlaneContact("floor", Frame(GROUND, axes=UP), Frame(foot), law=ContactLaw(friction=MU))
+    mechanism = Mechanism([*links, foot, cart], joints, "relative", [Actuator("slide 3")])
+    d = assemble(mechanism, [floor], (0.0, -gravity, 0.0))
+    least = 2 * np.sqrt(far * cart.mass / (MU * (foot.mass + cart.mass) * gravity))
+    start, end = np.zeros(4), far * np.eye(4)[3]
+    ends = [StartAt(start, start), EndAt(end, start)]
+    within = Horizon((0.3 * least, 3 * least), 20)
+    push = MotionPhase(
+        d, within, [Duration()], ends, Quintic(start, end), modes={"floor": Sticking()}
+    )
+    result = optimize_phases([push])
+    assert result.completed, result.stop_reason
+    assert result.borders[-1] == pytest.approx(least, rel=5e-3)
 
 
 def measure_margin(least, normal, friction):

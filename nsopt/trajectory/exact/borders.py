@@ -136,7 +136,7 @@ def _measure_friction(
         return np.full(n, np.nan)
     if not contact.mode.sticks:
         return np.zeros(n)
-    margins = contact.impulse_and_margins.map(n)(q.T, np.tile(phase.p[:, None], n), forces)[1]
+    margins = contact.force_margins.map(n)(q.T, np.tile(phase.p[:, None], n), forces)
     of_friction = np.asarray(margins)[gaps:]
     symbols = sample_symbols(contact.dynamics).state
     sizes = [gap.slip.numel() for gap in contact.forces.contact.gaps(symbols)]

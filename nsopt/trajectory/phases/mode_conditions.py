@@ -26,9 +26,11 @@ from nsopt.trajectory.phases.modes import (
 from nsopt.trajectory.transcription.base import not_negative, zero
 
 SLIP = 2  # index of the slip among the fields of `ContactMotion`
-# Limit of friction [N, N s] over all mass, below which the tip of its cone is rounded: a thousandth
-# of the weight. Friction may be 1e-5 of itself beyond its cone where its limit is a tenth of that.
-LEAST_LIMIT = 1e-2
+# Limit of friction below which the tip of its cone is rounded: of forces this part of the weight,
+# of impulses [N s] and without gravity [N] this one of all mass. Friction is beyond its cone by an
+# eighth of the square of that over its own limit.
+LEAST_OF_WEIGHT = 1e-3
+LEAST_OF_MASS = 1e-6
 ZERO_OF_GIVEN = 1e-8  # gap [m] or speed [m/s] of a given state that counts as zero
 
 
@@ -99,10 +101,14 @@ class ContactInMode(Condition):
     def impulse_and_margins(self) -> ca.Function:
         """(q, p, impulses (n,)) -> generalized impulse (nv,) [N s, N m s], margins (m,) [N s].
 
-        ``impulses`` are as `ModeForces.inputs`, margins as `ModeForces.margins`. Forces in place of
-        impulses give a generalized force, and margins in [N].
+        ``impulses`` are as `ModeForces.inputs`, margins as `ModeForces.margins`.
         """
         return _state_impulse_and_margins(self.dynamics, self.forces)
+
+    @property
+    def force_margins(self) -> ca.Function:
+        """(q, p, inputs (n,)) -> `ModeForces.margins` (m,) [N]."""
+        return _state_force_margins(self.dynamics, self.forces)
 
     @cached_property
     def gap_forces(self) -> ca.Function:
@@ -130,7 +136,7 @@ class ContactInMode(Condition):
         if not mode.closed:
             return [not_negative(f"gap of {name}", x.distance)]
         forces = ca.vertcat(*(m.input(i) for i in self.forces.inputs))
-        margins, gaps = self.impulse_and_margins(m.q, m.p, forces)[1], x.distance.numel()
+        margins, gaps = self.force_margins(m.q, m.p, forces), x.distance.numel()
         bounds = [
             not_negative(f"force of {name}", margins[:gaps]),
             not_negative(f"friction of {name} within its cone", margins[gaps:]),
@@ -196,11 +202,22 @@ def _state_impulse_and_margins(d: Dynamics, forces: ModeForces) -> ca.Function:
     parts = forces.split_by_gap(m.state, gaps, impulses)
     pairs = zip(velocities, parts, strict=True)
     total = sum((ca.jacobian(u, m.v).T @ x for u, x in pairs), ca.SX.zeros(m.v.numel()))
-    least = LEAST_LIMIT * ca.sum1(d.masses(m.p))
-    margins = forces.margins(m.state, gaps, impulses, least)
+    margins = forces.margins(m.state, gaps, impulses, LEAST_OF_MASS * ca.sum1(d.masses(m.p)))
     # The directions depend on the posture alone, so v may be zero.
     at_rest = [ca.substitute(x, m.v, ca.SX.zeros(m.v.numel())) for x in (total, margins)]
     return ca.Function("impulse", [m.q, m.p, impulses], [ca.densify(x) for x in at_rest])
+
+
+@lru_cache(maxsize=64)
+def _state_force_margins(d: Dynamics, forces: ModeForces) -> ca.Function:
+    """Return `ContactInMode.force_margins`."""
+    m = sample_symbols(d)
+    inputs, g = ca.SX.sym("inputs", len(forces.inputs)), m.state.value(d.gravity)
+    part = ca.sqrt(LEAST_OF_WEIGHT**2 * ca.sumsqr(g) + LEAST_OF_MASS**2)
+    gaps, least = forces.contact.gaps(m.state), part * ca.sum1(d.masses(m.p))
+    margins = forces.margins(m.state, gaps, inputs, least)
+    at_rest = ca.substitute(margins, m.v, ca.SX.zeros(m.v.numel()))
+    return ca.Function("force_margins", [m.q, m.p, inputs], [ca.densify(at_rest)])
 
 
 class GivenState(NamedTuple):
