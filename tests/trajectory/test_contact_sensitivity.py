@@ -202,6 +202,24 @@ def test_sliding_to_rest(planar):
     assert forward.parameters[:, 0, 0] == pytest.approx(exact[:, 0], rel=1e-6)
 
 
+@pytest.mark.parametrize("scheme", [MoreauJean(), Variational(), ContactAligned()])
+def test_friction_in_space_by_a_coefficient_that_is_zero(scheme):
+    """A body on a floor without friction would lose g t of its speed for each unit of mu."""
+    body = Body("body", 1.0, velocity=(0.6, 0.8, 0), point_mass=True)
+    law = ContactLaw(friction=Parameter("mu", 0.0))
+    floor = PlaneContact("floor", Frame(None), Frame(body), law=law)
+    found = sensitivities(
+        assemble(Mechanism([body]), [floor], (0, 0, -G)),
+        times=0.05,
+        steps=StepBounds(5e-3, 5e-3),
+        outputs=lambda t, q, v, p: v[:2],
+        scheme=scheme,
+        by_start=False,
+    )
+    lost = G * 0.05 * np.array([0.6, 0.8])
+    assert found.forward().parameters[0, :, 0] == pytest.approx(-lost, rel=1e-9)
+
+
 @pytest.mark.slow
 def test_dependent_contacts():
     """A table on four legs: forces not unique, its motion along the floor is."""

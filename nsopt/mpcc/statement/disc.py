@@ -89,7 +89,8 @@ def make_disc_rows(block: Discs) -> Iterator[DiscRow]:
     """Yield the rows of a block."""
     for k in range(len(block.labels)):
         disc = _make_disc(block, k)
-        disc = replace(disc, radius=ca.fmax(disc.radius, 0))
+        # Not fmax, whose derivative is a half where the radius is zero.
+        disc = replace(disc, radius=ca.if_else(disc.radius < 0, 0, disc.radius))
         yield from (DiscRow(disc, 0), DiscRow(disc, 1))
 
 
