@@ -168,4 +168,4 @@ def largest(r: Any) -> float:
     for k in range(len(r)):
         most = max(most, abs(r[k]))
         total += r[k]
-    return most + 1e-300 * total
+    return float(total) if np.isnan(total) else most
