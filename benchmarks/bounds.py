@@ -1,8 +1,8 @@
 """The bounds that nsopt holds itself to, measured again; an error where one is missed.
 
 ``python3 benchmarks/bounds.py`` measures all; ``bounds.py starts contact`` some groups; ``--list``
-only names them. ``--keep`` writes the figures to ``benchmarks/bounds/``, by processor: the table
-has those of other machines beside those of this one.
+only names them. ``--keep`` writes each figure, as it is found, to ``benchmarks/bounds/``, by
+processor: the table has those of other machines beside those of this one.
 Times are compared within one run, with MuJoCo's of the same minute; ``pip install -e '.[bench]'``.
 """
 
@@ -125,6 +125,13 @@ def read_others(own: Path) -> dict[str, dict[str, float]]:
     return {x.stem: json.loads(x.read_text(encoding="utf-8")) for x in kept}
 
 
+def write_figures(own: Path, found: dict[str, float]) -> None:
+    """Write what was found to a file, beside the other figures that it has."""
+    own.parent.mkdir(exist_ok=True)
+    before = json.loads(own.read_text(encoding="utf-8")) if own.exists() else {}
+    own.write_text(json.dumps({**before, **found}, indent=1) + "\n", encoding="utf-8")
+
+
 def main() -> int:
     """Print the table; return 1 where a bound is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -143,6 +150,8 @@ def main() -> int:
     for bound in bounds:
         found[bound.what] = float(f"{bound.measure():.3g}")
         print(f"{bound.what}: {found[bound.what]:g}", file=sys.stderr, flush=True)
+        if options.keep:
+            write_figures(own, found)
     missed = [x for x in bounds if not found[x.what] <= x.most]  # NaN is missed too
     print(machine())
     rows = [
@@ -158,10 +167,6 @@ def main() -> int:
     ]
     print(table(["bound", "unit", "at most", "here", "", *others], rows))
     print(f"{len(bounds) - len(missed)} of {len(bounds)} are met")
-    if options.keep:
-        KEPT.mkdir(exist_ok=True)
-        before = json.loads(own.read_text(encoding="utf-8")) if own.exists() else {}
-        own.write_text(json.dumps({**before, **found}, indent=1) + "\n", encoding="utf-8")
     return 1 if missed else 0
 
 
