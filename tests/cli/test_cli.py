@@ -91,7 +91,7 @@ def test_plot_and_info(dropped):
         (["drop.py", "--h-min", "0.1"], ["h_min", "h_max", "0.1"]),
         (["drop.py", "--t-end", "-1"], ["duration", "-1"]),
         (["drop.py", "--scheme", "euler"], ["euler", "paper"]),
-        (["drop.py", "--scheme", "composition", "--impact", "poisson"], ["--impact", "paper"]),
+        (["drop.py", "--scheme", "runge-kutta", "--impact", "poisson"], ["--impact", "paper"]),
         (["drop.py", "--scheme", "variational", "--impact", "glocker"], ["glocker", "poisson"]),
         (["drop.py", "--solver", "snopt"], ["snopt", "ipopt"]),
         (["drop.py", "--out", "drop.py/x.nc"], ["drop.py"]),
