@@ -99,7 +99,7 @@ def with_play(start, end, duration, play):
     """Two links in the plane without and with play in their elbow, and its offsets (n, 2) [m]."""
     robot, rest = arm(2), [0.0, 0.0]
     ends = [StartAt(start, rest), EndAt(end, rest)]
-    horizon = Horizon(duration, 20)
+    horizon = Horizon(duration, 12)
     ideal, guess = assemble(robot, gravity=G), Quintic(start, end)
     best = optimize(ideal, horizon, [Effort()], ends, guess, scheme=Variational())
     loose = WithPlay(robot, "hinge1", play)
