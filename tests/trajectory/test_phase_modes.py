@@ -139,7 +139,7 @@ def test_a_fall_ends_in_an_impact_of_its_momentum():
 def test_friction_in_space_is_within_its_cone(gravity, height):
     """As above, along both axes of the floor: 0.6 and 0.8 of the speed along it.
 
-    However small the impulse: the two last ones land at 31 and 14 mm/s.
+    The two last ones land at 31 and 14 mm/s: there the tip is rounded by some 0.5 % of the cone.
     """
     carts = [Body(f"cart {k}", 1e-3, UNIT) for k in range(2)]
     body, axes = Body("block", MASS, UNIT), ((1, 0, 0), (0, 0, 1), (0, 1, 0))
@@ -167,8 +167,10 @@ def test_friction_in_space_is_within_its_cone(gravity, height):
     assert result.completed, result.stop_reason
     normal, *friction = json.loads(result.phases[1].data.attrs["impact"])["floor"]
     assert normal == pytest.approx(MASS * speed, rel=1e-6)
-    assert -UP[:, :2] @ friction == pytest.approx(MU * normal * np.array([0.6, 0.0, 0.8]), rel=1e-3)
-    assert np.linalg.norm(friction) == pytest.approx(MU * normal, rel=1e-5)
+    assert -UP[:, :2] @ friction == pytest.approx(MU * normal * np.array([0.6, 0.0, 0.8]), rel=5e-3)
+    limit, least = MU * normal, 1e-3 * (MASS + 2e-3)  # of the cone, and of its rounded tip
+    rounded = np.sqrt(limit * (limit + np.hypot(limit, least)) / 2)
+    assert np.linalg.norm(friction) == pytest.approx(rounded, rel=1e-5)
     with pytest.raises(ValueError, match="phase 0: contact 'floor' slips in two directions"):
         optimize_phases([MotionPhase(*stated, [start], air, modes={"floor": Sliding()})] * 2)
 

@@ -26,11 +26,11 @@ from nsopt.trajectory.phases.modes import (
 from nsopt.trajectory.transcription.base import not_negative, zero
 
 SLIP = 2  # index of the slip among the fields of `ContactMotion`
-# Limit of friction below which the tip of its cone is rounded: of forces this part of the weight,
-# of impulses [N s] and without gravity [N] this one of all mass. Friction is beyond its cone by an
-# eighth of the square of that over its own limit.
+# Limit of friction below which the tip of its cone is rounded: a part of the weight, or [N] of all
+# mass; of impulses all mass at a speed [m/s]. Beyond is an eighth of its square over the limit's.
 LEAST_OF_WEIGHT = 1e-3
 LEAST_OF_MASS = 1e-6
+LEAST_SPEED = 1e-3
 ZERO_OF_GIVEN = 1e-8  # gap [m] or speed [m/s] of a given state that counts as zero
 
 
@@ -202,7 +202,7 @@ def _state_impulse_and_margins(d: Dynamics, forces: ModeForces) -> ca.Function:
     parts = forces.split_by_gap(m.state, gaps, impulses)
     pairs = zip(velocities, parts, strict=True)
     total = sum((ca.jacobian(u, m.v).T @ x for u, x in pairs), ca.SX.zeros(m.v.numel()))
-    margins = forces.margins(m.state, gaps, impulses, LEAST_OF_MASS * ca.sum1(d.masses(m.p)))
+    margins = forces.margins(m.state, gaps, impulses, LEAST_SPEED * ca.sum1(d.masses(m.p)))
     # The directions depend on the posture alone, so v may be zero.
     at_rest = [ca.substitute(x, m.v, ca.SX.zeros(m.v.numel())) for x in (total, margins)]
     return ca.Function("impulse", [m.q, m.p, impulses], [ca.densify(x) for x in at_rest])
