@@ -106,6 +106,8 @@ def test_pace_by_the_clock(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_memory_is_flat_where_few_steps_are_kept():
+    """The least of three runs: in others machine code may be made at the same time."""
+
     def peak(duration):
         tracemalloc.start()
         run(duration=duration, steps=StepBounds(1e-5, 1e-5), store_every=1000)
@@ -113,5 +115,5 @@ def test_memory_is_flat_where_few_steps_are_kept():
         tracemalloc.stop()
         return most
 
-    peak(0.01)
-    assert peak(0.8) < 1.2 * peak(0.1) + 1e5
+    brief, long = (min(peak(duration) for _ in range(3)) for duration in (0.1, 0.8))
+    assert long < 1.2 * brief + 1e5
