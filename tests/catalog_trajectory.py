@@ -99,6 +99,7 @@ STEPPED_CONDITIONS = [
     conditions.Touching("floor"),
     conditions.Apart("floor"),
     conditions.Within("ends.excess", upper=0.05),
+    conditions.FrictionMargin(0.2, ["floor"]),
     conditions.During(conditions.Touching("floor"), 0.3, 0.7),
     conditions.During(conditions.Apart("floor"), 0.7, 1.0),
 ]

@@ -46,7 +46,8 @@ def lift():
     rail = Prismatic("rail", Frame(None), Frame(body))
     ends = SlideRange("ends", *rail.frames, -0.1, 0.1, CubicLaw(60.0, 0.2), joint="rail")
     mechanism = Mechanism([body], [rail], "relative", [Actuator("rail")])
-    return assemble(mechanism, [PlaneContact("floor", Frame(None), Frame(body)), ends], (0, 0, -9))
+    floor = PlaneContact("floor", Frame(None), Frame(body), law=ContactLaw(friction=0.5))
+    return assemble(mechanism, [floor, ends], (0, 0, -9))
 
 
 D = lift()

@@ -2,7 +2,7 @@
 
 from nsopt.mpcc import Bound
 from nsopt.trajectory.conditions.base import Condition, Span, ends_at_rest
-from nsopt.trajectory.conditions.contact import Apart, During, Touching
+from nsopt.trajectory.conditions.contact import Apart, During, FrictionMargin, Touching
 from nsopt.trajectory.conditions.drives import (
     AccelerationLimits,
     ActuatorLimits,
@@ -37,6 +37,7 @@ __all__ = [
     "DriveWithin",
     "During",
     "EndAt",
+    "FrictionMargin",
     "HalfSpace",
     "InCorridor",
     "JerkLimits",

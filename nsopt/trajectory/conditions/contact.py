@@ -1,13 +1,17 @@
-"""Prescribed contact modes, and conditions on a part of the motion."""
+"""Prescribed contact modes, margins of friction, and conditions on a part of the motion."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import casadi as ca
 
 from nsopt.checks import finite
 from nsopt.mechanics import Dynamics, Outline
 from nsopt.mpcc import Bound
 from nsopt.trajectory.conditions.base import Condition, Span, limit
+from nsopt.trajectory.friction_cone import find_least_limit, measure_margins
 from nsopt.trajectory.node_sample import NodeSample
 
 
@@ -95,3 +99,78 @@ class Apart(_ContactMode):
     def along(self, m: NodeSample) -> list[Bound]:
         k = m.dynamics.contact_names.index(self.contact)
         return [limit(f"{self.contact} is apart", m.impulse[k], 0.0, 0.0)]
+
+
+@dataclass(frozen=True)
+class FrictionMargin(Condition):
+    """Friction of contacts stays a share below its limit: |friction| <= (1 - margin) mu N.
+
+    Such a contact never slides while it presses, for sliding friction is at its limit. In impacts
+    the same holds of impulses.
+
+    Parameters
+    ----------
+    margin : float
+        Share of the limit, between 0 and 1.
+    contacts : sequence of str, optional
+        By default all that have friction.
+
+    Raises
+    ------
+    ValueError
+        Unless 0 < margin < 1.
+    """
+
+    margin: float
+    contacts: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        finite("margin of FrictionMargin", self.margin, ())
+        if not 0 < self.margin < 1:
+            raise ValueError(
+                f"margin of FrictionMargin is {self.margin:g}: give a share between 0 and 1, such "
+                "as 0.2"
+            )
+
+    def check(self, dynamics: Dynamics) -> None:
+        known = _list_with_friction(dynamics)
+        if isinstance(self.contacts, str):
+            raise TypeError(
+                f"contacts of FrictionMargin must be a list, got {self.contacts!r}: write "
+                f"[{self.contacts!r}]"
+            )
+        for name in self.contacts or ():
+            if name not in known:
+                raise ValueError(
+                    f"FrictionMargin names the contact {name!r}, which is not in the mechanism, or "
+                    f"has no friction: name one of {', '.join(known) or 'none'}"
+                )
+        if not known:
+            raise ValueError(
+                "FrictionMargin is of no contact, as none has friction: give one a ContactLaw, or "
+                "leave it out"
+            )
+
+    def list_contacts(self, dynamics: Dynamics) -> list[str]:
+        """Return the names of its contacts."""
+        return list(_list_with_friction(dynamics) if self.contacts is None else self.contacts)
+
+    def along(self, m: NodeSample) -> list[Bound]:
+        if m.stepped is None:  # phases have a smaller cone in place of bounds
+            return []
+        d, x, bounds = m.dynamics, m.stepped, list[Bound]()
+        limits = (1 - self.margin) * d.friction(m.p) * d.slope(m.t, m.q, m.p) * x.impulse / x.h
+        least, own = find_least_limit(m), self.list_contacts(d)
+        for gap in dict.fromkeys(d.slip_contacts):
+            if d.contact_owners[gap] in own:
+                slips = [k for k, y in enumerate(d.slip_contacts) if y == gap]
+                friction = x.slip_impulse[slips] / x.h
+                margins = measure_margins(limits[gap], friction, least)
+                label = f"friction of {d.contact_names[gap]} below its limit by {self.margin:g}"
+                bounds.append(limit(label, margins, 0.0, ca.inf))
+        return bounds
+
+
+def _list_with_friction(d: Dynamics) -> dict[str, None]:
+    """Return the names of contacts with friction, in order."""
+    return dict.fromkeys(d.contact_owners[k] for k in d.slip_contacts)

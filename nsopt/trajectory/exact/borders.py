@@ -129,12 +129,12 @@ def _measure_friction(
 ) -> Array:
     """Return friction over mu f_n of the gap nearest to its cone, (n,).
 
-    NaN without friction, zero unless the contact sticks.
+    NaN without friction, zero unless the contact sticks and may slide.
     """
     n, gaps = len(q), len(contact.forces.normal)
     if not contact.has_friction:
         return np.full(n, np.nan)
-    if not contact.mode.sticks:
+    if not contact.mode.sticks or contact.forces.share < 1:
         return np.zeros(n)
     margins = contact.force_margins.map(n)(q.T, np.tile(phase.p[:, None], n), forces)
     of_friction = np.asarray(margins)[gaps:]

@@ -27,6 +27,7 @@ from nsopt.trajectory.exact.refusals import (
     SampleInModes,
     check_laws,
     check_parts,
+    find_margin,
     is_about_modes,
     reads_contacts,
 )
@@ -169,6 +170,9 @@ def divide_conditions(
         elif not is_about_modes(x):
             spans = list(enumerate(x.during(m)))
             through = tuple(i for i, y in spans if y.first <= earliest and latest <= y.last)
+            if margin := find_margin(x):  # the cones of the phase are smaller
+                found += [margin] if x is margin or through else []
+                continue
             at_start = tuple(i for i, y in spans if first and y.last == 0)
             border = 1.0 if last else sequence[k].ends
             at_end = tuple(i for i, y in spans if y.first == y.last == border)

@@ -18,7 +18,14 @@ from nsopt.arrays import Array
 from nsopt.contact_modes import joint_of
 from nsopt.elements import ViscousLaw
 from nsopt.mechanics import Dynamics, JointFriction
-from nsopt.trajectory.conditions import Apart, Condition, During, Span, Touching
+from nsopt.trajectory.conditions import (
+    Apart,
+    Condition,
+    During,
+    FrictionMargin,
+    Span,
+    Touching,
+)
 from nsopt.trajectory.costs import ContactForce, Cost
 from nsopt.trajectory.exact.recognize import NotExactError
 from nsopt.trajectory.node_sample import NodeSample
@@ -34,6 +41,12 @@ FAULTS = (ValueError, TypeError, RuntimeError, LookupError, AttributeError, Arit
 def is_about_modes(x: Condition) -> bool:
     """Return whether a condition only says which contacts touch."""
     return isinstance(x.condition if isinstance(x, During) else x, Touching | Apart)
+
+
+def find_margin(x: Condition) -> FrictionMargin | None:
+    """Return the margin of friction that a condition is, all along or for a part; None if none."""
+    inner = x.condition if isinstance(x, During) else x
+    return inner if isinstance(inner, FrictionMargin) else None
 
 
 class _ContactsNeededError(Exception):
@@ -183,6 +196,8 @@ def _check_span_of_mode(x: Condition, has_free_steps: bool) -> None:
 def _find_spans(x: Condition, m: NodeSample) -> list[Span]:
     """Return the spans of a condition; NotExactError for one that no single phase can keep."""
     name, spans = type(x).__name__, x.during(m)
+    if find_margin(x) and any(y.first == y.last for y in spans):
+        raise NotExactError("During(FrictionMargin) is of one node, phases keep it throughout")
     if x.couple(m, m):
         raise NotExactError(f"{name} couples start and end of the motion")
     x.start(m)  # refuses what is of contacts

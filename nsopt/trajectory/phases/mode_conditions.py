@@ -14,6 +14,7 @@ from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Bound
 from nsopt.trajectory.conditions import Condition, EndAt, Span, StartAt
+from nsopt.trajectory.friction_cone import find_least_limit
 from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.phases.modes import (
@@ -26,11 +27,7 @@ from nsopt.trajectory.phases.modes import (
 from nsopt.trajectory.transcription.base import not_negative, zero
 
 SLIP = 2  # index of the slip among the fields of `ContactMotion`
-# Limit of friction below which the tip of its cone is rounded: a part of the weight, or [N] of all
-# mass; of impulses all mass at a speed [m/s]. Beyond is an eighth of its square over the limit's.
-LEAST_OF_WEIGHT = 1e-3
-LEAST_OF_MASS = 1e-6
-LEAST_SPEED = 1e-3
+LEAST_SPEED = 1e-3  # [m/s] times all mass: limit of impulses below which cones are rounded
 ZERO_OF_GIVEN = 1e-8  # gap [m] or speed [m/s] of a given state that counts as zero
 
 
@@ -212,10 +209,8 @@ def _state_impulse_and_margins(d: Dynamics, forces: ModeForces) -> ca.Function:
 def _state_force_margins(d: Dynamics, forces: ModeForces) -> ca.Function:
     """Return `ContactInMode.force_margins`."""
     m = sample_symbols(d)
-    inputs, g = ca.SX.sym("inputs", len(forces.inputs)), m.state.value(d.gravity)
-    part = ca.sqrt(LEAST_OF_WEIGHT**2 * ca.sumsqr(g) + LEAST_OF_MASS**2)
-    gaps, least = forces.contact.gaps(m.state), part * ca.sum1(d.masses(m.p))
-    margins = forces.margins(m.state, gaps, inputs, least)
+    gaps, inputs = forces.contact.gaps(m.state), ca.SX.sym("inputs", len(forces.inputs))
+    margins = forces.margins(m.state, gaps, inputs, find_least_limit(m))
     at_rest = ca.substitute(margins, m.v, ca.SX.zeros(m.v.numel()))
     return ca.Function("force_margins", [m.q, m.p, inputs], [ca.densify(at_rest)])
 
@@ -369,7 +364,8 @@ def find_strikes(
     if not isinstance(strikes, Mapping):
         raise TypeError(f"strikes must be a mapping of contact to mode, got {strikes!r:.60}")
     contacts, found = {x.name: x for x in stated.contacts}, []
-    open_ones = {x.name for x in d.elements if isinstance(x, ModeForces) and not x.mode.closed}
+    forces_of_modes = (x for x in d.elements if isinstance(x, ModeForces))
+    open_ones = {x.name: x for x in forces_of_modes if not x.mode.closed}
     for name, mode in strikes.items():
         if name not in open_ones:
             raise ValueError(
@@ -381,7 +377,7 @@ def find_strikes(
                 f"contact {name!r} strikes with {mode!r}: give Sliding() or Sticking(), what it "
                 "does during the impact"
             )
-        forces = make_mode_forces(stated, contacts[name], mode, ())
+        forces = make_mode_forces(stated, contacts[name], mode, (), open_ones[name].share)
         found.append(ContactInMode(d, forces, ALL_EQUATIONS, ALL_EQUATIONS, steps))
     return tuple(found)
 

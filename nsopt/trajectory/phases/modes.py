@@ -28,6 +28,7 @@ from nsopt.mechanics import (
     assemble,
 )
 from nsopt.parameter import Parameter, number
+from nsopt.trajectory.friction_cone import measure_margins
 from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.smoothing.dry_friction import find_rubbing_joints
 
@@ -119,6 +120,7 @@ class ModeForces(Force):
     mode: ContactMode
     normal: tuple[Parameter, ...]  # [N] one for each gap; none of an open contact
     tangential: tuple[Parameter, ...]  # [N] for each tangent, gap by gap; none unless it sticks
+    share: float = 1.0  # of mu times the normal force, up to which it sticks
 
     @property
     def frames(self) -> tuple[Frame, ...]:
@@ -173,20 +175,13 @@ class ModeForces(Force):
     def margins(self, s: State, gaps: list[Gap], inputs: ca.SX, least: ca.SX) -> ca.SX:
         """Return what must not be negative, (m,), of ``inputs`` (n,) [N], or impulses [N s].
 
-        Normal parts, then, if it sticks, how far friction of each gap is inside its cone: two rows
-        in the plane, one in space, whose tip is rounded where the limit of friction is below
-        ``least``.
+        Normal parts, then, if it sticks, how far friction of each gap is inside its cone: see
+        `measure_margins`.
         """
         rows, parts = [inputs[: len(gaps)]], self.split_by_gap(s, gaps, inputs)
         for k, gap in enumerate(gaps if self.mode.sticks else []):
-            limit, friction = s.value(gap.law.friction) * parts[2 * k], parts[2 * k + 1]
-            if friction.numel() == 1:
-                rows += [limit - friction, limit + friction]
-            else:
-                # |f|^2 over the limit has a gradient at f = 0, where |f| has none; the divisor is
-                # well above zero even where the limit is negative, as between nodes it may be.
-                positive = (limit + ca.sqrt(limit**2 + least**2)) / 2
-                rows.append(limit - ca.sumsqr(friction) / positive)
+            most = self.share * s.value(gap.law.friction) * parts[2 * k]
+            rows.append(measure_margins(most, parts[2 * k + 1], least))
         return ca.vertcat(*rows)
 
 
@@ -210,11 +205,15 @@ def sample_symbols(d: Dynamics) -> NodeSample:
 
 
 def with_modes(
-    d: Dynamics, modes: Mapping[str, ContactMode], inputs: Sequence[str] = ()
+    d: Dynamics,
+    modes: Mapping[str, ContactMode],
+    inputs: Sequence[str] = (),
+    shares: Mapping[str, float] | None = None,
 ) -> tuple[Dynamics, tuple[ModeForces, ...]]:
     """Return a mechanism with forces in place of its contacts, and these forces.
 
-    ``inputs`` are parameters that are inputs of the phase. Refuses contacts without a mode, modes
+    ``inputs`` are parameters that are inputs of the phase, ``shares`` those of `ModeForces`, one
+    for contacts that are left out. Refuses contacts without a mode, modes
     of what has none, modes that a contact or a joint cannot be in, and inputs whose name is taken.
     """
     names, joints = [x.name for x in d.contacts], find_rubbing_joints(d)
@@ -237,15 +236,20 @@ def with_modes(
     for name in names:
         if name not in modes:
             raise ValueError(f"modes leave out contact {name!r}: give it Open(), if it is open")
-    return _assemble_with_modes(d, tuple(modes[name] for name in names), tuple(inputs))
+    of_friction = tuple((shares or {}).get(name, 1.0) for name in names)
+    of_contacts = tuple(modes[name] for name in names)
+    return _assemble_with_modes(d, of_contacts, tuple(inputs), of_friction)
 
 
 @lru_cache(maxsize=16)  # the search for a sequence states many phases, of few different modes
 def _assemble_with_modes(
-    d: Dynamics, modes: tuple[ContactMode, ...], inputs: tuple[str, ...]
+    d: Dynamics,
+    modes: tuple[ContactMode, ...],
+    inputs: tuple[str, ...],
+    shares: tuple[float, ...],
 ) -> tuple[Dynamics, tuple[ModeForces, ...]]:
-    pairs = zip(d.contacts, modes, strict=True)
-    forces = {x.name: make_mode_forces(d, x, mode, inputs) for x, mode in pairs}
+    stated = zip(d.contacts, modes, shares, strict=True)
+    forces = {x.name: make_mode_forces(d, x, mode, inputs, share) for x, mode, share in stated}
     _check_names(d, forces.values())
     elements = [forces.get(x.name, x) for x in d.elements]
     return assemble(d.mechanism, elements, d.gravity), tuple(forces.values())
@@ -265,9 +269,14 @@ def _check_names(d: Dynamics, forces: Iterable[ModeForces]) -> None:
 
 
 def make_mode_forces(
-    d: Dynamics, contact: Contact, mode: ContactMode, inputs: Sequence[str]
+    d: Dynamics, contact: Contact, mode: ContactMode, inputs: Sequence[str], share: float
 ) -> ModeForces:
     """Return the forces of a contact in a mode; refuse a mode that it cannot be in."""
+    if share < 1 and mode.closed and not mode.sticks:
+        raise ValueError(
+            f"contact {contact.name!r} slides, its friction at the limit that FrictionMargin keeps "
+            "it below: give it Sticking(), or name others in FrictionMargin(contacts=...)"
+        )
     if contact.name in {x.name for x in d.mechanism.joints}:
         raise ValueError(
             f"{contact.name!r} is a joint with clearance, which changes its modes within a phase: "
@@ -317,4 +326,5 @@ def make_mode_forces(
         for x, n in zip(names, slips, strict=True)
         for i in range(n)
     ]
-    return ModeForces(contact.name, contact, mode, normal, tuple(tangential) if mode.sticks else ())
+    held = tuple(tangential) if mode.sticks else ()
+    return ModeForces(contact.name, contact, mode, normal, held, share)

@@ -12,7 +12,7 @@ import numpy as np
 from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Solver, StructuredNlp
-from nsopt.trajectory.conditions import Condition, EndAt, StartAt
+from nsopt.trajectory.conditions import Condition, During, EndAt, FrictionMargin, StartAt
 from nsopt.trajectory.costs import Cost, Smoothness, flattened
 from nsopt.trajectory.diagnosis import Statement, check_arguments, check_feasible
 from nsopt.trajectory.guesses import Guess, Trajectory
@@ -103,9 +103,11 @@ class PhaseProgram:
     ) -> PhaseProgram:
         """Return the program of a phase, checked as by `optimize`."""
         horizon, parameters = phase.horizon, phase.parameters
-        d, forces = with_modes(phase.dynamics, phase.modes, phase.inputs)
+        shares = _find_shares(phase)
+        d, forces = with_modes(phase.dynamics, phase.modes, phase.inputs, shares)
         inputs = (*phase.inputs, *(name for x in forces for name in x.inputs))
-        conditions, guess = tuple(phase.conditions), phase.guess
+        conditions = tuple(x for x in phase.conditions if not isinstance(x, FrictionMargin))
+        guess = phase.guess
         if before is not None and isinstance(guess, Guess):
             guess = guess.placed(d, [*conditions, StartAt(before.last_posture)], parameters)
         task = Task(d, horizon, phase.costs, conditions, guess, inputs, parameters, solver=solver)
@@ -188,6 +190,21 @@ class PhaseProgram:
         start_and_end = np.array([0.0, 1.0])
         inputs, bounds = self.transcription.inputs, self.phase.horizon.bounds
         return np.asarray(self.guess.trajectory(start_and_end, bounds, inputs).q[-1])
+
+
+def _find_shares(phase: MotionPhase) -> dict[str, float]:
+    """Return the share of its limit that each margin leaves the friction of a contact."""
+    found = dict[str, float]()
+    for x in phase.conditions:
+        if isinstance(x, During) and isinstance(x.condition, FrictionMargin):
+            raise ValueError(
+                "FrictionMargin is of whole phases: divide the phase in place of During"
+            )
+        if isinstance(x, FrictionMargin):
+            x.check(phase.dynamics)
+            for name in x.list_contacts(phase.dynamics):
+                found[name] = min(1 - x.margin, found.get(name, 1.0))
+    return found
 
 
 def _hold_joints(x: Collocation, modes: Mapping[str, ContactMode]) -> Collocation:

@@ -1,0 +1,32 @@
+"""The cone of dry friction as inequalities: |friction| up to a limit, its tip rounded in space."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from nsopt.trajectory.node_sample import NodeSample
+
+# Limit of friction below which the tip of its cone in space is rounded: a part of the weight of all
+# bodies, or [N] of their mass. Beyond is an eighth of its square over the limit's.
+LEAST_OF_WEIGHT = 1e-3
+LEAST_OF_MASS = 1e-6
+
+
+def find_least_limit(m: NodeSample) -> ca.SX:
+    """Return the limit of friction [N] below which the tip of a cone is rounded."""
+    g = m.state.value(m.dynamics.gravity)
+    part = ca.sqrt(LEAST_OF_WEIGHT**2 * ca.sumsqr(g) + LEAST_OF_MASS**2)
+    return part * ca.sum1(m.dynamics.masses(m.p))
+
+
+def measure_margins(most: ca.SX, friction: ca.SX, least: ca.SX) -> ca.SX:
+    """Return what must not be negative for |friction| <= most: (2,) in the plane, (1,) in space.
+
+    In space the tip of the cone is rounded where ``most`` is below ``least``; all in N, or N s.
+    """
+    if friction.numel() == 1:
+        return ca.vertcat(most - friction, most + friction)
+    # |f|^2 over the limit has a gradient at f = 0, where |f| has none; the divisor is well above
+    # zero even where the limit is negative, as between nodes it may be.
+    positive = (most + ca.sqrt(most**2 + least**2)) / 2
+    return most - ca.sumsqr(friction) / positive
