@@ -60,6 +60,7 @@ OPTIMA = [
     "clearance_pendulum",
     "clearance_tolerance",
     "double_integrator",
+    "grasp_box",
     "hopper",
     "push_block",
     "quadruped_jump",
