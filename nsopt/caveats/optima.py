@@ -28,6 +28,9 @@ DEPARTURE = 0.05
 """Distance of a simulation from its optimum, over the largest range of a coordinate, from which it
 counts as departed."""
 
+BEYOND_CONE = 0.01
+"""Friction beyond its limit, over the largest limit of its contact, up to which nothing is said."""
+
 
 def cap_exact_cost(in_steps: float) -> float:
     """Return what an exact optimum may cost without a word, given its cost in steps."""
@@ -128,6 +131,18 @@ def _tell_closing(data: xr.Dataset) -> Iterator[str]:
         )
 
 
+def _tell_cone_excess(data: xr.Dataset) -> Iterator[str]:
+    """Tell of friction in phases that exceeds its limit, as the tips of cones are rounded."""
+    a = data.attrs
+    if (excess := a.get("cone_excess", 0.0)) > BEYOND_CONE:
+        yield (
+            f"friction of {a['cone_excess_contact']} exceeds its limit by {100 * excess:.2g} % of "
+            f"the largest (t = {a['cone_excess_time']:.4g} s): tips of cones in space are rounded "
+            "by the weight of all bodies, beside which this contact bears little; state heavy "
+            "bodies apart that it does not need, or as the ground"
+        )
+
+
 def _tell_departure(data: xr.Dataset) -> Iterator[str]:
     """Tell when the simulation of an optimum leaves it."""
     if "resimulated" not in data:
@@ -147,6 +162,7 @@ def _tell_departure(data: xr.Dataset) -> Iterator[str]:
 
 
 CHECKS = (
+    _tell_cone_excess,
     _tell_departure,
     _tell_closing,
     _tell_changes_at_steps,

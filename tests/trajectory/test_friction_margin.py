@@ -18,13 +18,16 @@ from nsopt import (
     Prismatic,
     assemble,
 )
+from nsopt.caveats import caveats
 from nsopt.trajectory import (
     IN_STEPS,
     PLAN,
+    ContactPhase,
     Duration,
     During,
     Effort,
     EndAt,
+    ExactContacts,
     FrictionMargin,
     Horizon,
     MotionPhase,
@@ -101,6 +104,7 @@ def test_phases_are_as_fast_as_the_smaller_cone_lets(planar, conditions, share):
     assert 0.99 * share * MU * G < most < share * MU * G * (1 + 1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planar", [True, False])
 def test_steps_keep_the_margin(planar):
     duration = 1.02 * shortest(0.8)
@@ -111,6 +115,7 @@ def test_steps_keep_the_margin(planar):
     assert share.max() == pytest.approx(0.8, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_an_exact_motion_keeps_it_all_along_or_for_a_part():
     """Least effort in little more than the shortest time: beyond the margin where it may."""
     d, duration = tray(planar=True), 1.02 * shortest(0.8)
@@ -161,6 +166,30 @@ def test_phases_that_cannot_keep_it_are_refused(condition, mode, message):
         in_phases(tray(planar=True), (0.2, 3.0), [condition], mode=mode)
 
 
+@pytest.mark.slow
 def test_at_one_node_it_stays_in_steps():
     best = carry(tray(planar=True), 1.0, [During(MARGIN, 0.5)])
     assert "During(FrictionMargin) is of one node" in best.data.attrs["not_exact"]
+
+
+@pytest.mark.slow
+def test_friction_beyond_a_rounded_cone_is_told():
+    """On a tray of 1000 kg the tip of the cone is wide: the block is sped up too fast."""
+    light, heavy = (in_phases(tray(mass), (0.2, 3.0), []) for mass in (2.0, 1000.0))
+    assert all("cone" not in x for y in light.phases for x in caveats(y.data))
+    assert heavy.objective < 0.95 * shortest(1.0)
+    for phase in heavy.phases:
+        told = phase.data.attrs["cone_excess"]
+        assert told == pytest.approx(find_acceleration(phase) / (MU * G) - 1, rel=1e-3)
+        assert any("friction of bed exceeds its limit by" in x for x in caveats(phase.data))
+
+
+@pytest.mark.slow
+def test_an_exact_motion_tells_so_too():
+    """At least effort; in steps the cone is exact, and friction at its limit."""
+    sequence = [ContactPhase({"bed": Sticking()}, 1.0)]
+    plan = PLAN.with_others(ExactContacts(sequence=sequence, trials=0))
+    best = carry(tray(1000.0), 1.05 * shortest(1.0), [], plan)
+    told = best.data.attrs["cone_excess"]
+    assert told == pytest.approx(find_acceleration(best) / (MU * G) - 1, rel=1e-2)
+    assert told > 0.1

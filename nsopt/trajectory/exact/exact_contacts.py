@@ -33,7 +33,7 @@ from nsopt.trajectory.exact.sequence import (
     without_phase,
 )
 from nsopt.trajectory.optimum import record
-from nsopt.trajectory.phases import SolvedPhases, record_phases
+from nsopt.trajectory.phases import SolvedPhases, join_cone_excess, record_phases
 from nsopt.trajectory.search import (
     IN_STEPS,
     ExactMotion,
@@ -97,6 +97,7 @@ class OptimumInSequence(ExactMotion):
             "borders": self.solved.borders,
             **({} if excess is None else excess.attrs),
             **record_tie(first.tie),
+            **join_cone_excess(self.solved),
             **find_closing_at_end(self.in_steps.dynamics, motion, p),
             "stop_reason": TRIALS_INTERRUPTED if self.stopped else "",
             "interrupted": int(self.stopped),

@@ -1,5 +1,6 @@
 """Motions in phases, each with its own mechanism, modes of contact, duration and costs."""
 
+from nsopt.trajectory.phases.cone_excess import join_cone_excess
 from nsopt.trajectory.phases.mode_conditions import SLIP, ContactInMode, ContactMotion
 from nsopt.trajectory.phases.modes import (
     ContactMode,
@@ -33,6 +34,7 @@ __all__ = [
     "SolvedPhases",
     "Sticking",
     "compute_impact_losses",
+    "join_cone_excess",
     "name_gap",
     "name_normal",
     "optimize_phases",

@@ -21,6 +21,7 @@ from nsopt.trajectory.assessment import (
 )
 from nsopt.trajectory.diagnosis import LeastViolation
 from nsopt.trajectory.optimum import record
+from nsopt.trajectory.phases.cone_excess import find_cone_excess
 from nsopt.trajectory.phases.mode_conditions import SLIP, ContactInMode
 from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
 from nsopt.trajectory.phases.program import LinkedPhases
@@ -132,6 +133,7 @@ def _record(solved: SolvedPhases, k: int, title: str, least: LeastViolation | No
             **record_tie(own.tie),
             **record_modes(own, part.x, solution.x[linked.impulses[k]]),
             **({"impact_loss": json.dumps(losses)} if losses else {}),
+            **find_cone_excess(solved)[k],
             "stationarity": describe_stationarity(x, settings, solution),
             **({} if excess is None else excess.attrs),
             "stop_reason": violated
