@@ -73,7 +73,7 @@ app = typer.Typer(
     **PLAIN,
     help=(
         "Simulate mechanisms with real joints: clearance, contact, variable step size.\n\n"
-        "Start with: nsopt run revolute_pendulum --h-min 2.5e-4 --h-max 5e-4, then open the "
+        "Start with: nsopt run revolute_pendulum --h-min 1e-6 --h-max 2e-4, then open the "
         "picture it names.\n\n"
         "Exit codes: 0 done; 2 bad input, nothing was run; 3 a run stopped early, what was "
         "computed is saved; 4 the result could not be saved; 130 interrupted (Ctrl-C or SIGTERM), "
