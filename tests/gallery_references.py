@@ -41,6 +41,13 @@ def gough_platform(x):
     return np.linalg.norm(np.linalg.solve(rows, [2 * x["CLEARANCE"], 0, 0, 0, 0, 0])[:3])
 
 
+def twisting(x):
+    """Return where a body of constant twist, in its own axes, is after 5 s."""
+    turned = 5 * x["TURNING"]
+    s, c = np.sin(turned) / x["TURNING"], (1 - np.cos(turned)) / x["TURNING"]
+    return [x["AHEAD"] * s - x["SIDEWAYS"] * c, x["AHEAD"] * c + x["SIDEWAYS"] * s]
+
+
 def tumbling(x):
     """Return the period of a free body about its middle axis [Landau, Lifshitz, Mechanics, 37]."""
     (a, b, c), spin, nudge = x["INERTIA"], x["SPIN"], x["NUDGE"]

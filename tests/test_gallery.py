@@ -55,6 +55,7 @@ FACTS = {
     "bowling": Fact(of("rolls"), lambda x: 2 * x["SPEED"] / (7 * x["FRICTION"] * theory.G), 2e-3),
     "impact_laws": Fact(lambda x: [y[0] for y in x["rebounds"].values()], theory.impact_laws, 5e-3),
     "ladder": Fact(of("leaves"), constant(2 / 3), 2e-3),
+    "mecanum": Fact(lambda x: x["place"][-1], theory.twisting, abs=1e-4),
     "rocking_block": Fact(of("ratio"), theory.rocking_block, 5e-3),
     "stick_slip": Fact(of("slips"), lambda x: x["STATIC"] * x["MASS"] * theory.G, 2e-2),
     # Linkages.
@@ -70,6 +71,11 @@ FACTS = {
     "squeezer": Fact(of("crank"), constant(15.81077119629904)),  # IVP test set, "andrews"
     # Bodies that swing, spin and bend.
     "cantilever": Fact(of("frequency"), theory.cantilever, 2e-2),
+    "charmie": Fact(
+        lambda x: np.hstack([x["path"], x["force"] / 1e3]),
+        lambda x: np.hstack([x["exact"], x["needed"] / 1e3]),
+        abs=1e-9,
+    ),
     "double_pendulum": Fact(of("drift"), constant(0.0), abs=1e-3),
     "nut_on_screw": Fact(of("fallen"), theory.nut_on_screw, 1e-9),
     "skate": Fact(of("depth"), lambda x: x["pull"] / (2 * x["SPIN"] ** 2), 1e-4),
