@@ -23,7 +23,7 @@ PUBLIC = {
     *("named", "prepared", "restated", "stated_start"),  # of Start, Optimization, Dynamics
     *("left_null_arrays", "left_null_vectors"),
     *("flattened", "implied_rows", "resisted_joint"),
-    *("programmed_paths", "tracked_points"),
+    *("programmed_paths", "programmed_rates", "tracked_points"),
 }
 
 

@@ -75,7 +75,7 @@ def led():
 @pytest.fixture(scope="module", params=FIGURES)
 def figure(request, opened, ideal, held, led):
     special = dict.fromkeys(("range_of_motion", "tracked_points"), held)
-    special |= dict.fromkeys(("programmed_paths", "link_shapes"), led)
+    special |= dict.fromkeys(("programmed_paths", "programmed_rates", "link_shapes"), led)
     result = special.get(request.param, opened)
     before = result.data.copy(deep=True)
     others = [ideal] if request.param == "deviations" else []

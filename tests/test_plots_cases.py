@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from nsopt import joint_loads, rms_loads
+from nsopt.cli import app
 from nsopt.plots import (
     joint_accelerations,
     joint_coordinates,
@@ -11,6 +13,7 @@ from nsopt.plots import (
     joint_rms,
     link_shapes,
     programmed_paths,
+    programmed_rates,
 )
 from tests.plotted import drawn, factor_of, holds, ran_led
 
@@ -63,6 +66,38 @@ def test_paths_go_along_the_programme(cases):
         s = t / 0.1
         x = 1.2 - 0.2 * (10 * s**3 - 15 * s**4 + 6 * s**5)
         assert any(np.allclose(y, x, atol=1e-9) for _, y in drawn(figure.axes[3]))
+
+
+def test_rates_are_those_of_the_programme(cases):
+    """Along x the quintic of a corner, of 0.2 m in 0.1 s; nothing along z."""
+    figure = programmed_rates(*cases)
+    axes = dict(zip((f"{x}{c}" for c in "xyz" for x in "va"), figure.axes, strict=True))
+    for result in cases:
+        s = result["time"].values / 0.1
+        v, a = -0.2 * 30 * (s * (1 - s)) ** 2 / 0.1, -0.2 * 60 * s * (1 - s) * (1 - 2 * s) / 0.1**2
+        for ax, known, unit in ((axes["vx"], v, "m/s"), (axes["ax"], a, "m/s²")):
+            off = [np.max(np.abs(y / factor_of(ax, unit) - known)) for _, y in drawn(ax)]
+            assert min(off) < 1e-3 * np.max(np.abs(known))
+    with pytest.raises(ValueError, match="no Programmed or Corridor 'arm' in rigid"):
+        programmed_rates(*cases, name="arm")
+
+
+def test_joints_of_the_command_are_those_that_are_drawn(cases, tmp_path, monkeypatch):
+    """Bars of two joints; a picture of one joint refuses two."""
+    monkeypatch.chdir(tmp_path)
+    cases[0].save("rigid.nc")
+    chosen = ["--joint", "hinge0", "--joint", "hinge1"]
+    for words, told in (
+        (["joint_rms", *chosen], "hinge1"),
+        (["contact_forces", *chosen], "contact_forces shows one joint at a time"),
+        (["joint_rms", "--joint", "knee"], "no joint 'knee' in 'rigid': one of hinge0"),
+        (["energies", "--joint", "knee"], "--joint is of contact_forces, joint_torques, joint_f"),
+    ):
+        out = tmp_path / f"{len(told)}.svg"
+        done = CliRunner().invoke(app, ["plot", "rigid.nc", "--what", *words, "--out", str(out)])
+        text = out.read_text() if done.exit_code == 0 else done.stderr
+        assert told in text
+        assert done.exit_code or "tip" not in text
 
 
 def test_shape_of_a_link_is_what_its_joints_turn(cases):

@@ -1,5 +1,7 @@
 """Figures of sweeps hold the numbers of their runs; the command draws them from the file."""
 
+from pathlib import Path
+
 import h5py
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from nsopt.cli.plot import SWEEP_ATTRIBUTES
 from nsopt.plots import SWEEP_FIGURES, bifurcation_diagram, measures
 from nsopt.result import make_netcdf
 from nsopt.stored import NOTES
+from nsopt.sweep import columns
 from tests.plotted import factor_of
 from tests.sweeps import drop, run
 
@@ -61,6 +64,40 @@ def test_each_line_of_a_measure_is_that_of_its_runs(fallen):
             known = fallen[name].max("contact").values[k]
             unit = fallen[name].attrs["units"]
             assert line.get_ydata() == pytest.approx(factor_of(ax, unit) * known)
+
+
+PUSHED = """
+from nsopt import GROUND, AppliedForce, Body, Frame, Mechanism, Parameter, Problem, StepBounds
+from nsopt import Tracker, assemble
+
+ball = Body("ball", Parameter("mass", 1.0), point_mass=True)
+lift = AppliedForce("lift", Frame(ball), (0, 0, 20.0))
+seen = [lift, Tracker("place", Frame(ball))]
+dynamics = assemble(Mechanism([ball]), seen, gravity=(0, 0, -9.81))
+problem = Problem(dynamics, duration=0.2, steps=StepBounds(0.01, 0.01))
+"""
+
+
+def test_an_output_that_is_asked_for_is_shown(tmp_path, monkeypatch):
+    """Two balls that are lifted, by how much."""
+    monkeypatch.chdir(tmp_path)
+    Path("pushed.py").write_text(PUSHED)
+    words = ["sweep", "pushed.py", "--set", "mass=1,0.5", "--workers", "1", "--of", "place.z"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    known = (20 / np.array([1.0, 0.5]) - 9.81) * 0.2**2 / 2
+    head, *rows = [line.split() for line in done.stdout.splitlines()[:3]]
+    shown = [float(row[head.index("place.z")]) for row in rows]
+    assert shown == pytest.approx(known, rel=1e-3)
+    data = xr.load_dataset("results/pushed_sweep/sweep.nc", engine="h5netcdf")
+    assert columns(data, ["place.z"])["place.z"].values == pytest.approx(known)
+    (ax,) = measures(data, of="place.z").axes
+    assert ax.lines[0].get_ydata() == pytest.approx(factor_of(ax, "m") * known[::-1])
+    with pytest.raises(ValueError, match=r"'place.w' in this sweep; there are place\.x"):
+        columns(data, ["place.w"])
+    done = CliRunner().invoke(app, [*words[:-1], "place.w"])
+    assert done.exit_code == BAD_INPUT
+    assert "--of 'place.w' is no output of an element: there are place.x" in done.stderr
 
 
 def test_samples_are_drawn_over_any_of_their_names():

@@ -36,6 +36,7 @@ PICTURES = (
     "joint_forces",
     "joint_rms",
     "programmed_paths",
+    "programmed_rates",
     "link_shapes",
     "orbits",
     "contact_modes",

@@ -49,8 +49,11 @@ def plot(
         typer.Option(help="File to write: .png, .pdf, .svg; .gif or .mp4 for an animation."),
     ] = None,
     joint: Annotated[
-        str | None,
-        typer.Option(help="Show only this joint, in contact_forces, orbits and contact_modes."),
+        list[str] | None,
+        typer.Option(
+            help="Show only this joint; joint_forces, joint_rms and joint_torques take several "
+            "--joint."
+        ),
     ] = None,
     component: Annotated[
         str | None,
@@ -110,7 +113,8 @@ def plot(
             raise ValueError(f"unknown picture {what!r}: choose one of {', '.join(figures)}")
         ending = ".gif" if what == "animation" else ".png"
         target = out or results[0].with_name(f"{results[0].stem}_{what}{ending}")
-        options: dict[str, Any] = {"joint": joint, "component": component, "over": over}
+        options: dict[str, Any] = {"component": component, "over": over}
+        options |= _take_joints(what, joint or [], figures)
         options |= {"section": section, "x": x, "y": y, "of": of}
         options |= {"speed": speed, "fps": fps, "magnify": magnify}
         given = {name: value for name, value in options.items() if value is not None}
@@ -163,9 +167,21 @@ def _check_options(
 ) -> None:
     """Refuse options that a picture does not take."""
     for name in given:
-        takes = [x for x, figure in figures.items() if name in inspect.signature(figure).parameters]
+        names = {name, "joints"} if name == "joint" else {name}
+        takes = [x for x, y in figures.items() if names & inspect.signature(y).parameters.keys()]
         if what not in takes:
             raise ValueError(f"--{name} is of {', '.join(takes) or 'other results'}, not of {what}")
+
+
+def _take_joints(
+    what: str, joints: list[str], figures: Mapping[str, Callable[..., Any]]
+) -> dict[str, Any]:
+    """Return the joints to show, by the name of the argument that the picture has for them."""
+    if joints and "joints" in inspect.signature(figures[what]).parameters:
+        return {"joints": joints}
+    if len(joints) > 1:
+        raise ValueError(f"{what} shows one joint at a time, got --joint {', '.join(joints)}")
+    return {"joint": joints[0] if joints else None}
 
 
 def _draw(figure: Callable[..., Figure], loaded: list[Any], given: dict[str, Any]) -> Figure:

@@ -38,6 +38,14 @@ def run_sweep(
     scheme: SchemeName = None,
     impact: ImpactName = None,
     solver: SolverName = None,
+    of: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="OUTPUT",
+            help="An output of an element whose largest value is shown too, such as cone.excess; "
+            "may be repeated.",
+        ),
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes; one for each core by default.")
     ] = None,
@@ -67,6 +75,10 @@ def run_sweep(
             raise ValueError("--set takes every name once: NAME=VALUE,VALUE,...")
         grid, chosen = Grid(values), load(problem, load_stated)
         first = chosen.at(grid.rows()[0])
+        known = first.dynamics.output_names
+        for output in (x for x in of or () if x not in known):
+            what = f"there are {', '.join(known)}" if known else "this problem has none"
+            raise ValueError(f"--of {output!r} is no output of an element: {what}")
         begin = first.start.t if first.start else 0.0
         method: dict[str, Any] = {}
         if scheme is not None or impact is not None:  # else each point has that of its problem
@@ -92,7 +104,7 @@ def run_sweep(
         except KeyboardInterrupt:
             print(f"error: interrupted; the same call goes on from {folder}", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
-    print(table(data))
+    print(table(data, of or ()))
     print(f"{'sweep':<22}{folder / 'sweep.nc'}")
     if failed := int((data["completed"] == 0).sum()):
         print(f"error: {failed} of {data['completed'].size} runs failed", file=sys.stderr)

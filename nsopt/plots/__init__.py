@@ -41,7 +41,7 @@ from nsopt.plots.figures.contact import contact_paths, gaps
 from nsopt.plots.figures.energy import energies
 from nsopt.plots.figures.mobility import mobility
 from nsopt.plots.figures.motion import contact_forces, deviations, positions, velocities
-from nsopt.plots.figures.programmed import link_shapes, programmed_paths
+from nsopt.plots.figures.programmed import link_shapes, programmed_paths, programmed_rates
 from nsopt.plots.figures.range_of_motion import cones, range_of_motion
 from nsopt.plots.figures.robot import base_force, joint_torques, tracked_points
 from nsopt.plots.figures.run import effort, joint_closure, residuals, step_size
@@ -76,6 +76,7 @@ FIGURES: Mapping[str, Callable[..., Figure]] = MappingProxyType(
         "joint_forces": joint_forces,
         "joint_rms": joint_rms,
         "programmed_paths": programmed_paths,
+        "programmed_rates": programmed_rates,
         "link_shapes": link_shapes,
         "orbits": orbits,
         "contact_modes": contact_modes,
@@ -189,6 +190,7 @@ __all__ = [
     "poincare_map",
     "positions",
     "programmed_paths",
+    "programmed_rates",
     "range_of_motion",
     "require_steps",
     "residuals",

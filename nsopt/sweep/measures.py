@@ -47,6 +47,7 @@ def _largest_outputs(result: Result) -> xr.DataArray:
     names = [str(name) for name, x in result.data.data_vars.items() if "most" in x.attrs]
     values = [float(np.fmax.reduce(result[name].values)) for name in names]
     meaning = {"units": "", "long_name": "largest value of each output of forces"}
+    meaning["units_of_each"] = "; ".join(result[name].attrs["units"] for name in names)
     return xr.DataArray(values, {"output": names}, ("output",), attrs=meaning)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,21 +22,23 @@ MOST_REASONS = 5
 HIDDEN = {"end_time", "run_time"}
 """Notes that the table leaves out."""
 
+LARGEST = "largest_outputs"
+"""Measure of the outputs of elements."""
+
 OF_CONTACTS = ("contact", *FIGURE)
 """Dimensions over which the largest value is taken."""
 
 
-def table(data: xr.Dataset) -> str:
+def table(data: xr.Dataset, outputs: Sequence[str] = ()) -> str:
     """Return the measures of a sweep, a row for each point, and why points failed.
 
-    Of a measure with a value for each contact, or joint with contacts, the largest is shown, with
-    the error of that; other measures with components are left out. Errors follow their values.
+    Columns as `columns` has them, errors beside their values.
     """
     import pandas as pd
 
     dims = [str(d) for d in data["completed"].dims]
     swept = [str(name) for name, x in data.coords.items() if {*x.dims} <= {*dims}]
-    rows = columns(data)
+    rows = columns(data, outputs)
     text = pd.DataFrame({name: rows[name] for name in swept})
     for name in (x for x in map(str, rows) if x not in {*HIDDEN, *swept}):
         if name.removeprefix(ERROR) in rows and name.startswith(ERROR):
@@ -50,7 +53,7 @@ def table(data: xr.Dataset) -> str:
     )
 
 
-def columns(data: xr.Dataset) -> pd.DataFrame:
+def columns(data: xr.Dataset, outputs: Sequence[str] = ()) -> pd.DataFrame:
     """Return the measures of a sweep and their errors as columns, a row for each point.
 
     ``columns(data).to_csv("sweep.csv", index=False)`` writes them. Of a measure with a value for
@@ -61,15 +64,24 @@ def columns(data: xr.Dataset) -> pd.DataFrame:
     ----------
     data : xarray.Dataset
         Of `sweep`.
+    outputs : sequence of str
+        Of elements, such as ``cone.excess``, whose ``largest_outputs`` are columns too.
 
     Returns
     -------
     pandas.DataFrame
         What was swept, notes and measures; ``error_`` and the name of a measure is its error.
+
+    Raises
+    ------
+    ValueError
+        No element has an output of that name.
     """
     dims = [str(d) for d in data["completed"].dims]
     swept = [str(name) for name, x in data.coords.items() if {*x.dims} <= {*dims}]
     rows = data.drop_vars("stop_reason")
+    for name in outputs:
+        rows = rows.assign(_pick_output(data, name))
     for over in (d for d in OF_CONTACTS if rows.sizes.get(d)):
         named = [str(name) for name, x in rows.items() if over in x.dims]
         for name in (x for x in named if not x.startswith(ERROR)):
@@ -80,6 +92,17 @@ def columns(data: xr.Dataset) -> pd.DataFrame:
                 rows[ERROR + name] = error.isel({over: largest}, drop=True)
     shown = [str(name) for name, x in rows.items() if [*x.dims] == dims]
     return rows[shown].to_dataframe(dim_order=dims).reset_index()[[*swept, *shown]]
+
+
+def _pick_output(data: xr.Dataset, name: str) -> dict[str, xr.DataArray]:
+    """Return the largest of an output of an element and, if there is one, its error, by name."""
+    known = [str(x) for x in data["output"].values] if "output" in data else []
+    if name not in known:
+        raise ValueError(
+            f"no output {name!r} in this sweep; there are {', '.join(known) or 'none'}"
+        )
+    found = {name: LARGEST, ERROR + name: ERROR + LARGEST}
+    return {own: data[of].sel(output=name, drop=True) for own, of in found.items() if of in data}
 
 
 def _add_error(value: float, error: float) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,6 +11,7 @@ from matplotlib.figure import Figure
 
 from nsopt.arrays import Array
 from nsopt.plots import style
+from nsopt.plots.curves import Recorded, Vector, draw_vectors
 from nsopt.plots.scenes.scene import Scene, path_of_point
 from nsopt.result import Result
 
@@ -50,6 +52,31 @@ def programmed_paths(*results: Result, name: str | None = None) -> Figure:
         style.axis_labels(ax, "time [s]", f"{'xyz'[c]} [m]")
     style.results_legend(figure, results)
     return figure
+
+
+def programmed_rates(*results: Result, name: str | None = None) -> Figure:
+    """Draw velocity and acceleration of a programmed frame, as Fig. 16 of [CoPCoD 2023].
+
+    Arguments as for `programmed_paths`; both in world axes.
+    """
+    style.require_steps(results, "programmed_rates")
+    vectors = [Vector("velocity", "v", "m/s"), Vector("acceleration", "a", "m/s²")]
+    recorded = [
+        Recorded(style.label(r), r["time"].values, rates_of_point(r, _find_frame(r, name)))
+        for r in results
+    ]
+    return draw_vectors("Programmed frame", vectors, recorded)
+
+
+def rates_of_point(result: Result, frame: Mapping[str, Any]) -> Array:
+    """Return velocity and acceleration of the origin of a frame of a body, (time, 2, 3)."""
+    body = int(frame["body"])
+    kinds = "velocity", "angular_velocity", "acceleration", "angular_acceleration"
+    v, w, a, alpha = (result[f"body_{kind}"].values[:, body] for kind in kinds)
+    path = path_of_point(result, body, np.asarray(frame["origin"]))
+    r = path - result["body_position"].values[:, body]
+    turning = np.cross(w, r)
+    return np.stack([v + turning, a + np.cross(alpha, r) + np.cross(w, turning)], axis=1)
 
 
 def link_shapes(
@@ -118,6 +145,12 @@ def link_points(result: Result, link: str) -> Array | None:
 
 def _find_path(result: Result, name: str | None) -> Array:
     """Return the positions (time, 3) [m] of frame b of a programmed element."""
+    frame = _find_frame(result, name)
+    return path_of_point(result, int(frame["body"]), np.asarray(frame["origin"]))
+
+
+def _find_frame(result: Result, name: str | None) -> Mapping[str, Any]:
+    """Return what is stored of frame b of a programmed element; a ValueError where none is."""
     found = [
         x
         for x in style.read_stored(result, "frames")
@@ -125,6 +158,5 @@ def _find_path(result: Result, name: str | None) -> Array:
     ]
     if not found:
         what = " or ".join(KINDS) + (f" {name!r}" if name else "")
-        raise ValueError(f"programmed_paths: no {what} in {result.name}")
-    followed = [x for x in found if x["element"] == found[0]["element"]][-1]
-    return path_of_point(result, followed["body"], np.asarray(followed["origin"]))
+        raise ValueError(f"no {what} in {result.name}")
+    return [x for x in found if x["element"] == found[0]["element"]][-1]

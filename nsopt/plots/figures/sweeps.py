@@ -36,8 +36,9 @@ def measures(*sweeps: xr.Dataset, of: str | None = None, over: str | None = None
     *sweeps : xarray.Dataset
         One, of `nsopt.sweep`.
     of : str, optional
-        A measure, with a line for each of its components; by default all that have one value for
-        each run, the largest of all contacts.
+        A measure, with a line for each of its components, or an output of an element, of which the
+        largest is drawn; by default all measures that have one value for each run, the largest of
+        all contacts.
     over : str, optional
         The swept name across; the first by default.
     """
@@ -46,6 +47,8 @@ def measures(*sweeps: xr.Dataset, of: str | None = None, over: str | None = None
     (data,) = sweeps
     swept = _list_dimensions(data)
     across = _choose(data, over, swept)
+    if of is not None and "output" in data and of in data["output"].values:
+        data = data.assign({of: _pick_output(data, of)})
     names = _list_shown(data, swept) if of is None else [of]
     if of is not None and of not in data.data_vars:
         have = ", ".join(str(x) for x in data.data_vars if x != "stop_reason")
@@ -103,6 +106,15 @@ def bifurcation_diagram(*sweeps: xr.Dataset, of: str = "points", over: str | Non
     if len(sweeps) > 1:
         style.share_legend(figure, style.make_handles([*map(_name_sweep, sweeps)], dots=True))
     return figure
+
+
+def _pick_output(data: xr.Dataset, name: str) -> xr.DataArray:
+    """Return the largest value of an output of an element in each run, with its unit."""
+    outputs = data["largest_outputs"]
+    units = str(outputs.attrs.get("units_of_each", "")).split("; ")
+    unit = dict(zip(outputs["output"].values.tolist(), units, strict=False)).get(name, "")
+    largest = outputs.sel(output=name, drop=True)
+    return largest.assign_attrs(long_name=f"largest {name}", units=unit)
 
 
 def _list_dimensions(data: xr.Dataset) -> list[str]:
