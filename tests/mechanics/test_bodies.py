@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from nsopt import GROUND, Body, Frame, Mechanism, Parameter, SpringDamper, assemble
+from nsopt import (
+    GROUND,
+    Body,
+    Frame,
+    Mechanism,
+    Parameter,
+    Planar,
+    Revolute,
+    Spherical,
+    SpringDamper,
+    assemble,
+)
 from tests.states import array, assembled
 
 pytestmark = pytest.mark.unit
@@ -18,6 +29,18 @@ VECTORS = ("inertia", "position", "velocity", "angular_velocity")
 def refuses(field, value, *says):
     with pytest.raises(ValueError, match=".*".join(map(re.escape, [field, "'arm'", *says]))):
         Body("arm", **GOOD | {field: value})
+
+
+@pytest.mark.parametrize("kind", [Revolute, Spherical])
+def test_a_point_mass_on_a_hinge_is_refused(kind):
+    """It would be held in place; what slides, or hangs on a string, moves."""
+    bob = Body("bob", 1.0, position=(1.0, 0.0, 0.0), point_mass=True)
+    on_ground = Frame(GROUND), Frame.at(bob, (0.0, 0.0, 0.0))
+    with pytest.raises(ValueError, match=r"joint 'pin' would hold 'bob' in place.*Distance"):
+        Mechanism([bob], [kind("pin", *on_ground)])
+    arm = Body("arm", **GOOD, position=(2.0, 0.0, 0.0))
+    carried = kind("pin", Frame(bob), Frame.at(arm, (1.0, 0.0, 0.0)))
+    assert len(Mechanism([bob, arm], [Planar("floor", *on_ground), carried]).joints) == 2
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

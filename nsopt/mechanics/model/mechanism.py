@@ -40,6 +40,19 @@ def _check_single_freedom(what: str, name: str, joints: Mapping[str, Constraint]
         )
 
 
+def _check_point_masses(joints: Iterable[Constraint]) -> None:
+    """Refuse joints that only turn between the ground and a point mass: they hold it in place."""
+    for joint in joints:
+        steps, bodies = joint.freedom(), [frame.body for frame in joint.frames]
+        turns_only = steps and not any(isinstance(x, Axis) and any(x.slide) for x in steps)
+        for body in bodies:
+            if turns_only and None in bodies and body is not None and body.point_mass:
+                raise ValueError(
+                    f"joint {joint.name!r} would hold {body.name!r} in place, for a point mass "
+                    "does not turn: give the body an inertia, or take Distance for a string"
+                )
+
+
 @dataclass(frozen=True, eq=False)
 class Mechanism:
     """Rigid bodies and the ideal joints between them.
@@ -110,6 +123,7 @@ class Mechanism:
                     "assemble(mechanism, elements)"
                 )
         self.check_members(joints)
+        _check_point_masses(joints)
         self._check_drives()
         for name, frame in self.frames.items():
             self._check_body(f"the frame {name!r}", frame)
