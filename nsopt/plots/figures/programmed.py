@@ -159,4 +159,5 @@ def _find_frame(result: Result, name: str | None) -> Mapping[str, Any]:
     if not found:
         what = " or ".join(KINDS) + (f" {name!r}" if name else "")
         raise ValueError(f"no {what} in {result.name}")
-    return [x for x in found if x["element"] == found[0]["element"]][-1]
+    last: Mapping[str, Any] = [x for x in found if x["element"] == found[0]["element"]][-1]
+    return last
