@@ -71,6 +71,12 @@ FACTS = {
     "squeezer": Fact(of("crank"), constant(15.81077119629904)),  # IVP test set, "andrews"
     # Bodies that swing, spin and bend.
     "cantilever": Fact(of("frequency"), theory.cantilever, 2e-2),
+    "balanced_lift": Fact(
+        lambda x: (x["balanced"].parameters["k"], *x["after"]),
+        lambda x: (1200.0 * 28.0 * theory.G / (2 * 120.0), *np.zeros(9)),  # two springs of 120 N
+        rel=1e-9,
+        abs=1e-6,
+    ),
     "charmie": Fact(
         lambda x: np.hstack([x["path"], x["force"] / 1e3]),
         lambda x: np.hstack([x["exact"], x["needed"] / 1e3]),
