@@ -189,7 +189,7 @@ class ExactContacts(Strategy[StatedProgram]):
             remember()
             return replace(found, not_exact="interrupted before it was exact")
         best = self._improve(motion, first) if first.solved.solution.ok else first
-        if not best.stopped and (fault := best.fault or motion.find_contact_off_wall(best.solved)):
+        if not best.stopped and (fault := best.fault or motion.find_what_opens(best.solved)):
             main_fault = fault.partition("\n")[0]
             what = describe_sequence(best.sequence, x.dynamics)
             return replace(found, not_exact=f"{what}: {main_fault}")

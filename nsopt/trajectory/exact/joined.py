@@ -88,16 +88,37 @@ class PhaseMotion:
         normal, tangential, loss = (np.concatenate(x) for x in zip(*found, strict=True))
         return normal, tangential, loss
 
+    def _read_multipliers(self, inputs: Array) -> Array:
+        """Return multipliers of ideal joints (n, nm) of inputs (n, k)."""
+        found = np.zeros((len(inputs), len(self.dynamics.multiplier_names)))
+        names = list(self.program.transcription.inputs)
+        for loops in self.program.loops:
+            own = inputs[:, [names.index(name) for name in loops.forces.inputs]]
+            found += own @ loops.forces.rows
+        return found
+
+    @property
+    def joint_impact(self) -> Array:
+        """Impulses of ideal joints in the impact at its start, (nm,) [N s, N m s]."""
+        impulses = self.solved.solution.x[self.solved.linked.impulses[self.k]]
+        found = np.zeros(len(self.dynamics.multiplier_names))
+        for loops in self.program.loops:
+            own = self.program.read_loop_impulses(impulses)
+            found += own @ loops.forces.rows if own.size else 0
+        return found
+
     def steps(self, begin: float, after: PhaseMotion | None) -> AcceptedSteps:
         """Return its steps, whose time begins at ``begin`` [s], with the impact at their end."""
         x, d = self.motion.accepted, self.dynamics
         impulse, slip = (_integrate(x.h, f) for f in self.forces)
+        joint = _integrate(x.h, self._read_multipliers(self.fine.inputs))
         impact, v, loss = np.zeros_like(impulse), x.v.copy(), self._compute_losses(x)
         if after is not None:
             normal, tangential, lost = after.start_impact
             impact[-1], v[-1] = normal, after.fine.v[0]
             impulse[-1] += normal
             slip[-1] += tangential
+            joint[-1] += after.joint_impact
             loss[-1, : len(lost)] += lost
         return replace(
             x,
@@ -106,7 +127,7 @@ class PhaseMotion:
             impulse=impulse,
             impact_impulse=impact,
             contact_mode=np.zeros_like(impulse),
-            joint_impulse=np.zeros((len(x), len(d.multiplier_names))),
+            joint_impulse=joint,
             slip_impulse=slip,
             loss=loss,
         )

@@ -317,10 +317,10 @@ class PhasedMotion:
         self.spent.add(solved.solution.stages, solved.solution.time)
         return solved
 
-    def find_contact_off_wall(self, solved: SolvedPhases) -> str:
-        """Return which closed contact is off its wall by most, in words; empty if by little.
+    def find_what_opens(self, solved: SolvedPhases) -> str:
+        """Return in words which joint is open, or closed contact off its wall; empty if by little.
 
-        It follows a wall to the fourth order of the steps, which may be far beside a clearance.
+        Both are kept to the fourth order of the steps, which may be far beside a clearance.
         """
         d, p = self.program.transcription.dynamics, self.program.statement.p
         clearance, scale = (np.asarray(f(p)).ravel() for f in (d.clearance, d.gap_scale))
@@ -329,6 +329,8 @@ class PhasedMotion:
         off = [(0.0, "")]
         for k, phase in enumerate(solved.linked.phases):
             fine = solved.trajectory(k)
+            if opening := phase.describe_open_loop(fine):
+                return opening
             for name, contact in phase.closed_contacts.items():
                 gap = float(np.abs(contact.measure(fine, phase.p)[0]).max())
                 off.append((gap / allowed[name], name))

@@ -29,7 +29,7 @@ from nsopt.trajectory.conditions import (
 from nsopt.trajectory.costs import ContactForce, Cost
 from nsopt.trajectory.exact.recognize import NotExactError
 from nsopt.trajectory.node_sample import NodeSample
-from nsopt.trajectory.phases import ModeForces, sample_symbols
+from nsopt.trajectory.phases import ModeForces, find_loop_forces, sample_symbols
 from nsopt.trajectory.search import StatedProgram
 from nsopt.trajectory.smoothing.dry_friction import find_rubbing_joints
 from nsopt.trajectory.transcription.base import Transcription
@@ -62,7 +62,8 @@ class SampleInModes(NodeSample):
     Attributes
     ----------
     reads_contacts, reads_forces : bool
-        Whether anything of contacts was read so far, and whether forces were.
+        Whether anything of contacts or of cut joints was read so far, and whether forces of
+        contacts were.
     """
 
     def __init__(self, m: NodeSample, stated: Dynamics) -> None:
@@ -100,7 +101,19 @@ class SampleInModes(NodeSample):
 
     def reaction(self, joint: str) -> ca.SX:
         self._check_joint(joint)
-        return self._in_modes.reaction(joint)
+        d, loops = self.dynamics, find_loop_forces(self._in_modes.dynamics)
+        if d.redundant:
+            raise _ContactsNeededError(
+                f"the reaction of {joint!r} in loops that are over-constrained, which phases leave "
+                "undetermined"
+            )
+        if loops is None or joint not in d.closure_names:
+            return self._in_modes.reaction(joint)
+        self.reads_contacts = True  # of a joint that phases do not have
+        mu = ca.DM(loops.rows).T @ ca.vertcat(*map(self._in_modes.input, loops.inputs))
+        none = ca.SX.zeros(len(d.contact_names)), ca.SX.zeros(len(d.slip_contacts))
+        at = self.t, self.q, self.v, self.p, 1, self.a
+        return d.reactions(*at, mu, *none)[:, d.joint_names.index(joint)]
 
     def resistance(self, joint: str) -> ca.SX:
         if joint in self._without_resistance:
@@ -157,7 +170,7 @@ def check_parts(program: StatedProgram, costs: Sequence[Cost], contactless: Dyna
 
 
 def reads_contacts(x: Cost | Condition, contactless: Dynamics, stated: Dynamics) -> bool:
-    """Return whether a cost or condition is of gaps or forces of contacts."""
+    """Return whether a cost or condition is of contacts or of cut joints."""
     m = SampleInModes(sample_symbols(contactless), stated)
     if isinstance(x, Cost):
         x.rate(m), x.final(m)

@@ -1,6 +1,7 @@
 """Motions in phases, each with its own mechanism, modes of contact, duration and costs."""
 
 from nsopt.trajectory.phases.cone_excess import join_cone_excess
+from nsopt.trajectory.phases.loop_forces import find_loop_forces
 from nsopt.trajectory.phases.mode_conditions import SLIP, ContactInMode, ContactMotion
 from nsopt.trajectory.phases.modes import (
     ContactMode,
@@ -35,6 +36,7 @@ __all__ = [
     "Sticking",
     "compute_impact_losses",
     "join_cone_excess",
+    "find_loop_forces",
     "name_gap",
     "name_normal",
     "optimize_phases",

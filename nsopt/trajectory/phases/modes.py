@@ -30,6 +30,7 @@ from nsopt.mechanics import (
 from nsopt.parameter import Parameter, number
 from nsopt.trajectory.friction_cone import measure_margins
 from nsopt.trajectory.node_sample import NodeSample
+from nsopt.trajectory.phases.loop_forces import LoopForces, make_loop_forces, open_loops
 from nsopt.trajectory.smoothing.dry_friction import find_rubbing_joints
 
 
@@ -212,6 +213,8 @@ def with_modes(
 ) -> tuple[Dynamics, tuple[ModeForces, ...]]:
     """Return a mechanism with forces in place of its contacts, and these forces.
 
+    Loops are open in it, with `LoopForces` in place of cut joints.
+
     ``inputs`` are parameters that are inputs of the phase, ``shares`` those of `ModeForces`, one
     for contacts that are left out. Refuses contacts without a mode, modes
     of what has none, modes that a contact or a joint cannot be in, and inputs whose name is taken.
@@ -231,7 +234,7 @@ def with_modes(
                 f"modes name the contact {name!r}, which is not in the mechanism, nor a joint with "
                 f"a drive and dry friction: {', '.join((*names, *joints)) or 'there are none'}"
             )
-    if not set(modes).intersection(names):
+    if not (set(modes).intersection(names) or (d.closure_names and not names)):
         return d, ()
     for name in names:
         if name not in modes:
@@ -250,12 +253,15 @@ def _assemble_with_modes(
 ) -> tuple[Dynamics, tuple[ModeForces, ...]]:
     stated = zip(d.contacts, modes, shares, strict=True)
     forces = {x.name: make_mode_forces(d, x, mode, inputs, share) for x, mode, share in stated}
-    _check_names(d, forces.values())
-    elements = [forces.get(x.name, x) for x in d.elements]
-    return assemble(d.mechanism, elements, d.gravity), tuple(forces.values())
+    loops = make_loop_forces(d)
+    added = [] if loops is None else [loops]
+    _check_names(d, [*forces.values(), *added])
+    elements = [*(forces.get(x.name, x) for x in d.elements), *added]
+    mechanism = open_loops(d.mechanism) if added else d.mechanism
+    return assemble(mechanism, elements, d.gravity), tuple(forces.values())
 
 
-def _check_names(d: Dynamics, forces: Iterable[ModeForces]) -> None:
+def _check_names(d: Dynamics, forces: Iterable[ModeForces | LoopForces]) -> None:
     """Refuse inputs that have the name of another one or of a parameter."""
     owners = {x.name: "a Parameter of the mechanism" for x in d.parameters}
     for x in forces:

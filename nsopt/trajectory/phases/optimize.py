@@ -139,6 +139,7 @@ def _record(solved: SolvedPhases, k: int, title: str, least: LeastViolation | No
             "stop_reason": violated
             or ("" if excess is None else excess.fault)
             or (solution.ok and describe_slide(own, part.x))
+            or (solution.ok and own.describe_open_loop(x.trajectory(part.x)[1]))
             or (motion.unresolved if solution.ok else ""),
         },
     )

@@ -17,13 +17,13 @@ from nsopt.trajectory.costs import Cost, Smoothness, flattened
 from nsopt.trajectory.diagnosis import Statement, check_arguments, check_feasible
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.horizon import Horizon
+from nsopt.trajectory.phases.impacts import check_rebounds, find_closing, find_strikes
+from nsopt.trajectory.phases.loop_forces import find_loop_forces
+from nsopt.trajectory.phases.loops import ClosedLoops, state_loops
 from nsopt.trajectory.phases.mode_conditions import (
     ContactInMode,
     GivenState,
     UnitAtStart,
-    check_rebounds,
-    find_closing,
-    find_strikes,
     state_contacts,
 )
 from nsopt.trajectory.phases.modes import ContactMode, Sliding, with_modes
@@ -43,7 +43,7 @@ class MotionPhase:
     Parameters
     ----------
     dynamics : Dynamics
-        Its mechanism, without clearances or closed loops; contacts need ``modes``.
+        Its mechanism, without clearances; contacts need ``modes``.
     horizon : Horizon
         Its duration, given or free within bounds, and its steps.
     costs : sequence of Cost
@@ -95,6 +95,7 @@ class PhaseProgram:
     tie: Smoothness | None  # the small cost that was added to its costs as a tie-breaker
     contacts: tuple[ContactInMode, ...]
     strikes: tuple[ContactInMode, ...]  # that strike where it begins and are open in it
+    loops: tuple[ClosedLoops, ...]  # its closed loops, none or one for all of them
     has_impact: bool  # whether contacts close or strike where it begins
 
     @classmethod
@@ -105,7 +106,9 @@ class PhaseProgram:
         horizon, parameters = phase.horizon, phase.parameters
         shares = _find_shares(phase)
         d, forces = with_modes(phase.dynamics, phase.modes, phase.inputs, shares)
-        inputs = (*phase.inputs, *(name for x in forces for name in x.inputs))
+        loop_forces = find_loop_forces(d)
+        of_modes = [*forces, *([] if loop_forces is None else [loop_forces])]
+        inputs = (*phase.inputs, *(name for x in of_modes for name in x.inputs))
         conditions = tuple(x for x in phase.conditions if not isinstance(x, FrictionMargin))
         guess = phase.guess
         if before is not None and isinstance(guess, Guess):
@@ -126,7 +129,11 @@ class PhaseProgram:
         contacts = state_contacts(d, forces, horizon.steps, given, contacts_before, p, has_impact)
         check_rebounds([x for x in contacts if x.name in closing], p)
         unit = UnitAtStart.of_free(d, given[0]) if before is None else ()
-        conditions = (*conditions, *unit, *contacts)
+        postures = guess.trajectory(np.array([0.0, 1.0]), horizon.bounds, inputs).q
+        loops = state_loops(
+            phase.dynamics, d, horizon.steps, given, postures, p, before is None, has_impact
+        )
+        conditions = (*conditions, *unit, *contacts, *loops)
         costs = tuple(flattened(phase.costs))
         transcription = Collocation(d, horizon, costs, conditions, inputs)
         transcription = transcription.with_creep(compute_grid_creep(d, horizon, guess, inputs))
@@ -137,7 +144,7 @@ class PhaseProgram:
             transcription, guess, p, lambda x: _state_program(x, contacts)
         )
         program = statement, transcription, nlp, tie
-        return cls(phase, label, p, guess, *program, contacts, strikes, has_impact)
+        return cls(phase, label, p, guess, *program, contacts, strikes, loops, has_impact)
 
     @property
     def closed_contacts(self) -> dict[str, ContactInMode]:
@@ -161,6 +168,10 @@ class PhaseProgram:
         names = list(self.transcription.inputs)
         return fine.inputs[:, [names.index(name) for name in contact.forces.inputs]].T
 
+    def describe_open_loop(self, fine: Trajectory) -> str:
+        """Return in words which joint of its loops opens within steps; empty if none does."""
+        return "".join(x.describe_opening(fine, self.p) for x in self.loops)
+
     def with_less_tie(self, terms: Array) -> PhaseProgram:
         """Return the phase with a tie-breaker that is small beside its costs (k,) at an optimum."""
         found = with_less_tie(self.transcription, self.tie, terms)
@@ -173,6 +184,19 @@ class PhaseProgram:
 
     def _with_transcription(self, x: Collocation, tie: Smoothness | None) -> PhaseProgram:
         return replace(self, transcription=x, nlp=_state_program(x, self.contacts), tie=tie)
+
+    @property
+    def impulse_count(self) -> int:
+        """Number of impulses where it begins: of `contacts_with_impulse`, then of loops."""
+        if not self.has_impact:
+            return 0
+        members = [*self.contacts_with_impulse.values(), *self.loops]
+        return sum(len(x.forces.inputs) for x in members)
+
+    def read_loop_impulses(self, impulses: Any) -> Any:
+        """Return the impulses of loops among those (k,) where it begins."""
+        of_loops = sum(len(x.forces.inputs) for x in self.loops) if self.has_impact else 0
+        return impulses[self.impulse_count - of_loops :]
 
     @property
     def program_parameters(self) -> Array:
@@ -233,14 +257,25 @@ def _find_sign(mode: ContactMode | None) -> float:
 
 
 def _state_program(x: Collocation, contacts: Sequence[ContactInMode]) -> StructuredNlp:
-    """Return the program of a phase, with `ContactInMode.limit_last_middle` of its contacts."""
-    nlp, last_middle = x.nlp(), 2 * x.horizon.steps - 1
-    if not any(y.mode.sticks for y in contacts):
-        return nlp
-    rest = x.constrain_point(
-        "held", last_middle, lambda m: [b for y in contacts for b in y.limit_last_middle(m)]
-    )
-    return StructuredNlp([*nlp.blocks, rest], x.size, len(x.dynamics.parameters) + len(x.creep))
+    """Return the program of a phase, with what contacts state at some points alone."""
+    nlp, last = x.nlp(), 2 * x.horizon.steps
+    blocks = list(nlp.blocks)
+    if any(y.mode.sticks for y in contacts):
+        held = np.array([last - 1])
+        blocks.append(
+            x.constrain_points(
+                "held", held, lambda m: [b for y in contacts for b in y.limit_last_middle(m)]
+            )
+        )
+    if any(y.is_closed_in_bore for y in contacts):
+        for first in (1, 2):  # midpoints, then nodes
+            inner = np.arange(first, last, 2)
+            blocks.append(
+                x.constrain_points(
+                    "closed", inner, lambda m: [b for y in contacts for b in y.inside(m)]
+                )
+            )
+    return StructuredNlp(blocks, x.size, len(x.dynamics.parameters) + len(x.creep))
 
 
 def _find_given_states(

@@ -27,7 +27,7 @@ from nsopt.mpcc import (
     constraint_block,
 )
 from nsopt.trajectory.diagnosis import LeastViolation, least_violation
-from nsopt.trajectory.phases.mode_conditions import state_strike
+from nsopt.trajectory.phases.impacts import state_strike
 from nsopt.trajectory.phases.phase import PhaseProgram
 from nsopt.trajectory.search import LimitedPart, SearchedProgram
 from nsopt.trajectory.transcription.base import not_negative, zero
@@ -60,9 +60,7 @@ class LinkedPhases:
     @cached_property
     def impulses(self) -> list[slice]:
         """The impulses at the start of each phase; these unknowns follow those of all phases."""
-        counts = [
-            sum(len(y.forces.inputs) for y in x.contacts_with_impulse.values()) for x in self.phases
-        ]
+        counts = [x.impulse_count for x in self.phases]
         end = self.unknowns[-1].stop
         return [slice(end + x.start, end + x.stop) for x in _make_slices(counts)]
 
@@ -169,6 +167,9 @@ class LinkedPhases:
                 for contact, own in self.phases[k].divide_impulses(w[2 * n :])
             ]
             impulse = sum((total for total, _ in parts), ca.SX.zeros(d.nv))
+            for loops in self.phases[k].loops:
+                own = self.phases[k].read_loop_impulses(w[2 * n :])
+                impulse += loops.compute_impulse(q, of_mechanism, own)
             balance = after.dynamics.mass(q, of_mechanism) @ jump[d.nq :] - impulse
             margins = ca.vertcat(ca.SX(0, 1), *(margin for _, margin in parts))
             bounds = [

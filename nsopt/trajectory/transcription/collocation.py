@@ -295,18 +295,15 @@ class Collocation(Transcription):
         )
         return replace(block, data=np.append(0.0, friction)[None])
 
-    def constrain_point(
-        self, name: str, point: int, state: Callable[[NodeSample], Sequence[Bound]]
+    def constrain_points(
+        self, name: str, points: Index, state: Callable[[NodeSample], Sequence[Bound]]
     ) -> ConstraintBlock:
-        """Return the block of bounds at one point, given by its number."""
+        """Return the block of bounds at some points, given by their numbers."""
         w, step, p = self._make_symbols(self.node_size + 1)
         m = self.sample(step * w[-1] / self.horizon.steps, w[:-1], p)
-        no_costs, columns = (
-            ca.SX.zeros(len(self.costs)),
-            self._locate(np.array([point], np.intp)),
-        )
+        no_costs, columns = ca.SX.zeros(len(self.costs)), self._locate(points)
         block = constraint_block(name, (w, step, p), state(m), no_costs, columns)
-        return replace(block, data=np.array([[point / 2]]))
+        return replace(block, data=points[:, None] / 2)
 
     def _make_symbols(self, n: int, points: int = 0) -> tuple[ca.SX, ca.SX, ca.SX]:
         """Return symbols: n unknowns; data, of one number and `_read_friction` of ``points``; p."""
