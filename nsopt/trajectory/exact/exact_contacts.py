@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,6 +30,7 @@ from nsopt.trajectory.exact.sequence import (
     ContactPhase,
     check_sequence,
     describe_sequence,
+    drop_phase,
     with_new_phase,
     without_phase,
 )
@@ -202,7 +204,7 @@ class ExactContacts(Strategy[StatedProgram]):
         """Return the optimum in the given sequence, or else in that of the steps.
 
         Modes of a single step are left out of that, unless there is no solution without them, or
-        none whose cost is low ``enough``.
+        none whose cost is low ``enough``. Where there is none at all its shortest phase is.
         """
         if self.sequence is not None:
             return self._solve(motion, tuple(self.sequence), known)
@@ -220,7 +222,14 @@ class ExactContacts(Strategy[StatedProgram]):
                 break
         if not solved:
             raise faults[0]
-        return min(solved.values(), key=lambda found: found.cost)  # the first if all are infinite
+        best = min(solved.values(), key=lambda found: found.cost)  # the first if all are infinite
+        if np.isfinite(best.cost) or len(best.sequence) == 1 or is_interrupted():
+            return best
+        shortest = int(np.argmin([x.duration for x in best.sequence]))
+        with suppress(NotExactError):
+            other = self._solve(motion, drop_phase(best.sequence, shortest), known)
+            best = other if np.isfinite(other.cost) else best
+        return best
 
     def _solve(
         self,

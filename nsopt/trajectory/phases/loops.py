@@ -116,9 +116,7 @@ def state_loops(
         return ()
     none = np.zeros((0, len(forces.rows)))
     loops = ClosedLoops(stated, d, forces, LoopRows(none, none), LoopRows(none, none), steps)
-    start, end = (
-        _find_needed(loops, x, q, p) for x, q in zip(given, postures, strict=True)
-    )
+    start, end = (_find_needed(loops, x, q, p) for x, q in zip(given, postures, strict=True))
     if not is_first:
         start = LoopRows(none, start.resting if has_impact else none)
     return (replace(loops, start_rows=start, end_rows=end),)

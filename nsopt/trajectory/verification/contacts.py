@@ -83,6 +83,8 @@ def count_crossed_bores(
     x, d = as_steps(transcription), transcription.dynamics
     if x is None or not d.bores or not 0 < x.scheme.normal_implicitness < 1:
         return {}
+    if motion.middle_accelerations is not None:  # made exact, so forces are along normals
+        return {}
     # Unit vectors at the wall.
     u = x.eccentricities(unknowns).reshape(len(motion.t), len(d.bores), 3)
     cosine = np.sum(u[:-1] * u[1:], axis=2)
