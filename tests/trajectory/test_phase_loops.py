@@ -23,7 +23,9 @@ from nsopt.trajectory import (
     InputEffort,
     JointLoad,
     MotionPhase,
+    Open,
     Quintic,
+    Sliding,
     StartAt,
     optimize,
     optimize_phases,
@@ -160,6 +162,40 @@ def test_two_phases_of_a_linkage_are_one():
     best = optimize_phases(phases, duration=T)
     assert best.completed
     assert best.objective == pytest.approx(find_least_effort(0.0, 1.2, T, T), rel=1e-4)
+
+
+@pytest.mark.slow
+def test_a_linkage_loses_its_motion_to_a_stop():
+    """It has one freedom, so an impact without restitution takes all of its kinetic energy."""
+    d, rest = linkage(BEGIN, stopped=True), np.zeros(3)
+    begin, closed = find_end(BEGIN, END, "relative"), d.stated_start()[0]
+    fall = MotionPhase(
+        d,
+        Horizon(0.3, 10),
+        [EFFORT],
+        [StartAt(begin, rest)],
+        Quintic(begin, closed),
+        ["torque"],
+        modes={"stop": Open()},
+    )
+    stand = MotionPhase(
+        d,
+        Horizon(0.1, 6),
+        [EFFORT],
+        [],
+        Quintic(end=closed),
+        ["torque"],
+        modes={"stop": Sliding()},
+    )
+    best = optimize_phases([fall, stand])
+    assert best.completed
+    before, after = (x["v"].values[k] for x, k in zip(best.phases, (-1, 0), strict=True))
+    assert after == pytest.approx(rest, abs=1e-9)
+    angle = BEGIN + best.phases[0]["q"].values[-1, 0]
+    inertia = float(torque_of_crank()(angle, 0, 1) - torque_of_crank()(angle, 0, 0))
+    lost = json.loads(best.phases[1].data.attrs["impact_loss"])["stop"]
+    assert lost == pytest.approx(inertia * before[0] ** 2 / 2, rel=1e-6)
+    assert lost > 1e-2
 
 
 def test_a_given_posture_that_opens_a_loop_is_refused():

@@ -109,7 +109,7 @@ class PhaseMotion:
 
     def steps(self, begin: float, after: PhaseMotion | None) -> AcceptedSteps:
         """Return its steps, whose time begins at ``begin`` [s], with the impact at their end."""
-        x, d = self.motion.accepted, self.dynamics
+        x = self.motion.accepted
         impulse, slip = (_integrate(x.h, f) for f in self.forces)
         joint = _integrate(x.h, self._read_multipliers(self.fine.inputs))
         impact, v, loss = np.zeros_like(impulse), x.v.copy(), self._compute_losses(x)

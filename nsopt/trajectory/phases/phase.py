@@ -106,9 +106,8 @@ class PhaseProgram:
         horizon, parameters = phase.horizon, phase.parameters
         shares = _find_shares(phase)
         d, forces = with_modes(phase.dynamics, phase.modes, phase.inputs, shares)
-        loop_forces = find_loop_forces(d)
-        of_modes = [*forces, *([] if loop_forces is None else [loop_forces])]
-        inputs = (*phase.inputs, *(name for x in of_modes for name in x.inputs))
+        of_loops = () if (x := find_loop_forces(d)) is None else x.inputs
+        inputs = (*phase.inputs, *(name for x in forces for name in x.inputs), *of_loops)
         conditions = tuple(x for x in phase.conditions if not isinstance(x, FrictionMargin))
         guess = phase.guess
         if before is not None and isinstance(guess, Guess):
@@ -190,8 +189,8 @@ class PhaseProgram:
         """Number of impulses where it begins: of `contacts_with_impulse`, then of loops."""
         if not self.has_impact:
             return 0
-        members = [*self.contacts_with_impulse.values(), *self.loops]
-        return sum(len(x.forces.inputs) for x in members)
+        of_contacts = sum(len(x.forces.inputs) for x in self.contacts_with_impulse.values())
+        return of_contacts + sum(len(x.forces.inputs) for x in self.loops)
 
     def read_loop_impulses(self, impulses: Any) -> Any:
         """Return the impulses of loops among those (k,) where it begins."""
