@@ -1,4 +1,4 @@
-"""Closed loops in a phase, as conditions on its motion: `ClosedLoops`."""
+"""Closed loops in a phase, as conditions on its motion: `LoopClosure`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class LoopRows(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ClosedLoops(Condition):
+class LoopClosure(Condition):
     """Loops are closed throughout a phase.
 
     As closed contacts are, see `ContactInMode`: their accelerations vanish at all points but those
@@ -104,7 +104,7 @@ def state_loops(
     p: Array,
     is_first: bool,
     has_impact: bool,
-) -> tuple[ClosedLoops, ...]:
+) -> tuple[LoopClosure, ...]:
     """Return the closed loops of a phase as a condition on it, none if it has none.
 
     ``d`` is the mechanism of the phase, ``given`` and ``postures`` are the states given at start
@@ -115,14 +115,14 @@ def state_loops(
     if forces is None:
         return ()
     none = np.zeros((0, len(forces.rows)))
-    loops = ClosedLoops(stated, d, forces, LoopRows(none, none), LoopRows(none, none), steps)
+    loops = LoopClosure(stated, d, forces, LoopRows(none, none), LoopRows(none, none), steps)
     start, end = (_find_needed(loops, x, q, p) for x, q in zip(given, postures, strict=True))
     if not is_first:
         start = LoopRows(none, start.resting if has_impact else none)
     return (replace(loops, start_rows=start, end_rows=end),)
 
 
-def _find_needed(loops: ClosedLoops, given: GivenState, posture: Array, p: Array) -> LoopRows:
+def _find_needed(loops: LoopClosure, given: GivenState, posture: Array, p: Array) -> LoopRows:
     """Return the rows that a given state leaves open; refuse a posture whose loops are open."""
     d, of_stated = loops.stated, np.asarray(loops.read_parameters(p))
     q = np.where(np.isnan(given.q), posture, given.q)

@@ -19,7 +19,7 @@ from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.phases.impacts import check_rebounds, find_closing, find_strikes
 from nsopt.trajectory.phases.loop_forces import find_loop_forces
-from nsopt.trajectory.phases.loops import ClosedLoops, state_loops
+from nsopt.trajectory.phases.loops import LoopClosure, state_loops
 from nsopt.trajectory.phases.mode_conditions import (
     ContactInMode,
     GivenState,
@@ -95,7 +95,7 @@ class PhaseProgram:
     tie: Smoothness | None  # the small cost that was added to its costs as a tie-breaker
     contacts: tuple[ContactInMode, ...]
     strikes: tuple[ContactInMode, ...]  # that strike where it begins and are open in it
-    loops: tuple[ClosedLoops, ...]  # its closed loops, none or one for all of them
+    loops: tuple[LoopClosure, ...]  # its closed loops, none or one for all of them
     has_impact: bool  # whether contacts close or strike where it begins
 
     @classmethod
