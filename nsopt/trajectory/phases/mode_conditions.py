@@ -60,7 +60,8 @@ class ContactInMode(Condition):
 
     A closed gap stays closed, and a contact that sticks stays in its place, as the rates of opening
     and slip are zero at all points but those of the last step. There gap and speeds are zero at the
-    end and the slip in the middle, so that errors of the steps do not add up.
+    end and the slip in the middle, so that errors of the steps do not add up. In a bore, where such
+    errors are large beside the clearance, the gap itself is zero at all points.
     """
 
     dynamics: Dynamics  # with the forces among its elements
