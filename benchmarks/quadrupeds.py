@@ -222,7 +222,7 @@ def measure(name: str, task: str) -> list[str]:
     solver = Solver(Ipopt(linear_solver=Ldlt()))
     best = optimize_phases(state(robot), duration=duration, solver=solver)
     seconds = perf_counter() - clock, process_time() - processor
-    iterations = sum(int(np.nansum(x["iterations"].values)) for x in best.phases)
+    iterations = int(np.nansum(best.phases[0]["iterations"].values))  # of all phases
     lengths = ", ".join(f"{x:.3f}" for x in np.diff(best.borders))
     said = f"{best.stop_reason:.90}" if best.stop_reason else "yes"
     figures = f"{best.objective:.6g}", str(iterations), *(f"{x:.1f}" for x in seconds)

@@ -17,6 +17,7 @@ from nsopt.trajectory.costs import Cost, Smoothness, flattened
 from nsopt.trajectory.diagnosis import Statement, check_arguments, check_feasible
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.horizon import Horizon
+from nsopt.trajectory.phases.guessed_forces import with_contact_forces
 from nsopt.trajectory.phases.impacts import check_rebounds, find_closing, find_strikes
 from nsopt.trajectory.phases.loop_forces import find_loop_forces
 from nsopt.trajectory.phases.loops import LoopClosure, state_loops
@@ -170,6 +171,13 @@ class PhaseProgram:
     def describe_open_loop(self, fine: Trajectory) -> str:
         """Return in words which joint of its loops opens within steps; empty if none does."""
         return "".join(x.describe_opening(fine, self.p) for x in self.loops)
+
+    def start(self) -> Array:
+        """Return the unknowns (n,) of the guess, with contact forces."""
+        unknowns = self.transcription.start_from(self.guess)
+        return with_contact_forces(
+            self.transcription, self.contacts, unknowns, self.program_parameters
+        )
 
     def with_less_tie(self, terms: Array) -> PhaseProgram:
         """Return the phase with a tie-breaker that is small beside its costs (k,) at an optimum."""

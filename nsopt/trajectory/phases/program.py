@@ -85,7 +85,7 @@ class LinkedPhases:
     def start(self) -> Array:
         """Return the unknowns (n,) of the guesses."""
         zeros = np.zeros(self.impulses[-1].stop - self.unknowns[-1].stop)  # of impulses
-        return np.concatenate([*(x.transcription.start_from(x.guess) for x in self.phases), zeros])
+        return np.concatenate([*(x.start() for x in self.phases), zeros])
 
     @cached_property
     def nlp(self) -> StructuredNlp:

@@ -117,6 +117,12 @@ class Collocation(Transcription):
         return self._state_size + self.dynamics.nv + len(self.inputs)
 
     @property
+    def undriven(self) -> list[int]:
+        """Velocities that no actuator drives."""
+        driven = self.dynamics.mechanism.driven_joints
+        return [k for k, owner in enumerate(self.dynamics.v_owners) if owner not in driven]
+
+    @property
     def _state_size(self) -> int:
         """Number of coordinates and velocities."""
         return self.dynamics.nq + self.dynamics.nv
@@ -161,10 +167,8 @@ class Collocation(Transcription):
 
     def _list_bounds(self, m: NodeSample) -> list[Bound]:
         """Return the bounds at every point: conditions, and zero forces where nothing drives."""
-        d = m.dynamics
-        driven = d.mechanism.driven_joints
-        unactuated = [k for k, owner in enumerate(d.v_owners) if owner not in driven]
-        bounds = [zero(f"equation of motion of {d.v_names[k]}", m.drive[k]) for k in unactuated]
+        names = m.dynamics.v_names
+        bounds = [zero(f"equation of motion of {names[k]}", m.drive[k]) for k in self.undriven]
         return bounds + [b for c in self.conditions for b in call_bounds(c, "along", m)]
 
     def _state_links(self) -> ConstraintBlock:
