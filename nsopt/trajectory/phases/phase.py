@@ -179,8 +179,9 @@ class PhaseProgram:
             self.transcription, self.contacts, unknowns, self.program_parameters
         )
 
-    def with_less_tie(self, terms: Array) -> PhaseProgram:
-        """Return the phase with a tie-breaker that is small beside its costs (k,) at an optimum."""
+    def with_less_tie(self, x: Array) -> PhaseProgram:
+        """Return the phase with a tie-breaker that is small beside its costs at an optimum (n,)."""
+        terms = np.asarray(self.nlp.terms(x, self.program_parameters)).ravel()
         found = with_less_tie(self.transcription, self.tie, terms)
         return self if found is None else self._with_transcription(*found)
 

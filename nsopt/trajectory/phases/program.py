@@ -116,9 +116,13 @@ class LinkedPhases:
         return [own.stop - 1 for own in self.unknowns]
 
     @cached_property
-    def cost_terms(self) -> list[slice]:
-        """The costs of each phase."""
-        return _make_slices([len(x.transcription.costs) for x in self.phases])
+    def _embedded(self) -> dict[tuple[str, int], ca.Function]:
+        """The functions of `_embed_blocks`, by what they are made of."""
+        return {}
+
+    @property
+    def _most_costs(self) -> int:
+        return max(len(x.transcription.costs) for x in self.phases)
 
     @cached_property
     def _parameter_slices(self) -> list[slice]:
@@ -126,22 +130,26 @@ class LinkedPhases:
         return _make_slices([len(x.program_parameters) for x in self.phases])
 
     def _embed_blocks(self, k: int) -> list[ConstraintBlock]:
-        """Return the blocks of phase k with all parameters as input and all costs as output."""
-        own, costs = self.phases[k], self.cost_terms[k]
-        p = ca.SX.sym("p", len(self.parameters))
-        embedded: dict[int, ca.Function] = {}
+        """Return the blocks of phase k, its parameters among their data, all with as many costs.
+
+        So phases that are alike share functions, and the derivatives of these.
+        """
+        own, p = self.phases[k], self.phases[k].program_parameters
         blocks = []
         for block in own.nlp.blocks:
-            f, key = block.function, block.function.__hash__()
-            if key not in embedded:  # blocks that share a function go on sharing it
-                w, data = (ca.SX.sym(name, f.numel_in(i)) for i, name in enumerate(("w", "data")))
-                rows, terms = f(w, data, p[self._parameter_slices[k]])
-                before = ca.SX.zeros(costs.start)
-                after = ca.SX.zeros(self.cost_terms[-1].stop - costs.stop)
-                outputs = [rows, ca.densify(ca.vertcat(before, terms, after))]
-                embedded[key] = ca.Function(block.name, [w, data, p], outputs, {"cse": True})
+            f = block.function
+            key = f.serialize(), len(p)
+            if key not in self._embedded:
+                n = f.numel_in(1)
+                w, known = ca.SX.sym("w", f.numel_in(0)), ca.SX.sym("data", n + len(p))
+                rows, terms = f(w, known[:n], known[n:])
+                missing = ca.SX.zeros(self._most_costs - terms.numel())
+                outputs = [rows, ca.densify(ca.vertcat(terms, missing))]
+                unused = ca.SX.sym("p", len(self.parameters))
+                self._embedded[key] = ca.Function(block.name, [w, known, unused], outputs)
+            data = np.hstack([block.data, np.tile(p, (block.count, 1))])
             columns = block.columns + self.unknowns[k].start
-            blocks.append(replace(block, function=embedded[key], columns=columns))
+            blocks.append(replace(block, function=self._embedded[key], columns=columns, data=data))
         return blocks
 
     def _link(self, k: int) -> ConstraintBlock:
@@ -199,7 +207,7 @@ class LinkedPhases:
         self, name: str, w: ca.SX, bounds: Sequence[Bound], columns: Array, p: ca.SX
     ) -> ConstraintBlock:
         """Return rows without costs on the unknowns w, whose indices among all are ``columns``."""
-        no_costs = ca.SX.zeros(self.cost_terms[-1].stop)
+        no_costs = ca.SX.zeros(self._most_costs)
         symbols = (w, ca.SX.sym("data"), p)
         return constraint_block(name, symbols, bounds, no_costs, columns[None].astype(np.intp))
 
@@ -257,9 +265,8 @@ class SearchedPhases(SearchedProgram):
         ]
 
     def with_less_tie(self, solution: Solution) -> SearchedPhases | None:
-        terms = np.asarray(self.nlp.terms(solution.x, self.p)).ravel()
-        pairs = zip(self.linked.phases, self.linked.cost_terms, strict=True)
-        return self._restate([phase.with_less_tie(terms[own]) for phase, own in pairs])
+        pairs = zip(self.linked.phases, self.linked.unknowns, strict=True)
+        return self._restate([phase.with_less_tie(solution.x[own]) for phase, own in pairs])
 
     def with_bend(self, solution: Solution, share: float = 1.0) -> SearchedPhases | None:
         pairs = zip(self.linked.phases, self._are_resolved(solution, share), strict=True)
