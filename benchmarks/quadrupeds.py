@@ -1,11 +1,13 @@
 """Quadrupeds rise, jump and trot in given sequences of contact: costs, iterations and seconds.
 
-Of example-robot-data, their stand as in its files, places of feet by pinocchio.
-python benchmarks/quadrupeds.py [robot ...]
+Of example-robot-data, their stand as in its files, places of feet by pinocchio. With ``--playback``
+each motion is then played back by MuJoCo.
+python benchmarks/quadrupeds.py [robot ...] [--tasks TASK ...] [--playback]
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +34,7 @@ from nsopt.trajectory import (
     Horizon,
     MotionPhase,
     Open,
+    PhasedResult,
     Smoothness,
     StartAt,
     Sticking,
@@ -60,6 +63,7 @@ class Robot:
     steps: int = 8
 
 
+FRICTION = 0.7
 UNITREE = ("FL_foot", "FR_foot", "RL_foot", "RR_foot")
 ROBOTS = {
     "a1": Robot("urdf/a1.urdf", "srdf/a1.srdf", UNITREE),
@@ -103,7 +107,7 @@ class Standing:
 
     @classmethod
     def load(cls, robot: Robot) -> Standing:
-        """Return the robot as it stands by its files, friction 0.7 at its feet."""
+        """Return the robot as it stands by its files, with friction at its feet."""
         urdf = find_file(robot.urdf)
         model = pinocchio.buildModelFromUrdf(urdf, pinocchio.JointModelFreeFlyer())
         pinocchio.loadReferenceConfigurations(model, find_file(robot.srdf))
@@ -123,7 +127,7 @@ class Standing:
             name: Frame.at(joints[model.names[k]].b.body, tuple(x))
             for name, k, x in zip(robot.feet, parents, at_zero, strict=True)
         }
-        law, low = ContactLaw(friction=0.7), min(x[2] for x in standing)
+        law, low = ContactLaw(friction=FRICTION), min(x[2] for x in standing)
         ground = [  # level but for half a millimetre, by which feet of these files stand apart
             PlaneContact(name, Frame(GROUND, (0, 0, x[2] - low)), foot, law=law, scale=0.01)
             for (name, foot), x in zip(feet.items(), standing, strict=True)
@@ -212,10 +216,11 @@ TASKS: dict[str, tuple[Callable[[Standing], list[MotionPhase]], float]] = {
 """The phases of each task, and the duration of all [s]."""
 
 HEAD = ("robot", "task", "cost", "iterations", "s", "s of processor", "phases [s]", "solved")
+PLAYED = ("apex off [mm]", "end of base", "of feet")
 
 
-def measure(name: str, task: str) -> list[str]:
-    """Return a row of the table: all from the file on."""
+def measure(name: str, task: str, playback: bool) -> list[str]:
+    """Return a row of the table: all from the file on, but for the playback."""
     state, duration = TASKS[task]
     clock, processor = perf_counter(), process_time()
     robot = Standing.load(ROBOTS[name])
@@ -226,10 +231,35 @@ def measure(name: str, task: str) -> list[str]:
     lengths = ", ".join(f"{x:.3f}" for x in np.diff(best.borders))
     said = f"{best.stop_reason:.90}" if best.stop_reason else "yes"
     figures = f"{best.objective:.6g}", str(iterations), *(f"{x:.1f}" for x in seconds)
-    return [name, task, *figures, lengths, said]
+    row = [name, task, *figures, lengths, said]
+    if playback:
+        row += [f"{1e3 * x:.2g}" for x in play(best, robot, find_file(ROBOTS[name].urdf))]
+    print(*row, file=sys.stderr, flush=True)
+    return row
+
+
+def play(best: PhasedResult, robot: Standing, urdf: str) -> Sequence[float]:
+    """Return how far a motion is off in MuJoCo, see `Played`."""
+    from quadruped_playback import Playback
+
+    d = robot.dynamics
+    heights = {x.name: float(x.frames[0].origin[2]) for x in d.contacts}
+    base = np.array(d.mechanism.bodies[0].position)
+    return Playback.of(urdf, heights, FRICTION, base).play(best)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("robots", nargs="*", default=[*ROBOTS])
+    parser.add_argument("--tasks", nargs="+", default=[*TASKS])
+    parser.add_argument("--playback", action="store_true")
+    chosen = parser.parse_args()
+    print(machine())
+    pairs = [(name, task) for name in chosen.robots for task in chosen.tasks]
+    head = (*HEAD, *PLAYED) if chosen.playback else HEAD
+    print(table(head, [measure(*pair, chosen.playback) for pair in pairs]))
 
 
 if __name__ == "__main__":
-    print(machine())
-    names = sys.argv[1:] or [*ROBOTS]
-    print(table(HEAD, [measure(name, task) for name in names for task in TASKS]))
+    main()
