@@ -52,7 +52,8 @@ class MotionPhase:
     conditions : sequence of Condition
         Times and shares of the steps are those of the phase.
     guess : Guess
-        If it has no start of its own, it begins where the guess of the phase before ends.
+        If it has no start of its own, it begins where the guess of the phase before ends. Closed
+        contacts to which it gives no forces press alike, as its motion needs on the whole.
     inputs : sequence of str
         Parameters of the mechanism that are free functions of time.
     parameters : mapping of name to float, optional
