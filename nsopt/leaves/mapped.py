@@ -44,6 +44,10 @@ a use: it is about twice as fast, but most of the time of a short run is not spe
 BLOCK = 512
 """Instances that are evaluated together."""
 
+FEW = 32
+"""Instances in all, at first, that CasADi's virtual machine evaluates: to read the instructions for
+evaluation side by side takes as long as a hundred of them."""
+
 MOST = 8
 """Numbers of instances for which a leaf has the virtual machine ready."""
 
@@ -61,9 +65,10 @@ class _Code(NamedTuple):
 class MappedLeaf:
     """An SX function at many instances, with the bits of CasADi's virtual machine.
 
-    At first it is interpreted, all instances side by side. Where that has taken as long as LLVM
-    would, machine code is made in the background, `QUICK` and, of what takes longer, `GOOD`; code
-    on the disk is found again. So a call waits for no compiler, and all give the same bits.
+    At first it is interpreted, a few instances one by one, more side by side. Where that has taken
+    as long as LLVM would, machine code is made in the background, `QUICK` and, of what takes
+    longer, `GOOD`; code on the disk is found again. So a call waits for no compiler, and all give
+    the same bits.
 
     Parameters
     ----------
@@ -88,6 +93,7 @@ class MappedLeaf:
         self._sizes = InstanceSizes(tuple(inputs[: self.own]), tuple(inputs[self.own :]), outputs)
         self._code: _Code | None = None
         self._virtual_machines: dict[int, _VirtualMachine] = {}
+        self._interpreted = 0  # instances
         self._lock = threading.Lock()
         self._spent = 0.0  # seconds of use of the code that is ready
         self._improving = 0  # the number of the process in which better code is made
@@ -195,7 +201,8 @@ class MappedLeaf:
         self, count: int, given: Sequence[memoryview], found: Sequence[memoryview | None]
     ) -> None:
         with self._lock:  # an interpreter has one memory
-            if self._in_lanes:
+            self._interpreted += count
+            if self._interpreted > FEW and self._in_lanes:
                 self._in_lanes.evaluate(count, given, found)
                 return
             if count not in self._virtual_machines:

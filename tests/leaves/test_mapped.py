@@ -11,6 +11,15 @@ from tests.leaves.waiting import finish
 pytestmark = pytest.mark.usefixtures("folder")
 
 
+@pytest.fixture(autouse=True)
+def few(monkeypatch, request):
+    """Have instances evaluated side by side from the first on, where a test says nothing else."""
+    monkeypatch.setattr(mapped, "FEW", getattr(request, "param", 0))
+
+
+both_ways = pytest.mark.parametrize("few", [0, mapped.FEW], indirect=True)
+
+
 def one_by_one(function, own, common=()):
     """Evaluate by the virtual machine at each instance."""
     outputs = [
@@ -107,6 +116,7 @@ def test_each_lane_takes_its_own_side_of_a_branch(piece, monkeypatch):
             assert_same(leaf([values], [given]), one_by_one(function, [values], [given]))
 
 
+@both_ways
 def test_entries_of_sparse_matrices():
     """Inputs and outputs are their entries; some have none, some are not asked for."""
     A, x = ca.SX.sym("A", ca.Sparsity.lower(2)), ca.SX.sym("x", 2)
@@ -135,6 +145,7 @@ def test_entries_of_sparse_matrices():
     assert_same_bits(found, 2 * of_A)
 
 
+@both_ways
 @pytest.mark.parametrize("count", [1, 2])
 def test_outputs_that_are_always_zero_are_written(count):
     x = ca.SX.sym("x")

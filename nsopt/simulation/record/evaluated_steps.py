@@ -18,6 +18,10 @@ BLOCK = 512  # number of times whose values are in memory at once
 @lru_cache(maxsize=128)  # all runs of a sweep, or to compare, need the same functions
 def _leaf(function: ca.Function) -> MappedLeaf:
     """Return a function with dense outputs, to be evaluated many times."""
+    patterns = [function.sparsity_in(i) for i in range(function.n_in())]
+    patterns += [function.sparsity_out(i) for i in range(function.n_out())]
+    if function.is_a("SXFunction") and all(x.is_dense() for x in patterns):
+        return MappedLeaf(function)
     inputs = [ca.SX.sym("x", *function.size_in(i)) for i in range(function.n_in())]
     outputs = [ca.densify(out) for out in function.call(inputs)]
     return MappedLeaf(ca.Function(function.name(), inputs, outputs))
