@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
-from nsopt import Checkpoint, PaperStep, Solver, Start, StepBounds, assemble, simulate
+from nsopt import Checkpoint, ContactLaw, PaperStep, Solver, Start, StepBounds, assemble, simulate
 from nsopt.mpcc import Newton, ProximalPoints
 from nsopt.schemes import Variational
 from nsopt.simulation import Compiled, ErrorControl
@@ -309,3 +309,15 @@ def test_columns_give_steps_back():
         a, b = getattr(steps, name), getattr(again, name)
         assert a.shape == b.shape, name
         assert a.dtype == b.dtype, name
+
+
+def test_a_model_is_told_by_its_hash():
+    """Although not all functions are looked at."""
+    d = CASE_A.dynamics
+    (hinge,) = d.elements
+    wider, elastic = replace(hinge, clearance=2e-3), replace(hinge, law=ContactLaw(restitution=0.5))
+    others = [LIGHTER, *(assemble(d.mechanism, [x], d.gravity) for x in (wider, elastic))]
+    assert len({identity.model_hash(x) for x in (d, *others)}) == 4
+    assert identity.model_hash(assemble(d.mechanism, d.elements, d.gravity)) == (
+        identity.model_hash(d)
+    )

@@ -173,10 +173,19 @@ class History:
         return np.concatenate(values)
 
 
+FOLLOWING = (
+    *("velocity", "slope_rates", "bore_bends"),
+    *("closure_bias", "gap_bias", "slip_bias", "nonholonomic_bias"),
+    *("gap", "gap_matrix", "slope", "contact_normals"),
+)
+"""Functions of `Dynamics` that follow from others: an inverse, derivatives by the time, and parts
+of ``contact_terms``. Some take long to make, and most runs need few of them."""
+
+
 @lru_cache(maxsize=16)
 def model_hash(dynamics: Dynamics) -> str:
-    """Return a hash of all functions of a mechanism, contact laws included."""
-    members = (getattr(dynamics, f.name) for f in fields(dynamics))
+    """Return a hash of a mechanism's functions, contact laws included, but for the `FOLLOWING`."""
+    members = (getattr(dynamics, f.name) for f in fields(dynamics) if f.name not in FOLLOWING)
     functions = (f.serialize() for f in members if isinstance(f, ca.Function))
     return hashlib.sha256("".join(functions).encode()).hexdigest()[:16]
 
