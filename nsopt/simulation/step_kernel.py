@@ -95,7 +95,7 @@ class StepKernel(StepRules):
         """
         state, known = (np.array(x, dtype=float)[None] for x in (z, parameters))
         self._check_sizes(state, known)
-        records = np.zeros((attempts, self.record))
+        records = np.empty((attempts, self.record))
 
         def run(code: KernelCode, part: range) -> int:
             here = records[part.start : part.stop]
@@ -127,7 +127,7 @@ class StepKernel(StepRules):
 
         def run(code: KernelCode, part: range) -> int:
             def run_share(some: slice) -> None:
-                records = np.zeros((len(part), self.record))
+                records = np.empty((len(part), self.record))
                 run_chains(*code, states[some], known[some], records)
 
             if len(shares) == 1:
