@@ -23,7 +23,8 @@ Exact = Callable[[Array], tuple[Array, Array, float]]
 class Draw:
     """One run: a structure with numbers; ``smooth`` where nothing strikes or sticks.
 
-    Forces are ``determined`` unless friction may hold what a joint and a contact hold already.
+    Forces and impulses are ``determined`` unless friction may hold what a joint and a contact hold
+    already.
     """
 
     label: str
