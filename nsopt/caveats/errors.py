@@ -101,20 +101,20 @@ def find_error_of_figure(
 ) -> LargestError | None:
     """Return the largest error of a figure of contacts over its size, None where none is known.
 
-    Of all joints, or of those ``among`` (contact_joint,). None is known of forces that do not
-    follow from the motion uniquely, nor where no joint has any of the figure.
+    Of all joints, or of those ``among`` (contact_joint,). None is known of figures that do not
+    follow from the motion alone, nor where no joint has any of the figure.
     """
     if ERROR + name not in data.variables or not data.sizes["contact_joint"]:
         return None
     error, values = data[ERROR + name], np.abs(data[name].values)
+    if not error.attrs["unique"]:
+        return None
     largest = values + error.values  # that the figure may be
     counts = largest > SMALL * largest.max()
     if among is not None:
         counts &= among
     if name in FORCES:
         counts &= data["lasting_share"].values + data[ERROR + "lasting_share"].values > LASTS
-        if not error.attrs["unique"]:
-            return None
     if not counts.any():
         return None
     least = ROUND_OFF * measure_exchange(data) if name == "contact_loss_sum" else TINY

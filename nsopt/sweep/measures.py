@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nsopt.caveats import FORCES, find_predictable_time, has_errors
+from nsopt.caveats import find_predictable_time, has_errors
 from nsopt.result import Result
 from nsopt.stored import ERROR, ERRORS, FIGURE, NOTES, PROVENANCE
 
@@ -151,8 +151,8 @@ def label(value: Any) -> xr.DataArray:
 def measure_errors(result: Result, taken: Collection[str]) -> Mapping[str, xr.DataArray]:
     """Return the figures of a run and the errors of its measures; none if it is not checked.
 
-    Figures whose names are ``taken`` are left out, with their errors. Errors of forces that do not
-    follow from the motion uniquely are NaN.
+    Figures whose names are ``taken`` are left out, with their errors. Errors of figures that do not
+    follow from the motion alone are NaN.
     """
     import xarray as xr
 
@@ -167,9 +167,9 @@ def measure_errors(result: Result, taken: Collection[str]) -> Mapping[str, xr.Da
             found[ERROR + name] = _strip(error[variable].isel(time=-1), error[variable].attrs)
     for name in FIGURES:
         if name in error and name not in taken:
-            known = name not in FORCES or error[name].attrs["unique"]
+            known = bool(error[name].attrs["unique"])
             found[name] = _strip(result[name], result[name].attrs)
-            found[ERROR + name] = _strip(error[name].where(bool(known)), error[name].attrs)
+            found[ERROR + name] = _strip(error[name].where(known), error[name].attrs)
     return found
 
 

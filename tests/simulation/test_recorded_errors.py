@@ -90,6 +90,27 @@ def test_reactions_of_redundant_joints_are_said_to_be_no_more_than_of_least_norm
     assert "of least norm" in result.summary()
 
 
+@pytest.mark.parametrize("friction", [0.0, 0.8])
+def test_no_error_is_told_of_an_impulse_that_friction_shares_with_a_hinge(friction):
+    """A bar falls onto a floor and stays there: impulses along and across its tip both stop it."""
+    length, depth, inertia = 0.3, 0.1, 0.01 + 0.15**2
+    bar = Body("bar", 1.0, (0.002, 0.01, 0.01), position=(0.15, 0, 0))
+    hinge = Revolute("hinge", Frame(GROUND), Frame.at(bar, (0, 0, 0)))
+    tip = Frame(bar, (0.15, 0, 0))
+    ground = Frame(GROUND, (0, -depth, 0), UP)
+    floor = PlaneContact("floor", ground, tip, law=ContactLaw(friction=friction))
+    d = assemble(Mechanism([bar], [hinge], "relative"), [floor], DOWN)
+    result = run(d, 2e-3, FINER, duration=0.5, h_min=2e-6)
+    normal, along = np.sqrt(length**2 - depth**2), depth
+    stopped = inertia * np.sqrt(2 * G * 0.15 / length * depth / inertia)
+    ends = stopped / (normal + friction * along), stopped / (normal - friction * along)
+    impulse = float(result["impact_impulse_sum"][0])
+    assert ends[0] * (1 - 1e-3) < impulse < ends[1] * np.hypot(1, friction) * (1 + 1e-3)
+    assert result.error["impact_impulse_sum"].attrs["unique"] == (friction == 0)
+    assert ("impulses" in result.summary()) == (friction == 0)
+    assert not result.warnings
+
+
 def test_reactions_have_no_error_while_something_strikes():
     """A rod on a hinge falls on a floor and rebounds: then the hinge carries an impulse."""
     rod = Body("rod", 1.0, (0.002, 0.01, 0.01), position=(0.15, 0, 0))

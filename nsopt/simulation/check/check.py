@@ -28,9 +28,9 @@ from nsopt.simulation.check.comparison import (
 from nsopt.simulation.check.distances import find_gyration_radii
 from nsopt.simulation.check.figures import (
     NEEDED,
-    are_forces_unique,
     find_figures,
     find_forces,
+    find_shared,
 )
 from nsopt.simulation.check.repetition import (
     STATES,
@@ -163,12 +163,12 @@ def _add_errors(
         slips = np.bincount(checked.dynamics.slip_contacts, minlength=own.sizes["contact"])
         size = errors[ERROR + "motion"][2]["size"]
         slow = size / (checked.run.t_end - checked.run.start.t)
-        unique = are_forces_unique(own, np.minimum(slips, 2), slow)
+        shared = find_shared(own, np.minimum(slips, 2), slow)
         figures = [find_figures(own), *(x.figures for x in repetitions)]
         courses = [find_course(own), *(x.course for x in repetitions if x.course is not None)]
         errors |= compare_forces([find_forces(x) for x in states], finer, rows)
         has_order = bool(np.isfinite(errors[ERROR + "force"][2]["order"]))
-        errors |= compare_figures(figures, finer, unique, has_order)
+        errors |= compare_figures(figures, finer, shared, has_order)
         errors |= {name: make_figure(name, x) for name, x in figures[0].items()}
     ended = [
         f"the run in {name_steps(part)} ended early: {x.stop.first_line}"

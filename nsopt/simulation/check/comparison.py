@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -141,19 +141,21 @@ def compare_forces(runs: Sequence[Array], finer: bool, rows: int) -> dict[str, V
 
 
 def compare_figures(
-    runs: Sequence[Mapping[str, Array]], finer: bool, unique: bool, has_order: bool
+    runs: Sequence[Mapping[str, Array]], finer: bool, shared: Collection[str], has_order: bool
 ) -> dict[str, Variable]:
     """Return the errors of the figures of contacts, each by itself, of the first of some runs.
 
-    Figures are (joint,) by name. ``unique`` tells whether forces of contacts follow from the
-    motion, ``has_order`` whether they show an order over time: else that of extremes is chance.
+    Figures are (joint,) by name. Those ``shared`` do not follow from the motion alone.
+    ``has_order`` tells whether forces show an order over time: else that of extremes is chance.
     """
     errors = {}
     for name in runs[0]:
         trusted = has_order or name not in EXTREMES
         error, orders = estimate_figures([x[name] for x in runs], finer, trusted)
         found = Estimate(error, np.nan)
-        errors[ERROR + name] = make_error(name, found, orders=orders, unique=int(unique))
+        errors[ERROR + name] = make_error(
+            name, found, orders=orders, unique=int(name not in shared)
+        )
     return errors
 
 

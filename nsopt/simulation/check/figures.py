@@ -8,7 +8,8 @@ import numpy as np
 
 from nsopt.algebra import find_quantile
 from nsopt.arrays import Array
-from nsopt.contact_modes import LASTING, SETTLES, contacts_of_joints
+from nsopt.caveats import FORCES
+from nsopt.contact_modes import FREE, IMPACT, LASTING, SETTLES, contacts_of_joints
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -22,30 +23,42 @@ NEEDED = frozenset(
 )
 """Variables that figures and changes of contacts are made of."""
 
+IMPULSES = "impact_impulse_sum"
+
 STICKS = 1e-6  # part of the largest slip below which a contact sticks
-RARE = 0.01  # part of the time in which forces need not be unique: it changes no figure
+RARE = 0.01  # part of the time, or of impulses, that need not be unique: it changes no figure
 
 PEAK = 0.95
 """Part of the time with a lasting force in which it is below its peak. What is above is not of the
 motion: single steps in which contacts begin to press."""
 
 
-def are_forces_unique(data: xr.Dataset, slips: Array, slow: float) -> bool:
-    """Tell whether contacts carry what they do by the motion alone, but for `RARE` of the time.
+def find_shared(data: xr.Dataset, slips: Array, slow: float) -> frozenset[str]:
+    """Return the figures that do not follow from the motion alone, but for `RARE` of them.
 
-    They do not where redundant contacts share it, nor where contacts that stick hold more
-    components than the mechanism has degrees of freedom: friction may then hold what a joint or
-    another contact holds already, each in any part. ``slips`` (contact,) are the components of
-    friction; a slip far below ``slow``, the size of the motion over its duration, is rounding.
+    Forces and impulses do not where redundant contacts share them, nor where contacts that stick
+    hold more components than the mechanism has degrees of freedom: friction may then hold what a
+    joint or another contact holds already, each in any part. So may that of an impact after which
+    a contact sticks. ``slips`` (contact,) are the components of friction; a slip far below
+    ``slow``, the size of the motion over its duration, is rounding.
     """
     if data.attrs["redundant_contacts"]:
-        return False
+        return frozenset({*FORCES, IMPULSES})
     speed = np.linalg.norm(data["contact_slip"].values[1:], axis=-1)
-    lasts = data["contact_mode"].values[1:] == LASTING
-    sticks = lasts & (speed <= STICKS * max(speed.max(initial=0.0), slow))
-    held = lasts.sum(axis=1) + np.where(sticks, slips, 0).sum(axis=1)
-    h, many = data["h"].values[1:], held > data.attrs["degrees_of_freedom"]
-    return bool(np.sum(h[many & sticks.any(axis=1)]) <= RARE * np.sum(h))
+    slow = STICKS * max(speed.max(initial=0.0), slow)
+    mode, h = data["contact_mode"].values[1:], data["h"].values[1:]
+    impulse = np.nansum(data["impact_impulse"].values[1:], axis=1)
+    found = set[str]()
+    for names, holds, weight in (
+        (FORCES, mode == LASTING, h),
+        ((IMPULSES,), (mode != FREE) & np.any(mode == IMPACT, axis=1)[:, None], impulse),
+    ):
+        sticks = holds & (speed <= slow)
+        held = holds.sum(axis=1) + np.where(sticks, slips, 0).sum(axis=1)
+        many = sticks.any(axis=1) & (held > data.attrs["degrees_of_freedom"])
+        if weight[many].sum() > RARE * weight.sum():
+            found.update(names)
+    return frozenset(found)
 
 
 def find_figures(data: xr.Dataset) -> dict[str, Array]:
