@@ -172,7 +172,7 @@ class Chain:
         why = name_reasons(h, remaining, self._run.steps, self._reason)
         for key, text in EVENTS.items():
             why[event == key] = text
-        retried = np.array([bool(texts) for texts in tried], dtype=bool)
+        retried = np.fromiter(map(bool, tried), dtype=bool)
         late, overdue = of["late"][:, 0], of["overdue"][:, 0]
         # Tried again so that they end at a change of contact.
         shortened = retried & (overdue > 0) & (overdue <= LATE * h)

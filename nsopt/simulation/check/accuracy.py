@@ -22,7 +22,7 @@ from nsopt.simulation.bounds import StepBounds
 FIRST = 100  # steps of the first run, where no bounds are given
 SMALLEST = 1e-4  # h_min over h_max of it: impacts are placed by it
 SAFE = 0.7  # part of the accuracy asked for at which the next run aims
-SHORTEST, LONGEST = 1 / 64, 0.5  # part of h that the next run takes at least and at most
+SHORTEST, LONGEST = 1 / 64, 0.8  # part of h that the next run takes at least and at most
 UNSURE = 1 / 8  # the least where the order differs from that of the run before by more than ...
 ALIKE = 0.2  # ... this
 UNKNOWN = 0.25  # part of h that it takes where no order was seen

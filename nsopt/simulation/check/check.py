@@ -182,7 +182,8 @@ def _add_errors(
     if isinstance(control := checked.method.own_control, ErrorControl):
         about["error_tolerance"] = control.tolerance
         about["error_tolerance_power"] = checked.method.scheme.error_order + 1
-    found = data.assign(errors).assign_coords(coords).assign_attrs(about)
+    found = data.assign(errors).assign_coords(coords) if coords else data.assign(errors)
+    found.attrs |= about
     return found if ended else _look_beyond(found, states, courses)
 
 

@@ -113,7 +113,7 @@ def compare_states(
     is the longest of all runs: for `measure_energy_distance`.
     """
     known = min(x.sizes["time"] for x in runs)
-    runs = [x.isel(time=slice(known)) for x in runs]
+    runs = [x if x.sizes["time"] == known else x.isel(time=slice(known)) for x in runs]
     size = measure_size(runs[-1 if finer else 0], radii)
     moved = estimate_error(runs, lambda a, b: measure_distance(a, b, radii), finer, size)
     farthest = Estimate(moved.error.max(axis=1, initial=0.0), moved.order)

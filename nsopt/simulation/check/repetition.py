@@ -91,15 +91,15 @@ def repeat(
     if has_contacts(dynamics) and whole:
         wanted |= {"lasting_force"}
     if not (whole and len(steps := history.steps())):
-        return Repetition(history.result({}, wanted=wanted).data, {}, stop)
+        return Repetition(history.tabulate(wanted), {}, stop)
     needed = NEEDED if has_contacts(dynamics) else frozenset[str]()
-    every = history.result({}, wanted={*needed, "total_energy"}).data
+    every = history.tabulate({*needed, "total_energy"})
     rows, _ = OutputTimes(dynamics, times).interpolate(
         run.start, AcceptedSteps.empty(dynamics), steps
     )
     kept = [rows] if len(rows) else []
     record = History(dynamics, run.start, run.p, gains=gains, times=times, kept=kept)
-    states = record.result({}, wanted=wanted).data
+    states = record.tabulate(wanted)
     # Energies are interpolated themselves. Those of interpolated states would be off by as much as
     # interpolation is, for an interpolated v is not the derivative of an interpolated q.
     energy = interpolate(states["time"].values, every["time"].values, every["total_energy"].values)

@@ -125,7 +125,7 @@ class AcceptedSteps:
             loss=np.hstack([ends["loss"], ends["pressed_loss"]]),
             work=ends["work"][:, 0],
             projection_work=ends["projection_work"][:, 0],
-            retries=np.array([float(len(texts)) for texts in others["tried"]]),
+            retries=np.fromiter(map(len, others["tried"]), dtype=float),
             depth=ends["depth"][:, 0] * (ends["late"][:, 0] == 0),
             unplaced=ends["unplaced"][:, 0],
             overdue=ends["overdue"][:, 0],
@@ -227,11 +227,7 @@ def significant_impulses(impulse: Array, typical: Any) -> Array:
 
 def objects(values: Iterable[object]) -> NDArray[np.object_]:
     """Return a vector of any objects, tuples included."""
-    values = list(values)
-    made = np.empty(len(values), dtype=object)
-    for k, value in enumerate(values):
-        made[k] = value
-    return made
+    return np.fromiter(values, dtype=object)
 
 
 def _read_texts(stored: NDArray[Any], name: str) -> NDArray[np.object_]:

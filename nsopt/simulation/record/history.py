@@ -11,7 +11,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -26,6 +26,9 @@ from nsopt.simulation.record.dataset import Record
 from nsopt.simulation.record.output_times import OutputTimes
 from nsopt.stored import VARIABLES
 from nsopt.versions import version
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 @dataclass
@@ -137,15 +140,7 @@ class History:
         """
         import xarray as xr
 
-        table = Record(
-            self.dynamics,
-            self.start,
-            self.p,
-            self.steps(),
-            self.every > 1 or self.times is not None,
-            at_nodes,
-            self.gains,
-        )
+        table = self._evaluate(at_nodes)
         data = xr.Dataset(
             table.variables(wanted),
             coords=table.coordinates(),
@@ -166,6 +161,21 @@ class History:
         )
         data["time"].attrs["units"] = "s"
         return Result(data)
+
+    def tabulate(self, wanted: Collection[str]) -> xr.Dataset:
+        """Return the variables ``wanted`` alone: without labels, and what is known of the run."""
+        import xarray as xr
+
+        table = self._evaluate()
+        # Labels and provenance of a short run take far longer than its variables.
+        coords = {name: table.coordinates()[name] for name in ("time", "contact")}
+        ideal = len(self.dynamics.mechanism.joints)
+        return xr.Dataset(table.variables(wanted), coords, {"ideal_joints": ideal})
+
+    def _evaluate(self, at_nodes: tuple[Array, Array] | None = None) -> Record:
+        thinned = self.every > 1 or self.times is not None
+        known = self.dynamics, self.start, self.p, self.steps()
+        return Record(*known, thinned, at_nodes, self.gains)
 
     def _sizes(self, *names: str) -> Array:
         """Return functions of the parameters one after another."""

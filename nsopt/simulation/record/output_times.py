@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 import casadi as ca
@@ -68,9 +67,12 @@ class OutputTimes:
         struck = np.any(steps.impact_impulse[k] > 0, axis=1)
         q, v = self._interpolate_states(start, steps, k, share, struck)
         sums = {name: self._sum_up(pending, steps, name, k, share, struck) for name in ADDING}
-        edges = [0, *(k + (share == 1)), len(steps)]  # steps end in the row between two of these
-        tried = [sum(steps.tried[a:b].tolist(), ()) for a, b in pairwise(edges)]
-        tried[0] = sum(pending.tried.tolist(), ()) + tried[0]
+        tried: list[tuple[str, ...]] = [()] * (len(passed) + 1)
+        tried[0] = sum(pending.tried.tolist(), ())
+        retried = np.flatnonzero(np.fromiter(map(bool, steps.tried), dtype=bool))
+        row_of = np.searchsorted(k + (share == 1), retried, "right")  # up to whose time steps end
+        for step, row in zip(retried, row_of, strict=True):
+            tried[row] += steps.tried[step]
         made: dict[str, Any] = {name: np.diff(x, axis=0) for name, x in sums.items()}
         made["tried"] = objects(tried)
         rows = replace(
