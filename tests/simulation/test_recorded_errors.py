@@ -11,6 +11,7 @@ from nsopt import (
     ContactLaw,
     Frame,
     Mechanism,
+    Parameter,
     PlaneContact,
     Prismatic,
     Revolute,
@@ -98,7 +99,8 @@ def test_no_error_is_told_of_an_impulse_that_friction_shares_with_a_hinge(fricti
     hinge = Revolute("hinge", Frame(GROUND), Frame.at(bar, (0, 0, 0)))
     tip = Frame(bar, (0.15, 0, 0))
     ground = Frame(GROUND, (0, -depth, 0), UP)
-    floor = PlaneContact("floor", ground, tip, law=ContactLaw(friction=friction))
+    law = ContactLaw(friction=Parameter("friction", friction))
+    floor = PlaneContact("floor", ground, tip, law=law)
     d = assemble(Mechanism([bar], [hinge], "relative"), [floor], DOWN)
     result = run(d, 2e-3, FINER, duration=0.5, h_min=2e-6)
     normal, along = np.sqrt(length**2 - depth**2), depth
@@ -109,6 +111,26 @@ def test_no_error_is_told_of_an_impulse_that_friction_shares_with_a_hinge(fricti
     assert result.error["impact_impulse_sum"].attrs["unique"] == (friction == 0)
     assert ("impulses" in result.summary()) == (friction == 0)
     assert not result.warnings
+
+
+def test_a_force_has_an_error_that_friction_shares_with_no_joint():
+    """Two bars on hinges stand on a rough floor as a truss: their weights tell what it carries."""
+    length, (a, b) = 0.3, (-0.3, -1.2)  # angles from level [rad]
+    ends = length * np.cumsum([[0, 0, 0], *([np.cos(x), np.sin(x), 0] for x in (a, b))], axis=0)
+    bars, hinges = [], []
+    for k in range(2):
+        at, inertia = (ends[k] + ends[k + 1]) / 2, (0.002, 0.01, 0.01)
+        bars.append(Body(f"bar {k}", 1.0, inertia, position=at))
+        below = Frame.at(bars[k - 1], ends[k]) if k else Frame(GROUND)
+        hinges.append(Revolute(f"hinge {k}", below, Frame.at(bars[k], ends[k])))
+    ground, tip = Frame(GROUND, (0, ends[2, 1], 0), UP), Frame.at(bars[1], ends[2])
+    floor = PlaneContact("floor", ground, tip, law=ContactLaw(friction=5.0))
+    d = assemble(Mechanism(bars, hinges, "relative"), [floor], DOWN)
+    result = run(d, 2e-3, FINER, duration=0.05)
+    along = length * np.array([[-np.sin(a), np.cos(a)], [-np.sin(b), np.cos(b)]])
+    true = np.linalg.solve(along, G * np.array([1.5, 0.5]) * along[:, 1])
+    assert result["lasting_force"].values[-1, 0, :2] == pytest.approx(true, rel=1e-6)
+    assert result.error["largest_force"].attrs["unique"]
 
 
 def test_reactions_have_no_error_while_something_strikes():

@@ -28,6 +28,7 @@ from nsopt.simulation.check.comparison import (
 from nsopt.simulation.check.distances import find_gyration_radii
 from nsopt.simulation.check.figures import (
     NEEDED,
+    count_slips,
     find_figures,
     find_forces,
     find_shared,
@@ -160,10 +161,10 @@ def _add_errors(
     coords, courses = {}, list[Course]()
     if all(x.figures and not x.stop.reason for x in repetitions):
         coords["contact_joint"] = [*contacts_of_joints(own)]
-        slips = np.bincount(checked.dynamics.slip_contacts, minlength=own.sizes["contact"])
+        slips = count_slips(checked.dynamics, own, checked.run.p)
         size = errors[ERROR + "motion"][2]["size"]
         slow = size / (checked.run.t_end - checked.run.start.t)
-        shared = find_shared(own, np.minimum(slips, 2), slow)
+        shared = find_shared(own, slips, slow)
         figures = [find_figures(own), *(x.figures for x in repetitions)]
         courses = [find_course(own), *(x.course for x in repetitions if x.course is not None)]
         errors |= compare_forces([find_forces(x) for x in states], finer, rows)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nsopt.algebra import find_quantile
+from nsopt.algebra import find_quantile, new_directions
 from nsopt.arrays import Array
 from nsopt.caveats import FORCES
 from nsopt.contact_modes import FREE, IMPACT, LASTING, SETTLES, contacts_of_joints
+from nsopt.mechanics import Dynamics
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -26,11 +28,35 @@ NEEDED = frozenset(
 IMPULSES = "impact_impulse_sum"
 
 STICKS = 1e-6  # part of the largest slip below which a contact sticks
+TIMES = 7  # of a run, at which it is found what friction acts on
 RARE = 0.01  # part of the time, or of impulses, that need not be unique: it changes no figure
 
 PEAK = 0.95
 """Part of the time with a lasting force in which it is below its peak. What is above is not of the
 motion: single steps in which contacts begin to press."""
+
+
+def count_slips(dynamics: Dynamics, data: xr.Dataset, p: Array) -> NDArray[np.int_]:
+    """Return how many components of friction of each contact act on the motion, (contact,).
+
+    Ideal joints may hold others: all across the plane of a mechanism that moves in one. At single
+    times they may hold more than these, so several times tell it.
+    """
+    owners = np.array(dynamics.slip_contacts, dtype=int)
+    rough = np.flatnonzero(np.asarray(dynamics.friction(p)).ravel() > 0)
+    found = np.zeros(data.sizes["contact"], dtype=int)
+    t, q = data["time"].values, data["q"].values
+    for k in np.linspace(0, len(t) - 1, TIMES).astype(int):
+        at = t[k], q[k], p
+        joints = [
+            np.asarray(f(*at)).reshape(-1, dynamics.nv)
+            for f in (dynamics.closure_matrix, dynamics.nonholonomic_matrix)
+        ]
+        along = np.asarray(dynamics.slip_matrix(*at)).T
+        for contact in np.intersect1d(owners, rough):
+            *_, count = new_directions([*joints, along[owners == contact]])
+            found[contact] = max(found[contact], count)
+    return found
 
 
 def find_shared(data: xr.Dataset, slips: Array, slow: float) -> frozenset[str]:
@@ -39,8 +65,8 @@ def find_shared(data: xr.Dataset, slips: Array, slow: float) -> frozenset[str]:
     Forces and impulses do not where redundant contacts share them, nor where contacts that stick
     hold more components than the mechanism has degrees of freedom: friction may then hold what a
     joint or another contact holds already, each in any part. So may that of an impact after which
-    a contact sticks. ``slips`` (contact,) are the components of friction; a slip far below
-    ``slow``, the size of the motion over its duration, is rounding.
+    a contact sticks. ``slips`` are those of `count_slips`; a slip far below ``slow``, the size of
+    the motion over its duration, is rounding.
     """
     if data.attrs["redundant_contacts"]:
         return frozenset({*FORCES, IMPULSES})
