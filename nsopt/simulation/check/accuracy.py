@@ -87,7 +87,7 @@ class Accuracy:
         before = np.nan  # the order seen in the last run
         for _ in range(RUNS):
             try:
-                result = run(steps=steps.scale(whole))
+                result = run(steps=_round(steps.scale(whole)))
             except KeyboardInterrupt:
                 if best.result is None:
                     raise
@@ -121,7 +121,12 @@ class Accuracy:
         return float((SAFE * self.part / error.part) ** (1 / error.order))
 
 
+def _round(steps: StepBounds) -> StepBounds:
+    """Return bounds in the digits that summaries print, so that these take the same steps."""
+    return StepBounds(*(float(f"{x:.10g}") for x in (steps.h_min, steps.h_max, steps.part)))
+
+
 def _round_down(part: float) -> float:
-    """Return a part in two digits, so that bounds that are printed take the same steps."""
+    """Return a part in two digits."""
     unit = 10.0 ** (np.floor(np.log10(part)) - 1)
     return float(f"{np.floor(part / unit) * unit:.1e}")

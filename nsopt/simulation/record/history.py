@@ -169,7 +169,7 @@ class History:
         table = self._evaluate()
         # Labels and provenance of a short run take far longer than its variables.
         coords = {name: table.coordinates()[name] for name in ("time", "contact")}
-        ideal = len(self.dynamics.mechanism.joints)
+        ideal = len(tuple(self.dynamics.mechanism.joints))
         return xr.Dataset(table.variables(wanted), coords, {"ideal_joints": ideal})
 
     def _evaluate(self, at_nodes: tuple[Array, Array] | None = None) -> Record:
