@@ -156,7 +156,14 @@ def main() -> None:
         cells = [f"{told:.4g}", f"{true:.4g}", f"{told / true - 1:+.1%}"]
         lines.append([name, f"{made[2]:g}", *cells, compare_statistics(of, quarter)])
         print("   ", *lines[-1], flush=True)
-    head = ["motion", "duration [s]", "told [s]", "true [s]", "off by", "statistics: apart over off"]
+    head = [
+        "motion",
+        "duration [s]",
+        "told [s]",
+        "true [s]",
+        "off by",
+        "statistics: apart over off",
+    ]
     print("\n" + table(head, lines))
 
 
