@@ -15,7 +15,7 @@ from nsopt.algebra.euler_parameters import (
 from nsopt.algebra.jets import JetScalars, TimeJet, leibniz
 from nsopt.algebra.null_vectors import left_null_arrays, left_null_vectors
 from nsopt.algebra.quantile import find_quantile
-from nsopt.algebra.rank import new_directions, null_space, rank
+from nsopt.algebra.rank import has_independent_rows, new_directions, null_space, rank
 from nsopt.algebra.scalars import Scalars, evaluate
 from nsopt.algebra.se3 import Ad, ad, bracket, cross, exp
 from nsopt.algebra.so3 import ROUND_OFF, axes_from_z, rotation_vector, without_round_off
@@ -39,6 +39,7 @@ __all__ = [
     "find_parts",
     "find_quantile",
     "from_rotation",
+    "has_independent_rows",
     "left_null_arrays",
     "left_null_vectors",
     "leibniz",

@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 TOLERANCE = 1e-9
 """Singular values below this part of the largest count as zero."""
 
+CLEAR = 1e-10
+"""Least square of a singular value, over that of the largest, which round-off leaves positive."""
+
 
 def rank(matrix: NDArray[np.float64]) -> int:
     """Return the numerical rank."""
@@ -22,6 +25,17 @@ def null_space(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     if matrix.shape[0] == 0:
         return np.eye(matrix.shape[1])
     return np.linalg.svd(matrix)[2][rank(matrix) :].T
+
+
+def has_independent_rows(matrix: NDArray[np.float64]) -> bool:
+    """Return whether the rows (m, n) are clearly independent, far from `TOLERANCE`.
+
+    Their Gram matrix tells, in a fraction of the time that singular values take.
+    """
+    if not matrix.size:
+        return not len(matrix)
+    squares = np.linalg.eigvalsh(matrix @ matrix.T)
+    return bool(squares[0] > CLEAR * squares[-1])
 
 
 def new_directions(blocks: Sequence[NDArray[np.float64]]) -> list[int]:

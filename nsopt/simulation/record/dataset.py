@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsopt.algebra import new_directions
+from nsopt.algebra import has_independent_rows, new_directions
 from nsopt.arrays import Array
 from nsopt.mechanics import INSTANT, redundant_rows
 from nsopt.simulation.record.contact_judge import After, find_after
@@ -327,6 +327,8 @@ class Record(EvaluatedSteps):
             at = self.t[node], self.q[node], self.p
             W = np.asarray(self.dynamics.gap_matrix(*at))[:, active]
             joints = np.asarray(self.dynamics.closure_matrix(*at)).reshape(-1, W.shape[0])
+            if has_independent_rows(np.concatenate([joints, W.T])):
+                continue
             _, independent = new_directions([joints, W.T])
             most = max(most, int(active.sum()) - independent)
         at, d = (self.t[0], self.q[0], self.p), self.dynamics
