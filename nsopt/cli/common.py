@@ -59,13 +59,11 @@ def command() -> Iterator[None]:
     cannot be written. A pipe whose reader has gone ends it without a word.
     """
     try:
-        with interruptible() as interrupted, warnings.catch_warnings(), write_output():
+        with interruptible(), warnings.catch_warnings(), write_output():
             warnings.showwarning = _tell_warning
             yield
             if sys.stdout is not None:
                 sys.stdout.flush()
-            if interrupted():
-                raise KeyboardInterrupt
     except KeyboardInterrupt:
         print("error: interrupted", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None

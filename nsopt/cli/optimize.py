@@ -21,7 +21,7 @@ from nsopt.cli.common import (
 )
 from nsopt.cli.run import report
 from nsopt.files import check_writable
-from nsopt.interrupt import suspend_interrupts
+from nsopt.interrupt import guard
 from nsopt.problem import load_optimization
 
 MOST_STEPS = 100_000
@@ -82,7 +82,7 @@ def optimize(
             plan = optimization.plan.without(ExactContacts)
             optimization = replace(optimization, plan=plan)
     # The motion so far is saved, however often Ctrl-C is pressed.
-    with suspend_interrupts():
+    with guard():
         with plain_errors():
             result = optimization.solve(read_settings(set_ or []), steps, name, verify, check)
         with plain_errors(NOT_SAVED):

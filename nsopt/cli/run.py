@@ -24,7 +24,7 @@ from nsopt.cli.common import (
     read_settings,
 )
 from nsopt.files import check_writable
-from nsopt.interrupt import suspend_interrupts
+from nsopt.interrupt import guard
 from nsopt.problem import load_stated
 from nsopt.result import Result
 from nsopt.schemes import Scheme
@@ -108,7 +108,7 @@ def run(
         if accuracy is not None and not check:
             raise ValueError("--accuracy is met by errors that are measured: leave out --no-check")
     # The steps so far are saved, however often Ctrl-C is pressed.
-    with suspend_interrupts():
+    with guard():
         with plain_errors():
             result = simulate(
                 chosen.dynamics,

@@ -16,7 +16,7 @@ from joblib.externals.loky.backend import resource_tracker as loky_tracker
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import LokyBackend, get_active_backend
 
-from nsopt.interrupt import SIGNALS, interruptible, suspend_interrupts
+from nsopt.interrupt import SIGNALS, guard, interruptible
 from nsopt.parallel import follow as following
 from nsopt.parallel.packed import pack, run_packed
 
@@ -73,7 +73,7 @@ def run_all(
 
 def wait_interruptibly(arriving: Generator[T]) -> Generator[T]:
     """Yield results as they arrive; Ctrl-C interrupts the wait, not the caller's work on one."""
-    with suspend_interrupts():
+    with guard():
         try:
             while True:
                 with interruptible():
@@ -114,7 +114,7 @@ def _run_on_this_machine(
 def _begin(parallel: Parallel, calls: Iterator[Any]) -> Generator[tuple[int, Any]]:
     """Begin calls; processes that are started do not hear Ctrl-C, not even before they `follow`."""
     arriving: Generator[tuple[int, Any]]
-    with suspend_interrupts():
+    with guard():
         if not hasattr(signal, "pthread_sigmask") or effective_n_jobs(parallel.n_jobs) == 1:
             arriving = parallel(calls)
             return arriving

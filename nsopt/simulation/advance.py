@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nsopt.interrupt import defer_interrupt, remember
+from nsopt.interrupt import is_interrupted
 from nsopt.mechanics import Dynamics, singular_posture
 from nsopt.simulation.checkpoint import CheckpointError, CheckpointWriter
 from nsopt.simulation.driver import Driver
@@ -61,10 +61,7 @@ def advance_to_end(
         Of the processor, so that other programs change nothing.
     """
     run = driver.run
-    with (
-        defer_interrupt() as interrupted,
-        ProgressBar(run.start.t, driver.start.t, run.t_end, progress, repeats) as bar,
-    ):
+    with ProgressBar(run.start.t, driver.start.t, run.t_end, progress, repeats) as bar:
         try:
             begin = thread_time()
             while not driver.done:
@@ -75,12 +72,11 @@ def advance_to_end(
                     break
                 if thread_time() - begin > time_limit:
                     return Stop(f"more than {time_limit:.2g} s were needed, {_name_time(driver)}")
-                if interrupted():
+                if is_interrupted():
                     return Stop(_write_last(driver, history, writer), interrupted=True)
                 if writer is not None:
                     writer.write_if_due(history, driver)
         except KeyboardInterrupt:
-            remember()
             return Stop(f"interrupted {_name_time(driver)}", interrupted=True)
         except CheckpointError as error:
             return Stop(f"stopped {_name_time(driver)}: {error}")

@@ -13,7 +13,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from nsopt.checks import check_text, whole
-from nsopt.interrupt import interruptible, remember
+from nsopt.interrupt import guard, interruptible
 from nsopt.mechanics import Dynamics, Start, redundancy_note
 from nsopt.mpcc import Solver
 from nsopt.result import Result
@@ -170,7 +170,8 @@ def simulate(
             title=title,
             progress=progress,
         )
-        return goal.reach(again, goal.first_bounds(duration) if steps is None else steps)
+        with guard():
+            return goal.reach(again, goal.first_bounds(duration) if steps is None else steps)
     if steps is None:
         raise TypeError("give either steps=StepBounds(h_min, h_max) or accuracy=1e-3")
     whole("store_every", store_every)
@@ -191,51 +192,52 @@ def simulate(
         _tell_of_redundancy(dynamics, run)
     kept = store_every if kept_at is None else kept_at
     writer, saved = open_checkpoint(checkpoint, dynamics, run, method, kept)
-    begin = perf_counter()
-    with interruptible():  # nothing is computed yet
-        driver = Driver(dynamics, run, method)
-    gains = method.scheme.gains
-    history = History(dynamics, run.start, run.p, store_every, gains, kept_at)
-    if saved is not None:
-        driver.restore(saved.driver)
-        history.restore(saved.kept, saved.pending, saved.count)
-    setup_seconds = perf_counter() - begin
-    begin, resumed_at = thread_time(), driver.start.t
-    stop = advance_to_end(driver, history, writer, progress)
-    # Not of the clock: code may be made meanwhile, and other programs run. Without what the first
-    # steps took before there was machine code: repetitions have it from the beginning.
-    seconds, begin = thread_time() - begin - driver.warmup_time, perf_counter()
-    result = history.result(
-        {
-            "title": title,
-            **_method_attributes(method, dynamics),
-            "h_min": steps.h_min,
-            "h_max": steps.h_max,
-            "h_part": steps.part,
-            "duration": duration,
-            "completed": int(not stop.reason),
-            "stop_reason": stop.reason,
-            "interrupted": int(stop.interrupted),
-            "no_step": int(stop.no_step),
-            "steps_below_h_min": driver.counts.below_h_min,
-            "steps_by_other_schemes": driver.counts.by_other_schemes,
-            "time_by_other_schemes": driver.counts.time_by_other_schemes,
-            "steps_by_other_laws": driver.counts.by_other_laws,
-            "steps_unfollowed": driver.counts.unfollowed,
-            "unplaced_energy": driver.counts.unplaced,
-            "time_past_changes": driver.counts.time_past_changes,
-            "compile_time": driver.compile_time,
-            "checkpoint": writer.written_to if writer else "",
-        },
-        wanted=wanted,
-    )
-    if check is None:
-        return Result(explain_missing(result.data, "not asked for"))
-    # Of a run that went on from a checkpoint the part before took as long a step.
-    seconds *= (driver.start.t - run.start.t) / max(driver.start.t - resumed_at, TINY)
-    recorded = perf_counter() - begin
-    repeated = CheckedRun(dynamics, run, method, history, seconds, setup_seconds, recorded)
-    return _measure_errors(check, repeated, result, progress)
+    with guard():
+        begin = perf_counter()
+        with interruptible():  # nothing is computed yet
+            driver = Driver(dynamics, run, method)
+        gains = method.scheme.gains
+        history = History(dynamics, run.start, run.p, store_every, gains, kept_at)
+        if saved is not None:
+            driver.restore(saved.driver)
+            history.restore(saved.kept, saved.pending, saved.count)
+        setup_seconds = perf_counter() - begin
+        begin, resumed_at = thread_time(), driver.start.t
+        stop = advance_to_end(driver, history, writer, progress)
+        # Not of the clock: code may be made meanwhile, and other programs run. Without what the first
+        # steps took before there was machine code: repetitions have it from the beginning.
+        seconds, begin = thread_time() - begin - driver.warmup_time, perf_counter()
+        result = history.result(
+            {
+                "title": title,
+                **_method_attributes(method, dynamics),
+                "h_min": steps.h_min,
+                "h_max": steps.h_max,
+                "h_part": steps.part,
+                "duration": duration,
+                "completed": int(not stop.reason),
+                "stop_reason": stop.reason,
+                "interrupted": int(stop.interrupted),
+                "no_step": int(stop.no_step),
+                "steps_below_h_min": driver.counts.below_h_min,
+                "steps_by_other_schemes": driver.counts.by_other_schemes,
+                "time_by_other_schemes": driver.counts.time_by_other_schemes,
+                "steps_by_other_laws": driver.counts.by_other_laws,
+                "steps_unfollowed": driver.counts.unfollowed,
+                "unplaced_energy": driver.counts.unplaced,
+                "time_past_changes": driver.counts.time_past_changes,
+                "compile_time": driver.compile_time,
+                "checkpoint": writer.written_to if writer else "",
+            },
+            wanted=wanted,
+        )
+        if check is None:
+            return Result(explain_missing(result.data, "not asked for"))
+        # Of a run that went on from a checkpoint the part before took as long a step.
+        seconds *= (driver.start.t - run.start.t) / max(driver.start.t - resumed_at, TINY)
+        recorded = perf_counter() - begin
+        repeated = CheckedRun(dynamics, run, method, history, seconds, setup_seconds, recorded)
+        return _measure_errors(check, repeated, result, progress)
 
 
 def _measure_errors(check: Check, of: CheckedRun, result: Result, progress: bool) -> Result:
@@ -245,7 +247,6 @@ def _measure_errors(check: Check, of: CheckedRun, result: Result, progress: bool
     try:
         return Result(check.measure(of, result.data, progress))
     except KeyboardInterrupt:
-        remember()
         return Result(explain_missing(result.data, "its repetition was interrupted"))
     except Exception as error:  # what tells its error must not lose the run
         reason = " ".join(f"{type(error).__name__}: {error}".split())

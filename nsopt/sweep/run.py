@@ -12,7 +12,7 @@ import numpy as np
 
 from nsopt.checks import positive
 from nsopt.files import check_writable
-from nsopt.interrupt import interruptible, suspend_interrupts
+from nsopt.interrupt import guard, is_interrupted
 from nsopt.problem import Problem, Variants, load_stated
 from nsopt.stored import NOTES
 from nsopt.sweep.measures import MEASURES, OF_CHECKED, Measure, make_notes
@@ -131,10 +131,10 @@ def sweep(
         over, points, [*measures, *OF_CHECKED], _find_provenance(job, over) | {KEYS: " ".join(keys)}
     )
     if target is not None:
-        with suspend_interrupts():
+        with guard():
             write(data, target)
-            with interruptible():  # a signal that came while the file was written
-                pass
+            if is_interrupted():  # while the file was written
+                raise KeyboardInterrupt
     return data
 
 

@@ -13,7 +13,7 @@ from numbers import Integral
 import numpy as np
 
 from nsopt.checks import positive
-from nsopt.interrupt import suspend_interrupts
+from nsopt.interrupt import guard
 from nsopt.result import Result
 from nsopt.trajectory.assessment import mark_stopped
 from nsopt.trajectory.guesses import Guess, Perturbed
@@ -135,7 +135,7 @@ class _Problem:
 def _solve_in_turn(problem: _Problem, guesses: Sequence[Guess]) -> dict[int, Result | None]:
     """Return the results by number of the start, after Ctrl-C those so far."""
     results: dict[int, Result | None] = {}
-    with suspend_interrupts():
+    with guard():
         try:
             for k, guess in enumerate(guesses):
                 results[k] = problem.solve(guess)

@@ -17,7 +17,7 @@ import numpy as np
 
 from nsopt.arrays import Array
 from nsopt.culprit import naming
-from nsopt.interrupt import interruptible, suspend_interrupts
+from nsopt.interrupt import guard, interruptible
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Solver
 from nsopt.result import Result
@@ -184,7 +184,7 @@ class PreparedOptimization:
                 return None
 
         search = MotionSearch(self._plan, start, schedules, guess, solve_else)
-        with suspend_interrupts("stopping after this iteration; the best motion so far is kept"):
+        with guard():
             found, ran = search.run(program)
             solution, excess = search.with_all_stages(found.end), found.excess
             x, nlp = found.program.transcription, found.program.nlp

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nsopt.checks import between, positive
-from nsopt.interrupt import suspend_interrupts
+from nsopt.interrupt import guard
 from nsopt.result import Result
 from nsopt.trajectory.assessment import mark_stopped
 from nsopt.trajectory.grid_error import SOLVED
@@ -157,7 +157,7 @@ def refine(
     grids: list[GridSolve] = []
     rows: list[dict[str, float | None]] = []
     result, error, stopped = None, np.inf, ""
-    with suspend_interrupts():  # an interrupt is heard by each solve
+    with guard():  # an interrupt is heard by each solve
         while True:
             guesses = [optimization.guess, stated.guess] if grids else [stated.guess]
             solved = _solve_from(optimization, guesses, limit, parameters, title)

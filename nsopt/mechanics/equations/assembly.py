@@ -88,8 +88,7 @@ def assemble(
         symbolic = SymbolicMechanism(mechanism, members, gravity, tuple(parameters.values()))
         check_shapes(symbolic)
         dynamics = _functions(symbolic)
-        with interruptible():  # CasADi drops what is raised while it looks at its arguments
-            _check_names(dynamics)
+        _check_names(dynamics)
     check_planes(symbolic, dynamics)
     check_normals(symbolic, dynamics)
     dynamics.check_mass(dynamics.stated_start(refuse=False)[0], dynamics.values())

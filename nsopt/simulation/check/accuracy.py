@@ -15,7 +15,6 @@ from nsopt.caveats import (
     find_error_of_motion,
     find_predictable_time,
 )
-from nsopt.interrupt import remember
 from nsopt.result import Result
 from nsopt.simulation.bounds import StepBounds
 
@@ -91,8 +90,7 @@ class Accuracy:
             except KeyboardInterrupt:
                 if best.result is None:
                     raise
-                remember()  # what there is, is kept; nothing more begins
-                break
+                break  # what there is, is kept
             trial = _Trial.of(result)
             gains = trial.until > LONGER * best.until or trial.error.part < GAIN * best.error.part
             stalls = 0 if gains else stalls + 1

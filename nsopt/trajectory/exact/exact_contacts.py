@@ -18,7 +18,7 @@ import numpy as np
 
 from nsopt.arrays import Array
 from nsopt.caveats import cap_exact_cost
-from nsopt.interrupt import is_interrupted, remember
+from nsopt.interrupt import is_interrupted
 from nsopt.mechanics import Dynamics
 from nsopt.result import Result
 from nsopt.trajectory.exact.borders import find_at_borders
@@ -188,7 +188,6 @@ class ExactContacts(Strategy[StatedProgram]):
         except NotExactError as error:
             return replace(found, not_exact=str(error))
         except KeyboardInterrupt:
-            remember()
             return replace(found, not_exact="interrupted before it was exact")
         best = self._improve(motion, first) if first.solved.solution.ok else first
         if not best.stopped and (fault := best.fault or motion.find_what_opens(best.solved)):
@@ -259,7 +258,6 @@ class ExactContacts(Strategy[StatedProgram]):
                 again = self._solve_again(shorter, best)
                 best = again if again.cost < best.cost else best
         except KeyboardInterrupt:  # while a sequence was stated
-            remember()
             best = first
         return replace(best, tried=sum(solved.values()), stopped=is_interrupted())
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from nsopt.arrays import Array
 from nsopt.contact_modes import FREE, LASTING, joint_of
-from nsopt.interrupt import suspend_interrupts
+from nsopt.interrupt import guard
 from nsopt.mpcc import Point, Solution, Solver
 from nsopt.result import Result
 from nsopt.trajectory.assessment import (
@@ -87,7 +87,7 @@ def optimize_phases(
 def record_phases(solved: SolvedPhases, verify: bool, title: str) -> PhasedResult:
     """Return the results of phases that are solved; arguments as of `optimize_phases`."""
     linked, solution = solved.linked, solved.solution
-    with suspend_interrupts("stopping after this iteration; the best motion so far is kept"):
+    with guard():
         known = solution.ok or solution.interrupted
         least = None if known else linked.least_violation(solution.x)
         results = [_record(solved, k, title, least) for k in range(len(linked.phases))]

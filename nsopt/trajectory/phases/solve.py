@@ -15,7 +15,7 @@ import numpy as np
 
 from nsopt.arrays import Array
 from nsopt.culprit import naming
-from nsopt.interrupt import interruptible, suspend_interrupts
+from nsopt.interrupt import guard, interruptible
 from nsopt.mpcc import Point, Settings, Solution, Solver
 from nsopt.trajectory.conditions import Condition, EndAt, StartAt
 from nsopt.trajectory.costs import Cost
@@ -92,7 +92,7 @@ def solve_phases(
         guess = Point.cold(start, len(program.nlp.lower))
         search = MotionSearch[SearchedPhases](plan, guess, settings.schedules)
         import_xarray()
-    with suspend_interrupts("stopping after this iteration; the best motion so far is kept"):
+    with guard():
         seconds = perf_counter() - begin
         found, _ = search.run(program)
         solution, linked = search.with_all_stages(found.end), found.program.linked

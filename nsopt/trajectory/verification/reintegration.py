@@ -18,7 +18,7 @@ import numpy as np
 import scipy
 
 from nsopt.arrays import Array
-from nsopt.interrupt import interruptible, remember
+from nsopt.interrupt import interruptible
 from nsopt.leaves import MappedLeaf
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Evaluator
@@ -116,7 +116,6 @@ class Reintegration:
             with interruptible():
                 distance = self._distances(fine, p, accuracy)
         except KeyboardInterrupt:
-            remember()
             distance = np.full(d.nq, np.nan)
         return Defects(distance, limit, d.q_names)
 
