@@ -31,8 +31,8 @@ NEVER = sys.maxsize
 
 NOTICE = "\nstopping soon, with what is computed so far; Ctrl-C again to stop at once"
 EARLIER = (
-    "Ctrl-C or SIGTERM came in an earlier call, which returned what it had so far: to go on after a "
-    "result whose `interrupted` is true, call nsopt.interrupt.forget(); a call after this "
+    "Ctrl-C or SIGTERM came in an earlier call, which returned what it had so far: to go on after "
+    "a result whose `interrupted` is true, call nsopt.interrupt.forget(); a call after this "
     "KeyboardInterrupt runs"
 )
 

@@ -187,7 +187,7 @@ OF_SOME: dict[str, type] = {
     **dict.fromkeys(("stationarity_kind", "phase_bodies", "numpy_version"), str),
     **dict.fromkeys(("generalized_coordinates",), str),
     **dict.fromkeys(("internal_states", "limits_tightened", "degrees_of_freedom"), Integral),
-    **dict.fromkeys(("interrupted", "no_step"), Integral),
+    **dict.fromkeys(("interrupted", "no_step", "ignores_contacts"), Integral),
     **dict.fromkeys(("dissipates", "forces_dissipate"), Integral),
     **dict.fromkeys(("accuracy", "accuracy_h", "h_part", "error_tolerance"), Real),
     **dict.fromkeys(("objective_error", "objective_order", "border_errors"), Real),

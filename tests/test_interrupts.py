@@ -174,6 +174,12 @@ def drop_of_collection(number):
     gc.collect()
 
 
+def drop_then_enter(drop, number):
+    drop(number)
+    with interruptible():
+        raise AssertionError
+
+
 DROPS = [drop_of_deletion, drop_of_weak_reference, drop_of_collection]
 
 
@@ -186,9 +192,7 @@ def test_what_python_drops_is_raised_at_the_next_part_or_at_the_end(monkeypatch,
     with pytest.raises(KeyboardInterrupt), interruptible():
         drop(number)
     with pytest.raises(KeyboardInterrupt), interruptible():
-        drop(number)
-        with interruptible():
-            raise AssertionError
+        drop_then_enter(drop, number)
     assert [dropped.exc_type for dropped in told] == [KeyboardInterrupt] * 2
 
 

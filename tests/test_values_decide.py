@@ -9,7 +9,6 @@ from tests.test_layers import ROOT, dotted
 pytestmark = pytest.mark.unit
 
 READ_WORDS = {
-    "nsopt.simulation.step_error",  # makes one message of several
     "nsopt.mpcc.backends.linear_solver",  # reads what the system says of a processor
     "nsopt.robots.export",  # reads C that CasADi wrote
     "nsopt.cli.choices",  # names classes on the command line

@@ -10,7 +10,6 @@ import numpy as np
 from nsopt.arrays import Array
 from nsopt.blocks import blocks
 from nsopt.caveats.sizes import (
-    BLIND,
     is_optimum,
     measure_exchange,
     suggest_following,
@@ -136,7 +135,7 @@ def _tell_late_energy(data: xr.Dataset) -> Iterator[str]:
     """Tell of the energy by which a run is off as steps do not end at impacts."""
     off, a, whole = data.attrs["unplaced_energy"], data.attrs, measure_exchange(data)
     if off > UNPLACED * whole:
-        shrinks = a["h_min"] < ROOM * a["h_max"] and BLIND not in a["step_control"]
+        shrinks = a["h_min"] < ROOM * a["h_max"] and not a.get("ignores_contacts")
         remedy = "take a smaller FollowContacts(placed=)" if shrinks else suggest_following(data)
         remedy += ", so that steps end at impacts"
         what = "impacts are placed at the end of their steps, which changes the energy by up to"

@@ -120,6 +120,10 @@ class Scheme(ABC):
         """The scheme that takes a step where this one has no solution; none by default."""
         return None
 
+    def is_like(self, other: Scheme) -> bool:
+        """Return whether another scheme differs in its numbers or its law of impact alone."""
+        return type(other) is type(self)
+
     def check(self, dynamics: Dynamics, p: Array) -> None:
         """Refuse what the scheme does not take: contacts, constraints on velocities, friction.
 

@@ -139,15 +139,20 @@ def _find_turn(d: Dynamics, start: StepStart, step: Step) -> ca.SX:
 class Fault(NamedTuple):
     """The reason for which a step is refused."""
 
-    text: str
+    kind: str  # what is not as it should be; attempts that fail by the same are counted together
+    figures: str = ""  # by how much
     unphysical: bool = False  # the equations are met, but only a smaller step can help
     by_contacts: bool = False  # contacts gave energy
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.figures}".rstrip()
 
 
 class Criterion(NamedTuple):
     """Rows that a step must meet: value <= limit; not a number meets nothing."""
 
-    text: str  # with {name}, {value}, {limit}
+    kind: str  # of its fault, with {name}
+    figures: str  # of its fault, with {value} and {limit}
     names: Sequence[str]
     value: ca.SX
     limit: ca.SX
@@ -228,11 +233,12 @@ class Acceptance:
         others = end._replace(energy_error=ca.SX(0), local_error=ca.SX(0))
         finite = 1e-300 * ca.fabs(ca.sum1(ca.vertcat(*others)))
         return [
-            Criterion("a number that is not finite", ("",), finite, ca.SX(1)),
-            Criterion("a step of no length", ("",), -end.h, ca.SX(-SHORTEST), True),
+            Criterion("a number that is not finite", "", ("",), finite, ca.SX(1)),
+            Criterion("a step of no length", "", ("",), -end.h, ca.SX(-SHORTEST), True),
             *self._check_residuals(end, d, ca.fmin(force, 1.0)),
             Criterion(
                 "contact {name!r} turned by more than 90 deg",
+                "",
                 d.contact_names,
                 -end.turn,
                 ca.SX.zeros(end.turn.numel()) - 1e-300,  # so that a right angle is too much
@@ -257,7 +263,8 @@ class Acceptance:
         )
         return [
             Criterion(
-                f"{row} {{name!r}} off by {{value:.2g}} {unit}",
+                f"{row} {{name!r}}",
+                f"off by {{value:.2g}} {unit}",
                 names,
                 ca.fabs(value),
                 limit,
@@ -270,7 +277,8 @@ class Acceptance:
         # A force within the tolerance of a gap does this much work either way.
         slack = ROUND_OFF * end.energy_size + self.gap * force + end.wall_change
         work = Criterion(
-            "energy off by {value:.2g} J of work by contacts, at most {limit:.2g} J",
+            "energy",
+            "off by {value:.2g} J of work by contacts, at most {limit:.2g} J",
             ("",),
             end.contact_work,
             self.contact_work * end.contact_energy + slack,
@@ -282,7 +290,8 @@ class Acceptance:
         negligible = self.negligible * end.kinetic_energy + slack
         allowed = ca.fmin(self.energy * end.energy_error, self.growth * end.kinetic_energy)
         gain = Criterion(
-            "energy off by {value:.2g} J gained, at most {limit:.2g} J",
+            "energy",
+            "off by {value:.2g} J gained, at most {limit:.2g} J",
             ("",),
             gained,
             allowed + negligible,
@@ -341,5 +350,5 @@ class StackedChecks:
     def describe(self, row: int, value: float, limit: float) -> Fault:
         """Return the fault of one row."""
         check, name = self._rows[row]
-        text = check.text.format(name=name, value=value, limit=limit)
-        return Fault(text, check.unphysical, check.by_contacts)
+        figures = check.figures.format(value=value, limit=limit)
+        return Fault(check.kind.format(name=name), figures, check.unphysical, check.by_contacts)

@@ -19,7 +19,7 @@ from nsopt.simulation.control import LATE, StepControl
 from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps, How, objects
 from nsopt.simulation.run import Run
-from nsopt.simulation.step_error import Refused
+from nsopt.simulation.step_error import Attempt
 from nsopt.simulation.step_kernel import StepKernel
 
 SAVED = 0.9
@@ -127,7 +127,7 @@ class Chain:
         # The step is what is left to this end; bounds above that, so that no round-off matters.
         end, bound = min(start.t + h, self._run.t_end), 2 * h
         parameters = self._pack(bound, bound, end)
-        run = self._attempt(self.resume(z, start, bound), parameters, Refused(), self._chunk)
+        run = self._attempt(self.resume(z, start, bound), parameters, (), self._chunk)
         # Where an event ended the step, more of them were taken.
         return replace(run, accepted=run.accepted.at(slice(1)))
 
@@ -139,20 +139,22 @@ class Chain:
         """Tell whether the chain is stuck, or has reached the end."""
         return bool(self._kernel.layout.state(z).status != ChainStatus.RUNNING)
 
-    def run(self, z: Array, earlier: Refused, count: int | None = None) -> ChainRun:
+    def run(self, z: Array, earlier: tuple[Attempt, ...], count: int | None = None) -> ChainRun:
         """Return what the next attempts came to.
 
         Parameters
         ----------
         z : (nz,)
-        earlier : Refused
-            Attempts since the last accepted step in the call before.
+        earlier : tuple of Attempt
+            Since the last accepted step in the call before.
         count : int, optional
             Attempts at most; by default `Compiled.chunk`.
         """
         return self._attempt(z, self._parameters, earlier, count or self._chunk)
 
-    def _attempt(self, z: Array, parameters: Array, earlier: Refused, count: int) -> ChainRun:
+    def _attempt(
+        self, z: Array, parameters: Array, earlier: tuple[Attempt, ...], count: int
+    ) -> ChainRun:
         """Return what up to ``count`` attempts came to, read off their records."""
         begin = perf_counter()
         state, rows = self._kernel(z, parameters, count)
@@ -160,11 +162,11 @@ class Chain:
         attempts = self._kernel.fields(rows)
         good = attempts["good"][:, 0] > 0  # which attempts were accepted
         n = int(good.sum())
-        refused = [earlier, *[Refused()] * n]  # before each accepted step, and after the last
-        step_of, faults = np.cumsum(good)[~good], self._kernel.refusals(rows[~good])
-        for i, fault in zip(step_of, faults, strict=True):
-            refused[i] = refused[i].then(Refused((fault.text,), fault.by_contacts))
-        tried = objects(x.texts for x in refused[:n])
+        refused = [earlier, *[()] * n]  # before each accepted step, and after the last
+        failed = zip(np.cumsum(good)[~good], self._kernel.refusals(rows[~good]), strict=True)
+        for i, attempt in failed:
+            refused[i] = (*refused[i], attempt)
+        tried = objects(tuple(map(str, x)) for x in refused[:n])
         of = {name: values[good] for name, values in attempts.items()}
         # Why each accepted step has its h.
         h, t = of["h"][:, 0], of["t"][:, 0]
@@ -205,7 +207,7 @@ class ChainRun:
     state : (nz,)
         From where the chain goes on.
     accepted : AcceptedSteps
-    refused : Refused
+    refused : tuple of Attempt
         Attempts since the last accepted step.
     solved : bool
         Whether Newton converged in the last attempt.
@@ -213,5 +215,5 @@ class ChainRun:
 
     state: Array
     accepted: AcceptedSteps
-    refused: Refused
+    refused: tuple[Attempt, ...]
     solved: bool

@@ -9,6 +9,8 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
+from nsopt.simulation.acceptance import Fault
+
 HALF = 0.5
 """Part of h that is tried after a step that was not solved."""
 
@@ -87,6 +89,11 @@ class StepControl(ABC):
     """
 
     description: str
+
+    @property
+    def ignores_contacts(self) -> bool:
+        """Whether steps do not follow contacts though the control has `FollowContacts` for that."""
+        return False
 
     @abstractmethod
     def keeps(self, step: StepFigures) -> ca.SX:
@@ -195,6 +202,10 @@ class LargestStep(StepControl):
         if not 1 < self.growth < np.inf:
             raise ValueError(f"growth must be above 1, got {self.growth}")
 
+    @property
+    def ignores_contacts(self) -> bool:
+        return self.contacts is None
+
     def keeps(self, step: StepFigures) -> ca.SX:
         return ca.SX(1) if self.contacts is None else self.contacts.keeps(step)
 
@@ -233,6 +244,10 @@ class ErrorControl(StepControl):
                 f"tolerance must be a positive length in metres and safety in (0, 1], got {self}"
             )
 
+    @property
+    def ignores_contacts(self) -> bool:
+        return self.contacts is None
+
     def keeps(self, step: StepFigures) -> ca.SX:
         small = step.local_error <= self.tolerance
         return small if self.contacts is None else ca.logic_and(small, self.contacts.keeps(step))
@@ -243,12 +258,14 @@ class ErrorControl(StepControl):
         return factor if self.contacts is None else ca.fmin(factor, self.contacts.factor(step))
 
 
-def describe_refusal(
+def explain_refusal(
     local_error: float, depth: float, swing: float, late: float, overdue: float, unplaced: float
-) -> str:
-    """Return the figures in words by which a control refused a step."""
-    return (
-        f"the step control: off by {local_error:.2g} m, {depth:.2g} clearances beyond walls, "
+) -> Fault:
+    """Return the fault of a step that a control refused."""
+    return Fault(
+        "the step control:",
+        f"off by {local_error:.2g} m, {depth:.2g} clearances beyond walls, "
         f"{swing:.2g} times what resolves compliant contacts, an impact {late:.2g} s before the "
-        f"end and {unplaced:.2g} J off, {overdue:.2g} s after a contact changed"
+        f"end and {unplaced:.2g} J off, {overdue:.2g} s after a contact changed",
+        unphysical=True,
     )

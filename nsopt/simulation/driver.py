@@ -24,7 +24,7 @@ from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps, How
 from nsopt.simulation.retry import RetryLevel, RetryPolicy
 from nsopt.simulation.run import Run
-from nsopt.simulation.step_error import Refused, StepError
+from nsopt.simulation.step_error import Attempt, StepError, has_gained_by_contacts
 from nsopt.simulation.stepper import Stepper, StepperState
 
 SHORTER = RetryPolicy.shrink[:2]
@@ -91,7 +91,7 @@ class DriverState:
     counts : StepCounts
     chain : (nz,) or None
         State of the compiled chain.
-    refused : Refused
+    refused : tuple of Attempt
         Attempts of the chain since the last accepted step.
     backoff : Backoff
     steppers : tuple of StepperState
@@ -101,7 +101,7 @@ class DriverState:
     start: Start
     counts: StepCounts
     chain: Array | None = None
-    refused: Refused = field(default_factory=Refused)
+    refused: tuple[Attempt, ...] = ()
     backoff: Backoff = field(default_factory=Backoff)
     steppers: tuple[StepperState, ...] = ()
 
@@ -121,7 +121,7 @@ class Driver:
         self.start, self.counts = run.start, StepCounts()
         duration = run.t_end - run.start.t
         self._scales = Scales.of(dynamics, run.start, run.p, run.steps.h_max, duration)
-        self._refused = Refused()
+        self._refused: tuple[Attempt, ...] = ()
         self._steppers: list[Stepper] = []
         self._restored: tuple[StepperState, ...] = ()  # states of steppers from a checkpoint
         self._chain: Chain | None = None
@@ -208,19 +208,19 @@ class Driver:
         for h in (size for size in sizes if size < remaining):
             shorter = chain.try_step(h, self._z, self.start)
             if len(shorter.accepted):
-                step = shorter.accepted.with_earlier(tried.texts)
-                self._z, self._refused = chain.resume(shorter.state, step.end, h_min), Refused()
+                step = shorter.accepted.with_earlier(tried)
+                self._z, self._refused = chain.resume(shorter.state, step.end, h_min), ()
                 return step
-            tried = tried.then(shorter.refused)
+            tried = (*tried, *shorter.refused)
         return self._step_by_others(chain, tried)
 
-    def _step_by_others(self, chain: Chain, tried: Refused) -> AcceptedSteps:
+    def _step_by_others(self, chain: Chain, tried: tuple[Attempt, ...]) -> AcceptedSteps:
         """Return steps by Newton with other schemes or another law of impact, or by a stepper.
 
         Where h is fixed, what keeps it and the scheme comes before other schemes.
         """
         trial, others = self.run.steps.h_min, self._fallbacks.others
-        law = self._fallbacks.law if tried.by_contacts else ()
+        law = self._fallbacks.law if has_gained_by_contacts(tried) else ()
         first, last = ((*others, *law), ()) if self._h_varies else (law, others)
         if self._backoff.lasts:
             first = tuple(sorted(first, key=lambda fallback: fallback not in law))  # law first
@@ -230,23 +230,25 @@ class Driver:
             self._stepper.trial = trial
             try:
                 step = self._stepper.step(self.start, self.run.t_end)
-                taken, trial = FallbackSteps(step.with_earlier(tried.texts)), self._stepper.trial
+                taken, trial = FallbackSteps(step.with_earlier(tried)), self._stepper.trial
             except StepError as error:
-                taken = self._try_fallbacks(last, tried.then(error.tried))
-                if not len(taken.accepted) and not law and taken.refused.by_contacts:
+                taken = self._try_fallbacks(last, (*tried, *error.tried))
+                if not len(taken.accepted) and not law and has_gained_by_contacts(taken.refused):
                     taken = self._try_fallbacks(self._fallbacks.law, taken.refused)
                 if not len(taken.accepted):
                     raise error.among(taken.refused) from None
         self._z, self._refused = chain.resume(self._z, taken.accepted.end, trial), taken.refused
         return taken.accepted
 
-    def _try_fallbacks(self, fallbacks: tuple[Fallback, ...], tried: Refused) -> FallbackSteps:
+    def _try_fallbacks(
+        self, fallbacks: tuple[Fallback, ...], tried: tuple[Attempt, ...]
+    ) -> FallbackSteps:
         backoff = self._backoff.after_jam
         taken = self._fallbacks.steps(fallbacks, self.start, backoff.steps)
         if not len(taken.accepted):
-            return FallbackSteps(taken.accepted, tried.then(taken.refused))
+            return FallbackSteps(taken.accepted, (*tried, *taken.refused))
         self._backoff = backoff
-        return FallbackSteps(taken.accepted.with_earlier(tried.texts), taken.refused)
+        return FallbackSteps(taken.accepted.with_earlier(tried), taken.refused)
 
     @cached_property
     def _fallbacks(self) -> FallbackChains:

@@ -204,8 +204,8 @@ def simulate(
         setup_seconds = perf_counter() - begin
         begin, resumed_at = thread_time(), driver.start.t
         stop = advance_to_end(driver, history, writer, progress)
-        # Not of the clock: code may be made meanwhile, and other programs run. Without what the first
-        # steps took before there was machine code: repetitions have it from the beginning.
+        # Not of the clock: code may be made meanwhile, and other programs run. Without what the
+        # first steps took before there was machine code: repetitions have it from the beginning.
         seconds, begin = thread_time() - begin - driver.warmup_time, perf_counter()
         result = history.result(
             {
@@ -268,4 +268,5 @@ def _method_attributes(method: Method, dynamics: Dynamics) -> dict[str, Any]:
         "solver": repr(method.solver),
         "solver_name": method.solver_name(dynamics),
         "step_control": "" if control is None else repr(control),
+        "ignores_contacts": int(control is not None and control.ignores_contacts),
     }

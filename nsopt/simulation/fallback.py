@@ -11,7 +11,13 @@ from nsopt.mechanics import Start
 from nsopt.schemes import Scheme
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 from nsopt.simulation.retry import RetryLevel
-from nsopt.simulation.step_error import Refused, StepError, compare_schemes, name_scheme
+from nsopt.simulation.step_error import (
+    Attempt,
+    StepError,
+    compare_schemes,
+    has_gained_by_contacts,
+    name_scheme,
+)
 from nsopt.simulation.stepper import Stepper
 
 
@@ -61,7 +67,7 @@ class FallbackStepper:
         scheme = self._steppers[0][0]
         own: StepError | None = None
         errors: list[StepError] = []
-        tried = Refused()
+        tried: list[Attempt] = []
         for taken, stepper, levels in self._plan_attempts(errors):
             if errors or taken is not scheme:
                 stepper.trial = self._h_min
@@ -69,22 +75,17 @@ class FallbackStepper:
                 accepted = stepper.step(start, t_end, levels)
             except StepError as error:
                 errors.append(error)
-                texts = tuple(self._label(attempt, taken) for attempt in error.tried.texts)
-                tried = tried.then(error.tried._replace(texts=texts))
+                by = name_scheme(scheme, taken)
+                tried += [attempt._replace(by=by) for attempt in error.tried]
                 if taken is scheme:
                     own = error if own is None else own.join(error)
                 continue
             if not errors and taken is scheme:
                 return accepted
             by, how = name_scheme(scheme, taken), compare_schemes(scheme, taken)
-            return accepted.with_earlier(tried.texts, by, how)
+            return accepted.with_earlier(tried, by, how)
         assert own is not None  # the scheme itself is always tried
-        raise own.among(tried)
-
-    def _label(self, attempt: str, taken: Scheme) -> str:
-        """Return the text of an attempt, with the scheme that made it where it is another one."""
-        label, separator, text = attempt.partition(": ")
-        return f"{label} {name_scheme(self._steppers[0][0], taken)}".strip() + separator + text
+        raise own.among(tuple(tried))
 
     def _plan_attempts(
         self, errors: list[StepError]
@@ -97,9 +98,8 @@ class FallbackStepper:
         if self._first:
             yield *own, self._first
         while (fallback := self._steppers[k - 1][0].fallback) is not None:
-            gains = any(error.tried.by_contacts for error in errors)
-            # One of the same class is the scheme with another law of impact.
-            if type(fallback) is type(self._steppers[k - 1][0]) and not gains:
+            gains = any(has_gained_by_contacts(error.tried) for error in errors)
+            if fallback.is_like(self._steppers[k - 1][0]) and not gains:  # with another law
                 break
             if k == len(self._steppers):
                 self._steppers.append((fallback, self._make(fallback)))

@@ -15,7 +15,7 @@ from nsopt.schemes import Scheme
 from nsopt.simulation.bounds import StepBounds
 from nsopt.simulation.chain import Chain
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
-from nsopt.simulation.step_error import Refused, compare_schemes, name_scheme
+from nsopt.simulation.step_error import Attempt, compare_schemes, name_scheme
 
 MAX_STEPS = 16
 """Steps of a fallback at most, before the scheme itself is tried again, and Ctrl-C is heard."""
@@ -75,7 +75,7 @@ class FallbackSteps(NamedTuple):
     """Accepted steps, maybe none, and the attempts after the last of them."""
 
     accepted: AcceptedSteps
-    refused: Refused = Refused()
+    refused: tuple[Attempt, ...] = ()
 
 
 class FallbackChains:
@@ -131,13 +131,12 @@ class FallbackChains:
             tried.add(attempt)
             more = self._take(chain, z, count)
             by = name_scheme(self._scheme, fallback.scheme)
-            texts = tuple(f"{by}: {text}" for text in more.refused.texts)
-            refused = more.refused._replace(texts=texts)
+            refused = tuple(attempt._replace(by=by) for attempt in more.refused)
             if len(more.accepted):
                 how = compare_schemes(self._scheme, fallback.scheme)
-                steps = more.accepted.with_earlier(taken.refused.texts, by, how)
+                steps = more.accepted.with_earlier(taken.refused, by, how)
                 return FallbackSteps(steps, refused)
-            taken = FallbackSteps(more.accepted, taken.refused.then(refused))
+            taken = FallbackSteps(more.accepted, (*taken.refused, *refused))
         return taken
 
     def _take(self, chain: Chain, z: Array, count: int) -> FallbackSteps:
@@ -160,7 +159,7 @@ class FallbackChains:
 def _others(scheme: Scheme) -> Iterator[Scheme]:
     """Yield the fallbacks of a scheme that are other schemes."""
     last = scheme
-    while (fallback := last.fallback) is not None and type(fallback) is not type(last):
+    while (fallback := last.fallback) is not None and not fallback.is_like(last):
         yield fallback
         last = fallback
 

@@ -44,6 +44,8 @@ class Retry:
         Whether to start from the previous step's solution and multipliers.
     below : (float, float) or None
         Bounds of h as parts of the run's h_min, for steps shorter than that.
+    sized : bool
+        Whether it is as the one before but for its h, which is the label.
     """
 
     label: str
@@ -51,15 +53,16 @@ class Retry:
     level: RetryLevel = RetryLevel.FIRST
     warm: bool = False
     below: tuple[float, float] | None = None
+    sized: bool = False
 
     @property
     def keeps_bounds(self) -> bool:
         """Whether this is tried in the ordinary bounds of h."""
         return self.below is None
 
-    def at_given_h(self, label: str) -> Retry:
+    def at_given_h(self, label: str, *, sized: bool = False) -> Retry:
         """Return this attempt for a smaller h that is given."""
-        return replace(self, label=label, warm=False, below=(1.0, 1.0))
+        return replace(self, label=label, warm=False, below=(1.0, 1.0), sized=sized)
 
     def bounds(self, ordinary: StepBounds, h_min: float) -> StepBounds:
         """Return the bounds of h of this attempt at a step that has ``ordinary`` bounds."""

@@ -7,35 +7,34 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from nsopt.schemes import Scheme
+from nsopt.simulation.acceptance import Fault
 from nsopt.simulation.record.accepted_steps import How
 
-RESTARTED = "restarted after"
-"""Begins the text of an attempt that says what the solver ended with, but not what was off."""
 
-BY = "by "
-"""Before the name of the scheme, where another one took or tried a step."""
-
-SIZE = "h = "
-"""Begins the label of an attempt that was as the one before, but for its h."""
-
-
-class Refused(NamedTuple):
-    """Attempts at a step that failed.
+class Attempt(NamedTuple):
+    """An attempt at a step that failed.
 
     Attributes
     ----------
-    texts : tuple of str
-        What was tried, and what it failed by: "label: fault".
-    by_contacts : bool
-        Whether one failed by energy that contacts gave.
+    fault : Fault
+    label : str
+        What was done.
+    by : str
+        The scheme that did it, or the law of impact, where it is another one; see `name_scheme`.
+    sized : bool
+        Whether it was as the one before but for its h, which is the label.
+    restarted : bool
+        Whether the fault is what the solver ended with before it began anew.
     """
 
-    texts: tuple[str, ...] = ()
-    by_contacts: bool = False
+    fault: Fault
+    label: str
+    by: str = ""
+    sized: bool = False
+    restarted: bool = False
 
-    def then(self, later: Refused) -> Refused:
-        """Return these attempts and later ones."""
-        return Refused((*self.texts, *later.texts), self.by_contacts or later.by_contacts)
+    def __str__(self) -> str:
+        return f"{f'{self.label} {self.by}'.strip()}: {self.fault}"
 
 
 class StepError(RuntimeError):
@@ -47,37 +46,44 @@ class StepError(RuntimeError):
     Parameters
     ----------
     t : float [s]
-    tried : Refused
+    tried : tuple of Attempt
     remedy : str
     fault : str
         What failed; by default what most of the attempts failed by.
 
     Attributes
     ----------
-    tried : Refused
+    tried : tuple of Attempt
     """
 
-    def __init__(self, t: float, tried: Refused, remedy: str = "", fault: str = "") -> None:
+    def __init__(
+        self, t: float, tried: tuple[Attempt, ...], remedy: str = "", fault: str = ""
+    ) -> None:
         self.tried, self._t, self._remedy = tried, t, remedy
-        self._fault = fault or _commonest(tried.texts)
+        self._fault = fault or _find_commonest(tried)
         head = (
-            f"no step from t = {t:.9g} s: {self._fault}; tried {'; '.join(_labels(tried.texts))}. "
+            f"no step from t = {t:.9g} s: {self._fault}; tried {'; '.join(_name(tried))}. "
             f"{remedy or 'Try smaller step bounds or another solver'}"
         )
-        super().__init__("\n".join([head, *tried.texts]))
+        super().__init__("\n".join([head, *map(str, tried)]))
 
     def join(self, other: StepError) -> StepError:
         """Return the error of all attempts of both."""
-        return StepError(self._t, self.tried.then(other.tried), self._remedy or other._remedy)
+        return StepError(self._t, (*self.tried, *other.tried), self._remedy or other._remedy)
 
-    def among(self, tried: Refused) -> StepError:
+    def among(self, tried: tuple[Attempt, ...]) -> StepError:
         """Return the same error with more attempts, its own among them."""
         return StepError(self._t, tried, self._remedy, self._fault)
 
 
+def has_gained_by_contacts(tried: Sequence[Attempt]) -> bool:
+    """Return whether contacts gave energy in one of some attempts."""
+    return any(attempt.fault.by_contacts for attempt in tried)
+
+
 def compare_schemes(own: Scheme, taken: Scheme) -> How:
     """Return whether a step is by another scheme than its own, or with another law of impact."""
-    how = How.BY_OTHER_SCHEME if type(taken) is not type(own) else How.AS_ASKED
+    how = How.AS_ASKED if own.is_like(taken) else How.BY_OTHER_SCHEME
     laws = [getattr(x, "impact", None) for x in (own, taken)]
     return how | How.BY_OTHER_LAW if None not in laws and laws[0] != laws[1] else how
 
@@ -85,28 +91,20 @@ def compare_schemes(own: Scheme, taken: Scheme) -> How:
 def name_scheme(own: Scheme, taken: Scheme) -> str:
     """Return by which scheme, and with which law of impact, if by or with another one."""
     how = compare_schemes(own, taken)
-    name = f"{BY}{type(taken).__name__}" if how & How.BY_OTHER_SCHEME else ""
+    name = f"by {type(taken).__name__}" if how & How.BY_OTHER_SCHEME else ""
     law = f"with {type(getattr(taken, 'impact', None)).__name__}" if how & How.BY_OTHER_LAW else ""
     return f"{name} {law}".strip()
 
 
-def _commonest(tried: Sequence[str]) -> str:
+def _find_commonest(tried: Sequence[Attempt]) -> str:
     """Return the fault of the kind that most attempts failed by, as the first of them had it."""
-    faults = [text for _, text in map(_parts, tried)]
-    faults = [text for text in faults if not text.startswith(RESTARTED)] or faults
-    kinds = [text.partition(" off by")[0] for text in faults]
-    return faults[kinds.index(Counter(kinds).most_common(1)[0][0])]
+    faults = [x.fault for x in tried if not x.restarted] or [x.fault for x in tried]
+    kind, _ = Counter(fault.kind for fault in faults).most_common(1)[0]
+    return next(str(fault) for fault in faults if fault.kind == kind)
 
 
-def _labels(tried: Sequence[str]) -> list[str]:
-    """Return the labels of the attempts, each once, and of those that only differ in h the last."""
-    labels = dict.fromkeys(label for label, _ in map(_parts, tried))
-    halves = [label.partition(BY) for label in labels]  # what was done, and by which scheme
-    names = [name for own, by, other in halves for name in (own.strip(), by + other) if name]
-    sizes = [name for name in names if name.startswith(SIZE)]
-    return [name for name in dict.fromkeys(names) if name not in sizes[:-1]]
-
-
-def _parts(attempt: str) -> tuple[str, str]:
-    label, _, text = attempt.partition(": ")
-    return label, text
+def _name(tried: Sequence[Attempt]) -> list[str]:
+    """Return what was tried, each once, and of attempts that only differ in h the last."""
+    sizes = [*dict.fromkeys(x.label for x in tried if x.sized)]
+    names = dict.fromkeys(name for x in tried for name in (x.label, x.by) if name)
+    return [name for name in names if name not in sizes[:-1]]

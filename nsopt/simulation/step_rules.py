@@ -25,9 +25,10 @@ from nsopt.simulation.control import (
     OVERDUE,
     StepControl,
     StepFigures,
-    describe_refusal,
+    explain_refusal,
 )
 from nsopt.simulation.program import StepProgram
+from nsopt.simulation.step_error import Attempt
 
 AT_H_MIN = 1 + 2 * LONGER
 """Times h_min, the largest h that counts as h_min: the last steps of a run, which share the rest of
@@ -103,8 +104,8 @@ class StepRules:
             name: rows[:, a:b] for name, (a, b) in zip(self._columns, pairwise(edges), strict=True)
         }
 
-    def refusals(self, rows: Array) -> list[Fault]:
-        """Return why each attempt of some records (n, record) was refused."""
+    def refusals(self, rows: Array) -> list[Attempt]:
+        """Return the attempts, all refused, of some records (n, record)."""
         names = ("solved", "failed", "value", "limit", "h", "local_error", *WALLS)
         fields = self.fields(rows)
         return [
@@ -113,15 +114,15 @@ class StepRules:
 
     def _refusal(
         self, solved: float, failed: float, value: float, limit: float, h: float, *figures: float
-    ) -> Fault:
+    ) -> Attempt:
         # Failed is the number of the check that is not met, -1 where the control refused the step.
         if not solved:
             why = Fault("Newton did not converge")
         elif failed >= 0:
             why = self._program.checks.describe(int(failed), value, limit)
         else:
-            why = Fault(describe_refusal(*figures))
-        return why._replace(text=f"h = {h:.3g} s: {why.text}")
+            why = explain_refusal(*figures)
+        return Attempt(why, f"h = {h:.3g} s", sized=True)
 
     @cached_property
     def size(self) -> ca.Function:

@@ -5,7 +5,7 @@ Where there is no chain, or it is stuck: `Stepper.step` goes through the attempt
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import casadi as ca
@@ -25,13 +25,13 @@ from nsopt.simulation.control import (
     OVERDUE,
     StepControl,
     StepFigures,
-    describe_refusal,
+    explain_refusal,
 )
 from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps, How, objects
 from nsopt.simulation.retry import Retry, RetryLevel, RetryPolicy
 from nsopt.simulation.run import Run
-from nsopt.simulation.step_error import RESTARTED, Refused, StepError
+from nsopt.simulation.step_error import Attempt, StepError, has_gained_by_contacts
 from nsopt.simulation.step_rules import WALLS
 
 
@@ -122,8 +122,8 @@ class Stepper:
         StepError
             If every attempt failed.
         """
-        tried: list[str] = []
-        iterations, seconds, unphysical, by_contacts = 0, 0.0, False, False
+        tried: list[Attempt] = []
+        iterations, seconds, unphysical = 0, 0.0, False
         for retry, bounds in self._plan_attempts(t_end - start.t):
             if (retry.warm and not self.state.points) or (unphysical and retry.keeps_bounds):
                 continue
@@ -134,20 +134,23 @@ class Stepper:
             seconds += sum(s.time for s in solutions)
             label = retry.label or "warm start"
             failed = [a for s in solutions for a in s.stages[:-1] if not a.ok]
-            tried += [f"{label}: {RESTARTED} {a.solver_status}" for a in failed]
+            tried += [
+                Attempt(Fault(f"restarted after {a.solver_status}"), label, restarted=True)
+                for a in failed
+            ]
             if fault is None:
                 points = tuple(s.point for s in solutions)
                 credit = min(self.state.credit + EARNED * end.h[0] / self.trial, MOST)
                 following = bounds.h_max * float(self._ask_control(end)[1][0])
                 trial = min(max(following, self._steps.h_min), self._steps.h_max)
                 self.state = StepperState(trial, points, credit)
-                return self._accept(start, end, tuple(tried), iterations, seconds, t_end, label)
-            tried.append(f"{label}: {fault.text}")
-            unphysical, by_contacts = fault.unphysical, by_contacts or fault.by_contacts
+                return self._make_step(start, end, tried, iterations, seconds, t_end, label)
+            tried.append(Attempt(fault, label, sized=retry.sized))
+            unphysical = fault.unphysical
         self.state = replace(self.state, points=())
         scheme, d = self._program.scheme, self._program.dynamics
-        remedy = scheme.gain_remedy(d, self._p) if by_contacts else ""
-        raise StepError(start.t, Refused(tuple(tried), by_contacts), remedy)
+        remedy = scheme.gain_remedy(d, self._p) if has_gained_by_contacts(tried) else ""
+        raise StepError(start.t, tuple(tried), remedy)
 
     def _plan_attempts(self, remaining: float) -> Iterator[tuple[Retry, StepBounds]]:
         """Yield retries and their bounds of h, with ``remaining`` [s] to the end of the run.
@@ -166,7 +169,7 @@ class Stepper:
         size = h
         while size * self._shorter > h_min:
             size *= self._shorter
-            yield cold.at_given_h(f"h = {size:.3g} s"), StepBounds(size, size)
+            yield cold.at_given_h(f"h = {size:.3g} s", sized=True), StepBounds(size, size)
         if h > h_min:
             for retry in (x for x in ordinary if not x.warm):
                 yield retry.at_given_h(f"{retry.label}, h_min"), StepBounds(h_min, h_min)
@@ -195,11 +198,13 @@ class Stepper:
         shortest = 0.0 if program.scheme.ends_early else bounds.h_min
         if not shortest - self._slack <= h <= bounds.h_max + self._slack:
             status = solutions[0].status.solver_status
-            fault = Fault(f"h = {h:.3g} s outside its bounds ({status})")
+            fault = Fault("h outside its bounds", f"by {h:.3g} s ({status})")
         if not program.scheme.chooses_h:
             # The program judges positions and momentum only, the solver rates and friction too.
             bad = [s for s in solutions if not s.ok]
-            fault = fault or (Fault(f"{bad[0].worst()}") if bad else None)
+            if bad and not fault:
+                worst = bad[0].worst()
+                fault = Fault(f"{worst.name}:", worst.sizes)
         return solutions, end, fault or self._check_control(end)
 
     def _check_control(self, end: StepEnd) -> Fault | None:
@@ -211,7 +216,7 @@ class Stepper:
         if end.overdue[0] > OVERDUE * end.h[0]:
             self.state = replace(self.state, credit=max(self.state.credit - 1, 0))
         figures = (getattr(end, name) for name in ("local_error", *WALLS))
-        return Fault(describe_refusal(*(float(x[0]) for x in figures)), unphysical=True)
+        return explain_refusal(*(float(x[0]) for x in figures))
 
     def _ask_control(self, end: StepEnd) -> list[Array]:
         """Return whether the control keeps a step, and its factor on h."""
@@ -239,11 +244,11 @@ class Stepper:
         mean_h = (bounds.h_min * bounds.h_max) ** 0.5
         return self._program.scheme.guess(self._program.dynamics, start.q, start.v, mean_h)
 
-    def _accept(
+    def _make_step(
         self,
         start: Start,
         end: StepEnd,
-        tried: tuple[str, ...],
+        tried: Sequence[Attempt],
         iterations: int,
         seconds: float,
         t_end: float,
@@ -269,7 +274,7 @@ class Stepper:
             iterations=np.array([float(iterations)]),
             solve_time=np.array([seconds]),
             reason=objects([reason]),
-            tried=objects([tried]),
+            tried=objects([tuple(map(str, tried))]),
             at_end=np.array([self._program.scheme.forces_at_end]),
             how=np.array([How.BELOW_H_MIN if below else How.AS_ASKED]),
         )

@@ -28,9 +28,18 @@ class Worst:
     value: float
     tolerance: float
 
+    @property
+    def name(self) -> str:
+        """What the residual is of."""
+        return f"{self.kind.name.lower()} of {self.block!r}, {self.label}"
+
+    @property
+    def sizes(self) -> str:
+        """Both numbers."""
+        return f"{self.value:.3g} against {self.tolerance:.3g}"
+
     def __str__(self) -> str:
-        what = f"{self.kind.name.lower()} of {self.block!r}, {self.label}"
-        return f"{what}: {self.value:.3g} against {self.tolerance:.3g}"
+        return f"{self.name}: {self.sizes}"
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import numpy as np
 
 from nsopt.mechanics import Dynamics, Start
 from nsopt.mpcc import Point
+from nsopt.simulation.acceptance import Fault
 from nsopt.simulation.checkpoint.folder import HEAD, is_block
 from nsopt.simulation.checkpoint.hdf5 import Arrays, Facts, make_damage_error, read
 from nsopt.simulation.checkpoint.identity import Identity, check_same_run
@@ -23,10 +24,11 @@ from nsopt.simulation.driver import Driver, DriverState, StepCounts
 from nsopt.simulation.fallback_chain import Backoff
 from nsopt.simulation.record.accepted_steps import AcceptedSteps, FieldError
 from nsopt.simulation.record.history import History
-from nsopt.simulation.step_error import Refused
+from nsopt.simulation.step_error import Attempt
 from nsopt.simulation.stepper import StepperState
 
 POINT = ("x", "lam_x", "lam_g")  # arrays of a `Point`
+FAULT = len(Fault._fields)  # of an `Attempt`, the first of its values in a head
 
 Check = Callable[[Any], bool]
 """Whether a value is of the kind that a run writes."""
@@ -86,14 +88,18 @@ def _is_table(x: Any) -> bool:
     return isinstance(x, dict) and all(map(_is_text, x.values()))
 
 
+def _is_attempt(x: Any) -> bool:
+    kinds = [type(y) for y in (*Fault(""), *Attempt(Fault(""), "")[1:])]
+    return isinstance(x, list) and [type(y) for y in x] == kinds
+
+
 FACTS: dict[str, Check] = {
     "identity": _is_table,
     "blocks": lambda x: _is_table(x) and all(map(is_block, x)),
     "count": _is_whole,
     "t": _is_number,
     "step_counts": _all(_is_number, len(StepCounts._fields)),
-    "refused": _all(_is_text),
-    "by_contacts": lambda x: isinstance(x, bool),
+    "refused": _all(_is_attempt),
     "backoff": _all(_is_whole, len(Backoff._fields)),
     "trial": _all(_is_number),
     "warm": _all(_all(lambda x: isinstance(x, bool))),
@@ -243,8 +249,7 @@ def make_head(
         "count": history.count,
         "t": state.start.t,
         "step_counts": list(state.counts),
-        "refused": list(state.refused.texts),
-        "by_contacts": state.refused.by_contacts,
+        "refused": [[*attempt.fault, *attempt[1:]] for attempt in state.refused],
         "backoff": list(state.backoff),
         "trial": [stepper.trial for stepper in state.steppers],
         "warm": [[point.warm for point in stepper.points] for stepper in state.steppers],
@@ -264,7 +269,7 @@ def _restore_state(arrays: Arrays, facts: Facts) -> DriverState:
         Start(arrays["q"], arrays["v"], facts["t"]),
         StepCounts(*facts["step_counts"]),
         arrays.get("z"),
-        Refused(tuple(facts["refused"]), facts["by_contacts"]),
+        tuple(Attempt(Fault(*x[:FAULT]), *x[FAULT:]) for x in facts["refused"]),
         Backoff(*facts["backoff"]),
         tuple(steppers),
     )

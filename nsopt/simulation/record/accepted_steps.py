@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import IntFlag
 from typing import Any, Self
@@ -192,12 +192,12 @@ class AcceptedSteps:
         """The state at the end of the last step, from which the next one starts."""
         return Start(self.q[-1], self.v[-1], float(self.t[-1]))
 
-    def with_earlier(self, tried: tuple[str, ...], by: str = "", how: How = How.AS_ASKED) -> Self:
+    def with_earlier(self, tried: Sequence[object], by: str = "", how: How = How.AS_ASKED) -> Self:
         """Return the steps with attempts that failed before the first, and how all were taken.
 
         ``by`` says the same as ``how``, in words.
         """
-        attempts = [(*tried, *self.tried[0]), *self.tried[1:]]
+        attempts = [(*map(str, tried), *self.tried[0]), *self.tried[1:]]
         return replace(
             self,
             tried=objects(attempts),

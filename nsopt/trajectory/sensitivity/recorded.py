@@ -102,7 +102,7 @@ class Recorder:
                 (refusal,) = self._kernel.refusals(rows[-1][-1:])
                 raise SensitivityError(
                     z[0],  # the time
-                    f"no step was solved by Newton ({refusal.text}): take a smaller h_min, or "
+                    f"no step was solved by Newton ({refusal}): take a smaller h_min, or "
                     "other values of the parameters, with which a linkage gets further",
                 )
             stops.append(count)
