@@ -76,6 +76,9 @@ class Impact(ABC):
     takes_compression: ClassVar[bool] = False
     """Whether `ContactLaw.tangential_restitution` and ``stiffness`` count."""
 
+    strikes_lasting: ClassVar[bool] = False
+    """Whether contacts that last rebound too, struck by an impact elsewhere."""
+
     @abstractmethod
     def state(
         self, modes: ContactModes, node: Node, restitution: ca.SX, early: Early = nothing
@@ -96,7 +99,7 @@ class Impact(ABC):
         """
 
     def coefficients(self, e: ca.SX, fresh: ca.SX) -> ca.SX:
-        """Return e (ng,) in a step; by default only of contacts that close.
+        """Return e (ng,) in a step: of all contacts, or only of those that close.
 
         Parameters
         ----------
@@ -105,7 +108,7 @@ class Impact(ABC):
         fresh : SX (ng,), 0 or 1
             Contacts that were open before, and approached.
         """
-        return e * fresh
+        return e if self.strikes_lasting else e * fresh
 
     @property
     def fallback(self) -> Impact | None:
@@ -180,10 +183,7 @@ class PoissonImpact(Impact):
     whose e differ see [Glocker 2013, Multibody Syst. Dyn. 29].
     """
 
-    def coefficients(self, e: ca.SX, fresh: ca.SX) -> ca.SX:
-        """Return e of all: what lasts is compressed too, by an impact elsewhere."""
-        del fresh
-        return e
+    strikes_lasting = True
 
     def state(
         self, modes: ContactModes, node: Node, restitution: ca.SX, early: Early = nothing
@@ -240,17 +240,14 @@ class IncrementalImpact(Impact):
     It must know which contacts are closed: horizons, in which that is unknown, are refused.
     """
 
+    strikes_lasting = True
+
     @abstractmethod
     def integrate(self, d: Dynamics, node: Node, closed: ca.SX, restitution: ca.SX) -> Impulses:
         """Return the impulses of contacts that are ``closed``, (ng,) 0 or 1, on bodies at a node.
 
         There is one contact at least; ``restitution`` is as for `Impact.state`.
         """
-
-    def coefficients(self, e: ca.SX, fresh: ca.SX) -> ca.SX:
-        """Return e of all: what touches is struck, too."""
-        del fresh
-        return e
 
     def state(
         self, modes: ContactModes, node: Node, restitution: ca.SX, early: Early = nothing
