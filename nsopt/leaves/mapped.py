@@ -10,8 +10,9 @@ import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import accumulate, pairwise
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -49,17 +50,50 @@ FEW = 32
 evaluation side by side takes as long as a hundred of them."""
 
 MOST = 8
-"""Numbers of instances for which a leaf has the virtual machine ready."""
+"""Numbers of instances for which a leaf has memory, or the virtual machine, ready."""
 
 _MAP = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * 3)
 
 
-class _Code(NamedTuple):
+class _Memory:
+    """The memory of one call of machine code, at a known place.
+
+    Inputs are copied there, which takes less time than to ask NumPy where they are.
+    """
+
+    def __init__(self, sizes: InstanceSizes, count: int, work: int) -> None:
+        lengths = [*(count * n for n in sizes.own), *sizes.common]
+        ends = list(accumulate(lengths, initial=0))
+        self._all = np.empty(ends[-1] + work + LINE // 8)  # work begins at a line of the cache
+        begin = self._all.ctypes.data
+        self.given = [self._all[slice(*part)] for part in pairwise(ends)]
+        self.inputs = (ctypes.c_void_p * len(lengths))(*(begin + 8 * x for x in ends[:-1]))
+        self.outputs = ctypes.c_void_p * len(sizes.outputs)
+        self.work = -(-(begin + 8 * ends[-1]) // LINE) * LINE
+
+
+class _Code:
     """``map`` of `LanesText`, how many numbers it works on, and LLVM's level."""
 
-    call: Any
-    work: int
-    level: int
+    def __init__(self, call: Any, work: int, level: int) -> None:
+        self.level, self._call, self._work = level, call, work
+        self._memories: dict[int, _Memory] = {}  # those that no thread uses now
+
+    def evaluate(
+        self,
+        sizes: InstanceSizes,
+        count: int,
+        given: Sequence[memoryview],
+        found: Sequence[memoryview | None],
+    ) -> None:
+        """Evaluate as `MappedLeaf.evaluate`."""
+        memory = self._memories.pop(count, None) or _Memory(sizes, count, self._work)
+        for place, values in zip(memory.given, given, strict=True):
+            place[:] = np.frombuffer(values)
+        outputs = memory.outputs(*map(_address, found))
+        self._call(count, memory.inputs, outputs, memory.work)
+        if len(self._memories) < MOST:
+            self._memories[count] = memory
 
 
 class MappedLeaf:
@@ -160,10 +194,7 @@ class MappedLeaf:
         if code is None:
             self._interpret(count, given, found)
         else:
-            work = np.empty(code.work + LINE // 8)  # room to begin at a line of the cache
-            inputs = (ctypes.c_void_p * len(given))(*map(_address, given))
-            outputs = (ctypes.c_void_p * len(found))(*map(_address, found))
-            code.call(count, inputs, outputs, -(-work.ctypes.data // LINE) * LINE)
+            code.evaluate(self._sizes, count, given, found)
         self._spent += perf_counter() - begin
         least, better = (SOON, QUICK) if code is None else (LATER, GOOD)
         if not self._is_final and self._spent > max(least, MAKING[better] * self._length):
@@ -283,10 +314,10 @@ class _VirtualMachine:
 
 
 def _address(memory: memoryview | None) -> int | None:
+    """Return where an output is, None where it is empty or not needed."""
     if memory is None or not memory.nbytes:
         return None
-    address: int = np.frombuffer(memory, np.uint8).__array_interface__["data"][0]
-    return address
+    return ctypes.addressof(ctypes.c_char.from_buffer(memory))
 
 
 def _pack(text: LanesText, objects: Sequence[bytes]) -> bytes:

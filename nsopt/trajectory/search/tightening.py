@@ -87,10 +87,11 @@ class Tightening:
     def tighten(self, solution: Solution) -> End:
         """Return a motion that keeps its limits, or exceeds them least, from one that may not."""
         few = [x.limits.rates_at_ends for x in self.parts]
-        more = [x.limits.free_at_ends for x in self.parts]
         first = self._tighten(solution, few)
-        alike = all(np.array_equal(x, y) for x, y in zip(few, more, strict=True))
-        if first[1].largest <= KEPT or first[1].interrupted or alike:
+        if first[1].largest <= KEPT or first[1].interrupted:
+            return first
+        more = [x.limits.free_at_ends for x in self.parts]
+        if all(np.array_equal(x, y) for x, y in zip(few, more, strict=True)):
             return first
         end, excess = self._tighten(solution, more)
         if excess.largest >= first[1].largest:

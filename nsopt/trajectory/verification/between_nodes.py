@@ -100,8 +100,7 @@ class LimitsBetweenNodes:
 
         At the first and at the last node, both alike.
         """
-        symbols = self._free_symbols
-        found = [bool(ca.depends_on(x.value, symbols)) for x in self.rows]
+        found = self._find_dependent(self._free_symbols)
         return np.array([found, found], dtype=bool).reshape(2, -1)
 
     @cached_property
@@ -111,8 +110,13 @@ class LimitsBetweenNodes:
         for q, v in (self._posture(START), self._posture(END)):
             free = np.flatnonzero(np.concatenate([[False], np.isnan(q), np.isnan(v)]))
             symbols = ca.vertcat(self._free_symbols, *(by_state[int(k)] for k in free))
-            found.append([bool(ca.depends_on(x.value, symbols)) for x in self.rows])
+            found.append(self._find_dependent(symbols))
         return np.array(found, dtype=bool).reshape(2, -1)
+
+    def _find_dependent(self, symbols: ca.SX) -> list[bool]:
+        """Return which rows depend on some symbols."""
+        values = ca.vertcat(ca.SX(0, 1), *(row.value for row in self.rows))
+        return [*ca.which_depends(values, symbols, 1, True)]
 
     @property
     def _free_symbols(self) -> ca.SX:
