@@ -19,7 +19,7 @@ from nsopt.simulation.control import LATE, StepControl
 from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps, How, objects
 from nsopt.simulation.run import Run
-from nsopt.simulation.step_error import Attempt
+from nsopt.simulation.step_error import FailedAttempt
 from nsopt.simulation.step_kernel import StepKernel
 
 SAVED = 0.9
@@ -139,13 +139,15 @@ class Chain:
         """Tell whether the chain is stuck, or has reached the end."""
         return bool(self._kernel.layout.state(z).status != ChainStatus.RUNNING)
 
-    def run(self, z: Array, earlier: tuple[Attempt, ...], count: int | None = None) -> ChainRun:
+    def run(
+        self, z: Array, earlier: tuple[FailedAttempt, ...], count: int | None = None
+    ) -> ChainRun:
         """Return what the next attempts came to.
 
         Parameters
         ----------
         z : (nz,)
-        earlier : tuple of Attempt
+        earlier : tuple of FailedAttempt
             Since the last accepted step in the call before.
         count : int, optional
             Attempts at most; by default `Compiled.chunk`.
@@ -153,7 +155,7 @@ class Chain:
         return self._attempt(z, self._parameters, earlier, count or self._chunk)
 
     def _attempt(
-        self, z: Array, parameters: Array, earlier: tuple[Attempt, ...], count: int
+        self, z: Array, parameters: Array, earlier: tuple[FailedAttempt, ...], count: int
     ) -> ChainRun:
         """Return what up to ``count`` attempts came to, read off their records."""
         begin = perf_counter()
@@ -207,7 +209,7 @@ class ChainRun:
     state : (nz,)
         From where the chain goes on.
     accepted : AcceptedSteps
-    refused : tuple of Attempt
+    refused : tuple of FailedAttempt
         Attempts since the last accepted step.
     solved : bool
         Whether Newton converged in the last attempt.
@@ -215,5 +217,5 @@ class ChainRun:
 
     state: Array
     accepted: AcceptedSteps
-    refused: tuple[Attempt, ...]
+    refused: tuple[FailedAttempt, ...]
     solved: bool

@@ -24,7 +24,7 @@ from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps, How
 from nsopt.simulation.retry import RetryLevel, RetryPolicy
 from nsopt.simulation.run import Run
-from nsopt.simulation.step_error import Attempt, StepError, has_gained_by_contacts
+from nsopt.simulation.step_error import FailedAttempt, StepError, has_gained_by_contacts
 from nsopt.simulation.stepper import Stepper, StepperState
 
 SHORTER = RetryPolicy.shrink[:2]
@@ -91,7 +91,7 @@ class DriverState:
     counts : StepCounts
     chain : (nz,) or None
         State of the compiled chain.
-    refused : tuple of Attempt
+    refused : tuple of FailedAttempt
         Attempts of the chain since the last accepted step.
     backoff : Backoff
     steppers : tuple of StepperState
@@ -101,7 +101,7 @@ class DriverState:
     start: Start
     counts: StepCounts
     chain: Array | None = None
-    refused: tuple[Attempt, ...] = ()
+    refused: tuple[FailedAttempt, ...] = ()
     backoff: Backoff = field(default_factory=Backoff)
     steppers: tuple[StepperState, ...] = ()
 
@@ -121,7 +121,7 @@ class Driver:
         self.start, self.counts = run.start, StepCounts()
         duration = run.t_end - run.start.t
         self._scales = Scales.of(dynamics, run.start, run.p, run.steps.h_max, duration)
-        self._refused: tuple[Attempt, ...] = ()
+        self._refused: tuple[FailedAttempt, ...] = ()
         self._steppers: list[Stepper] = []
         self._restored: tuple[StepperState, ...] = ()  # states of steppers from a checkpoint
         self._chain: Chain | None = None
@@ -214,7 +214,7 @@ class Driver:
             tried = (*tried, *shorter.refused)
         return self._step_by_others(chain, tried)
 
-    def _step_by_others(self, chain: Chain, tried: tuple[Attempt, ...]) -> AcceptedSteps:
+    def _step_by_others(self, chain: Chain, tried: tuple[FailedAttempt, ...]) -> AcceptedSteps:
         """Return steps by Newton with other schemes or another law of impact, or by a stepper.
 
         Where h is fixed, what keeps it and the scheme comes before other schemes.
@@ -241,7 +241,7 @@ class Driver:
         return taken.accepted
 
     def _try_fallbacks(
-        self, fallbacks: tuple[Fallback, ...], tried: tuple[Attempt, ...]
+        self, fallbacks: tuple[Fallback, ...], tried: tuple[FailedAttempt, ...]
     ) -> FallbackSteps:
         backoff = self._backoff.after_jam
         taken = self._fallbacks.steps(fallbacks, self.start, backoff.steps)

@@ -12,7 +12,7 @@ from nsopt.schemes import Scheme
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 from nsopt.simulation.retry import RetryLevel
 from nsopt.simulation.step_error import (
-    Attempt,
+    FailedAttempt,
     StepError,
     compare_schemes,
     has_gained_by_contacts,
@@ -67,7 +67,7 @@ class FallbackStepper:
         scheme = self._steppers[0][0]
         own: StepError | None = None
         errors: list[StepError] = []
-        tried: list[Attempt] = []
+        tried: list[FailedAttempt] = []
         for taken, stepper, levels in self._plan_attempts(errors):
             if errors or taken is not scheme:
                 stepper.trial = self._h_min

@@ -15,7 +15,7 @@ from nsopt.schemes import Scheme
 from nsopt.simulation.bounds import StepBounds
 from nsopt.simulation.chain import Chain
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
-from nsopt.simulation.step_error import Attempt, compare_schemes, name_scheme
+from nsopt.simulation.step_error import FailedAttempt, compare_schemes, name_scheme
 
 MAX_STEPS = 16
 """Steps of a fallback at most, before the scheme itself is tried again, and Ctrl-C is heard."""
@@ -75,7 +75,7 @@ class FallbackSteps(NamedTuple):
     """Accepted steps, maybe none, and the attempts after the last of them."""
 
     accepted: AcceptedSteps
-    refused: tuple[Attempt, ...] = ()
+    refused: tuple[FailedAttempt, ...] = ()
 
 
 class FallbackChains:

@@ -11,7 +11,7 @@ from nsopt.simulation.acceptance import Fault
 from nsopt.simulation.record.accepted_steps import How
 
 
-class Attempt(NamedTuple):
+class FailedAttempt(NamedTuple):
     """An attempt at a step that failed.
 
     Attributes
@@ -46,18 +46,18 @@ class StepError(RuntimeError):
     Parameters
     ----------
     t : float [s]
-    tried : tuple of Attempt
+    tried : tuple of FailedAttempt
     remedy : str
     fault : str
         What failed; by default what most of the attempts failed by.
 
     Attributes
     ----------
-    tried : tuple of Attempt
+    tried : tuple of FailedAttempt
     """
 
     def __init__(
-        self, t: float, tried: tuple[Attempt, ...], remedy: str = "", fault: str = ""
+        self, t: float, tried: tuple[FailedAttempt, ...], remedy: str = "", fault: str = ""
     ) -> None:
         self.tried, self._t, self._remedy = tried, t, remedy
         self._fault = fault or _find_commonest(tried)
@@ -71,12 +71,12 @@ class StepError(RuntimeError):
         """Return the error of all attempts of both."""
         return StepError(self._t, (*self.tried, *other.tried), self._remedy or other._remedy)
 
-    def among(self, tried: tuple[Attempt, ...]) -> StepError:
+    def among(self, tried: tuple[FailedAttempt, ...]) -> StepError:
         """Return the same error with more attempts, its own among them."""
         return StepError(self._t, tried, self._remedy, self._fault)
 
 
-def has_gained_by_contacts(tried: Sequence[Attempt]) -> bool:
+def has_gained_by_contacts(tried: Sequence[FailedAttempt]) -> bool:
     """Return whether contacts gave energy in one of some attempts."""
     return any(attempt.fault.by_contacts for attempt in tried)
 
@@ -96,14 +96,14 @@ def name_scheme(own: Scheme, taken: Scheme) -> str:
     return f"{name} {law}".strip()
 
 
-def _find_commonest(tried: Sequence[Attempt]) -> str:
+def _find_commonest(tried: Sequence[FailedAttempt]) -> str:
     """Return the fault of the kind that most attempts failed by, as the first of them had it."""
     faults = [x.fault for x in tried if not x.restarted] or [x.fault for x in tried]
     kind, _ = Counter(fault.kind for fault in faults).most_common(1)[0]
     return next(str(fault) for fault in faults if fault.kind == kind)
 
 
-def _name(tried: Sequence[Attempt]) -> list[str]:
+def _name(tried: Sequence[FailedAttempt]) -> list[str]:
     """Return what was tried, each once, and of attempts that only differ in h the last."""
     sizes = [*dict.fromkeys(x.label for x in tried if x.sized)]
     names = dict.fromkeys(name for x in tried for name in (x.label, x.by) if name)

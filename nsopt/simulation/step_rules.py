@@ -28,7 +28,7 @@ from nsopt.simulation.control import (
     explain_refusal,
 )
 from nsopt.simulation.program import StepProgram
-from nsopt.simulation.step_error import Attempt
+from nsopt.simulation.step_error import FailedAttempt
 
 AT_H_MIN = 1 + 2 * LONGER
 """Times h_min, the largest h that counts as h_min: the last steps of a run, which share the rest of
@@ -104,7 +104,7 @@ class StepRules:
             name: rows[:, a:b] for name, (a, b) in zip(self._columns, pairwise(edges), strict=True)
         }
 
-    def refusals(self, rows: Array) -> list[Attempt]:
+    def refusals(self, rows: Array) -> list[FailedAttempt]:
         """Return the attempts, all refused, of some records (n, record)."""
         names = ("solved", "failed", "value", "limit", "h", "local_error", *WALLS)
         fields = self.fields(rows)
@@ -114,7 +114,7 @@ class StepRules:
 
     def _refusal(
         self, solved: float, failed: float, value: float, limit: float, h: float, *figures: float
-    ) -> Attempt:
+    ) -> FailedAttempt:
         # Failed is the number of the check that is not met, -1 where the control refused the step.
         if not solved:
             why = Fault("Newton did not converge")
@@ -122,7 +122,7 @@ class StepRules:
             why = self._program.checks.describe(int(failed), value, limit)
         else:
             why = explain_refusal(*figures)
-        return Attempt(why, f"h = {h:.3g} s", sized=True)
+        return FailedAttempt(why, f"h = {h:.3g} s", sized=True)
 
     @cached_property
     def size(self) -> ca.Function:

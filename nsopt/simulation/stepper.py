@@ -31,7 +31,7 @@ from nsopt.simulation.program import StepProgram
 from nsopt.simulation.record.accepted_steps import AcceptedSteps, How, objects
 from nsopt.simulation.retry import Retry, RetryLevel, RetryPolicy
 from nsopt.simulation.run import Run
-from nsopt.simulation.step_error import Attempt, StepError, has_gained_by_contacts
+from nsopt.simulation.step_error import FailedAttempt, StepError, has_gained_by_contacts
 from nsopt.simulation.step_rules import WALLS
 
 
@@ -122,7 +122,7 @@ class Stepper:
         StepError
             If every attempt failed.
         """
-        tried: list[Attempt] = []
+        tried: list[FailedAttempt] = []
         iterations, seconds, unphysical = 0, 0.0, False
         for retry, bounds in self._plan_attempts(t_end - start.t):
             if (retry.warm and not self.state.points) or (unphysical and retry.keeps_bounds):
@@ -135,7 +135,7 @@ class Stepper:
             label = retry.label or "warm start"
             failed = [a for s in solutions for a in s.stages[:-1] if not a.ok]
             tried += [
-                Attempt(Fault(f"restarted after {a.solver_status}"), label, restarted=True)
+                FailedAttempt(Fault(f"restarted after {a.solver_status}"), label, restarted=True)
                 for a in failed
             ]
             if fault is None:
@@ -145,7 +145,7 @@ class Stepper:
                 trial = min(max(following, self._steps.h_min), self._steps.h_max)
                 self.state = StepperState(trial, points, credit)
                 return self._make_step(start, end, tried, iterations, seconds, t_end, label)
-            tried.append(Attempt(fault, label, sized=retry.sized))
+            tried.append(FailedAttempt(fault, label, sized=retry.sized))
             unphysical = fault.unphysical
         self.state = replace(self.state, points=())
         scheme, d = self._program.scheme, self._program.dynamics
@@ -248,7 +248,7 @@ class Stepper:
         self,
         start: Start,
         end: StepEnd,
-        tried: Sequence[Attempt],
+        tried: Sequence[FailedAttempt],
         iterations: int,
         seconds: float,
         t_end: float,

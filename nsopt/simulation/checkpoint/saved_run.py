@@ -24,11 +24,11 @@ from nsopt.simulation.driver import Driver, DriverState, StepCounts
 from nsopt.simulation.fallback_chain import Backoff
 from nsopt.simulation.record.accepted_steps import AcceptedSteps, FieldError
 from nsopt.simulation.record.history import History
-from nsopt.simulation.step_error import Attempt
+from nsopt.simulation.step_error import FailedAttempt
 from nsopt.simulation.stepper import StepperState
 
 POINT = ("x", "lam_x", "lam_g")  # arrays of a `Point`
-FAULT = len(Fault._fields)  # of an `Attempt`, the first of its values in a head
+FAULT = len(Fault._fields)  # of an `FailedAttempt`, the first of its values in a head
 
 Check = Callable[[Any], bool]
 """Whether a value is of the kind that a run writes."""
@@ -89,7 +89,7 @@ def _is_table(x: Any) -> bool:
 
 
 def _is_attempt(x: Any) -> bool:
-    kinds = [type(y) for y in (*Fault(""), *Attempt(Fault(""), "")[1:])]
+    kinds = [type(y) for y in (*Fault(""), *FailedAttempt(Fault(""), "")[1:])]
     return isinstance(x, list) and [type(y) for y in x] == kinds
 
 
@@ -269,7 +269,7 @@ def _restore_state(arrays: Arrays, facts: Facts) -> DriverState:
         Start(arrays["q"], arrays["v"], facts["t"]),
         StepCounts(*facts["step_counts"]),
         arrays.get("z"),
-        tuple(Attempt(Fault(*x[:FAULT]), *x[FAULT:]) for x in facts["refused"]),
+        tuple(FailedAttempt(Fault(*x[:FAULT]), *x[FAULT:]) for x in facts["refused"]),
         Backoff(*facts["backoff"]),
         tuple(steppers),
     )
