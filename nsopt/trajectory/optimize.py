@@ -147,7 +147,8 @@ def optimize(
         Before anything is solved: a mechanism, cost, condition or guess that does not fit,
         conditions that cannot be met together, or costs of which none depends on the motion.
     KeyboardInterrupt
-        After Ctrl-C before the solver has begun, and in a process told to end by SIGTERM.
+        After Ctrl-C or SIGTERM before the solver has begun, after a second one, and in place of the
+        optimization that would follow an interrupted one in the same script or cell.
     """
     prepared = PreparedOptimization(
         dynamics,

@@ -224,7 +224,7 @@ class PreparedOptimization:
                 except ValueError as error:
                     raise NoOptimumError(str(error)) from None
                 other = solve_else(grid, Earlier(result), without=without)
-                return _accept(other, steps, settings.tolerances.rows)
+                return _check_violation(other, steps, settings.tolerances.rows)
 
             if check and result.completed:
                 result = measure_grid_error(result, solve_on)
@@ -280,7 +280,7 @@ class PreparedOptimization:
         )
 
 
-def _accept(other: Result | None, steps: int, limit: float) -> Result:
+def _check_violation(other: Result | None, steps: int, limit: float) -> Result:
     """Return the motion on another grid; raise NoOptimumError if it violates its conditions."""
     if other is None:
         raise NoOptimumError(f"it cannot be stated in {steps} steps")
@@ -303,4 +303,4 @@ def _solve_exact_on(
             f"it cannot be stated in {factor:g} times the steps: {error}"
         ) from None
     motion = other.motion
-    return _accept(other.record(motion, p, attrs), len(motion.t) - 1, limit)
+    return _check_violation(other.record(motion, p, attrs), len(motion.t) - 1, limit)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from nsopt.arrays import Array
 from nsopt.mechanics import Axis, Dynamics
+from nsopt.simulation import evaluate_at_times
 
 SHARE = 1e-3
 """Distance by which a step may end from its node, over the size of the motion, by default."""
@@ -73,9 +74,9 @@ def limits_of_defects(d: Dynamics, q: Array, p: Array, given: float | None) -> A
         return np.full(d.nq, given)
     turning, ranges = _angles(d), np.ptp(q, axis=0)
     n = len(q)
-    places = np.asarray(d.poses.map(n)(q.T, np.zeros((d.nv, n)), np.tile(p[:, None], n))[0])
-    bodies = places.reshape(3, n, -1)
-    farthest = np.linalg.norm(np.ptp(bodies, axis=1), axis=0).max(initial=0.0)
+    places = evaluate_at_times(d.poses, q, np.zeros((n, d.nv)), np.tile(p, (n, 1)))[0]
+    bodies = places.reshape(n, -1, 3)
+    farthest = np.linalg.norm(np.ptp(bodies, axis=0), axis=1).max(initial=0.0)
     length = max(float(farthest), float(ranges[~turning].max(initial=0.0)))
     angle = np.clip(float(ranges[turning].max(initial=0.0)), SMALLEST, 1.0)
     return np.maximum(SHARE * np.where(turning, angle, length), LEAST)
