@@ -81,8 +81,7 @@ def optimize(
 
             plan = optimization.plan.without(ExactContacts)
             optimization = replace(optimization, plan=plan)
-    # The motion so far is saved, however often Ctrl-C is pressed.
-    with guard():
+    with guard():  # after Ctrl-C the motion so far is saved
         with plain_errors():
             result = optimization.solve(read_settings(set_ or []), steps, name, verify, check)
         with plain_errors(NOT_SAVED):

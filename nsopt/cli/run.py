@@ -107,8 +107,7 @@ def run(
         checkpoint = _choose_checkpoint(target, checkpoint_every if accuracy is None else 0, resume)
         if accuracy is not None and not check:
             raise ValueError("--accuracy is met by errors that are measured: leave out --no-check")
-    # The steps so far are saved, however often Ctrl-C is pressed.
-    with guard():
+    with guard():  # after Ctrl-C the steps so far are saved
         with plain_errors():
             result = simulate(
                 chosen.dynamics,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from nsopt.algebra import Scalars, bracket, cross, leibniz, product
 from nsopt.mechanics import Axis, Mechanism, Recursion
 
-Array = NDArray[Any]
+Array = NDArray[Any]  # of numbers, or of objects such as polynomials: what `Scalars` works on
 
 
 class ScrewLink(NamedTuple):

@@ -251,9 +251,7 @@ class Scheme(ABC):
         return f"{friction}\n- {remedy}" if remedy else friction
 
     def check_no_jumps(self, dynamics: Dynamics, p: Array) -> None:
-        """Refuse static friction where derivatives are taken, and restitution.
-
-        The latter unless steps end at impacts.
+        """Refuse static friction, and restitution unless steps end at impacts.
 
         Raises
         ------
@@ -324,10 +322,7 @@ class Scheme(ABC):
     def add_ending(
         self, mpcc: Mpcc, dynamics: Dynamics, last: Node, before: ca.SX, scales: Scales
     ) -> Interval:
-        """State what holds at the last node of a horizon, arguments as for `add_interval`.
-
-        By default nothing acts there.
-        """
+        """State what holds at the last node of a horizon, as `add_interval`; by default nothing."""
         del mpcc, scales
         return Interval.end(dynamics, last.v, before)
 

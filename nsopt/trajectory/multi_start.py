@@ -83,10 +83,10 @@ def multi_start(
             f"starts of multi_start must be a number of starts, got {starts!r}: other guesses are "
             "made from that of the Optimization"
         )
-    if workers_timeout is not None:
-        positive("workers_timeout", workers_timeout)
     if starts < 1:
         raise ValueError(f"starts of multi_start must be 1 or more, got {starts}")
+    if workers_timeout is not None:
+        positive("workers_timeout", workers_timeout)
     internal = len(stated.dynamics.internal_names)
     first = stated.guess.placed(stated.dynamics, stated.conditions, parameters)
     perturbed = [Perturbed(first, seed + k, size, internal) for k in range(starts - 1)]
