@@ -151,10 +151,8 @@ class _Tree:
         """Return the motion of a frame, world axes."""
         self.check_frame(frame)
         k, placement = self.links.placements[frame.body.name if frame.body else None]
-        r, A, v, w = self.motions[k] if k >= 0 else STILL
-        placement = placement.of_frame(frame, constant)
-        arm = A @ placement.c
-        return Motion(r + arm, A @ placement.A, v + ca.cross(w, arm), w)
+        link = self.motions[k] if k >= 0 else STILL
+        return placement.of_frame(frame, constant).motion(link)
 
     def newton_euler(
         self, a: ca.SX, gravity: Numbers, loads: Mapping[int, Wrench] | None = None

@@ -12,7 +12,7 @@ import casadi as ca
 
 from nsopt.schemes.balance import Balance
 from nsopt.schemes.node import Node
-from nsopt.schemes.terms import kinetic, momentum_rate, smooth_forces, square, squares
+from nsopt.schemes.terms import kinetic, momentum_rate, smooth_forces, squares
 
 
 class Errors(NamedTuple):
@@ -49,9 +49,10 @@ def estimate_first_order_errors(balances: Sequence[Balance], end: Node, h: ca.SX
     M, before, after = balances[-1].M, balances[0].before, balances[-1].after
     changed = find_change_at_end(balances, end)
     smooth = sum((b.h * b.K for b in balances), ca.SX.zeros(after.numel()))
-    energies = kinetic(M, after) + kinetic(M, before) + square(M, smooth)
-    energy = ca.sqrt(square(M, changed) * energies)
-    return Errors(energy, h / 2 * _find_mean_speed(M, square(M, changed + smooth)))
+    from_smooth, from_changed, from_both = squares(M, smooth, changed, changed + smooth)
+    energies = kinetic(M, after) + kinetic(M, before) + from_smooth
+    energy = ca.sqrt(from_changed * energies)
+    return Errors(energy, h / 2 * _find_mean_speed(M, from_both))
 
 
 def estimate_symmetric_errors(
@@ -98,7 +99,7 @@ def estimate_symmetric_errors(
         # Loads work on the mean velocity of each half, potentials on that of the move.
         + ca.sqrt(from_uneven * from_mean) / 4
     )
-    in_metric = (second.M, from_uneven) if M is None else (M, square(M, uneven))
+    in_metric = (second.M, from_uneven) if M is None else (M, *squares(M, uneven))
     return Errors(energy, h / 6 * _find_mean_speed(*in_metric))
 
 

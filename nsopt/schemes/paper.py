@@ -25,7 +25,7 @@ from nsopt.schemes.one_step import OneStep, SimulatedStep
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import Scheme, UnifiedScheme
 from nsopt.schemes.step import Step, Transition
-from nsopt.schemes.terms import advance_internal_states, smooth_forces, square
+from nsopt.schemes.terms import advance_internal_states, smooth_forces, squares
 
 CLOSED, SOON = 1e-6, 1e-3
 """Gap up to which a contact is closed: as a part of its typical opening, `Gap.scale`, and of its
@@ -169,7 +169,8 @@ class PaperStep(UnifiedScheme):
         mu, lam, _ = b.impulses
         # |vdot - M^-1 K|_M^2 = F.M^-1 F, F the forces of contacts and joints, scaled to about one.
         force, size = (b.node.W @ lam + b.F @ mu) / h, scales.force**2 / scales.mass
-        mpcc.minimize(square(b.M, force) / ca.SX(size))
+        (of_force,) = squares(b.M, force)
+        mpcc.minimize(of_force / ca.SX(size))
         mpcc.minimize(-self.growth * h / scales.time)
         return step
 

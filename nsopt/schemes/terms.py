@@ -167,13 +167,8 @@ def solve_mass(M: ca.SX, impulses: ca.SX) -> ca.SX:
     return ca.ldl_solve(impulses, *ca.ldl(metric(M)))
 
 
-def square(M: ca.SX, impulse: ca.SX) -> ca.SX:
-    """Return impulse . M^-1 impulse, twice the kinetic energy it gives a mechanism at rest [J]."""
-    return squares(M, impulse)[0]
-
-
 def squares(M: ca.SX, *impulses: ca.SX) -> list[ca.SX]:
-    """Return the `square` of some impulses, by one M = L D L^T."""
+    """Return impulse . M^-1 impulse of each, twice the energy [J] it gives a mechanism at rest."""
     D, upper, order = ca.ldl(metric(M))
     L = (upper + ca.SX.eye(M.size1())).T
     return [ca.sum1(ca.solve(L, impulse[order]) ** 2 / D) for impulse in impulses]

@@ -163,6 +163,7 @@ class StepKernel(StepRules):
             made += new
             if made < part.stop:
                 break
+            # As many as take `SHORT`, but at most ten times as many: the first calls are slow.
             count = 1 + int(count * min(SHORT / max(seconds, 1e-6), 10.0))
         return made
 

@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from nsopt.schemes.terms import metric, square
+from nsopt.schemes.terms import metric, squares
 
 pytestmark = pytest.mark.unit
 
@@ -19,7 +19,9 @@ def test_the_energy_of_an_impulse_is_that_by_numpy(massless):
         M[:3, 4:] = M[4:, :3] = M[3] = M[:, 3] = 0.0
     stated = ca.sparsify(ca.DM(M))
     symbols = ca.SX.sym("M", stated.sparsity())
-    function = ca.Function("energy", [symbols], [square(symbols, ca.SX(impulse)), metric(symbols)])
+    function = ca.Function(
+        "energy", [symbols], [*squares(symbols, ca.SX(impulse)), metric(symbols)]
+    )
     energy, filled = (np.asarray(x) for x in function(stated))
     assert np.all(np.diag(filled) > 0)
     assert energy.item() == pytest.approx(impulse @ np.linalg.solve(filled, impulse), rel=1e-12)

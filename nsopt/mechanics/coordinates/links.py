@@ -15,7 +15,7 @@ from nsopt.arrays import Array
 from nsopt.mechanics.coordinates.base import Value
 from nsopt.mechanics.coordinates.spanning_tree import Branch
 from nsopt.mechanics.model.bodies import Body
-from nsopt.mechanics.model.frame import Frame
+from nsopt.mechanics.model.frame import Frame, Motion
 from nsopt.mechanics.model.freedom import Axis, Ball
 
 
@@ -53,6 +53,12 @@ class Placement(NamedTuple):
             without_round_off(self.A @ np.asarray(frame.axes)),
             self.c + self.A @ value(frame.origin),
         )
+
+    def motion(self, link: Motion) -> Motion:
+        """Return the motion of what has this placement in a link that moves."""
+        r, A, v, w = link
+        arm = A @ self.c
+        return Motion(r + arm, A @ self.A, v + ca.cross(w, arm), w)
 
 
 @dataclass(frozen=True, eq=False)

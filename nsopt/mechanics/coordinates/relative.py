@@ -204,13 +204,9 @@ class RelativeCoordinates(Coordinates):
         self, q: ca.SX, v: ca.SX, value: Value, displacement: ca.SX | None = None
     ) -> dict[str, Motion]:
         tree = self.links(value)
-        link_motions, motions = Recursion(tree, q, displacement).motions(v), {}
-        for body in self.bodies:
-            k, placement = tree.placements[body.name]
-            r, A, u, w = link_motions[k]
-            arm = A @ placement.c
-            motions[body.name] = Motion(r + arm, A @ placement.A, u + ca.cross(w, arm), w)
-        return motions
+        of_links = Recursion(tree, q, displacement).motions(v)
+        placed = {body.name: tree.placements[body.name] for body in self.bodies}
+        return {name: place.motion(of_links[k]) for name, (k, place) in placed.items()}
 
     def between(
         self, q: ca.SX, v: ca.SX, value: Value, displacement: ca.SX

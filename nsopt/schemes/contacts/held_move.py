@@ -82,13 +82,8 @@ class HeldMove:
 
     def hold(self) -> None:
         """State that what presses stays closed, what sticks at its place, and what slips rubs."""
-        one, d, scales, end, modes = (
-            self._one,
-            self._one.dynamics,
-            self._one.scales,
-            self.end,
-            self._modes,
-        )
+        one, end, modes = self._one, self.end, self._modes
+        d, scales = one.dynamics, one.scales
         for name, lam, gap, size in (
             ("wall", self.lam, end.gap, scales.gap),
             ("wall_rate", self._lam_end, end.gap_rate(end.v), scales.gap / scales.time),

@@ -219,7 +219,7 @@ class After(NamedTuple):
     """
 
     pressing: Mask  # (n, ng) which contacts press
-    step: NDArray[np.int_]  # (n,) the step that decides, as the index of its end
+    step: Rows  # (n,) the step that decides, as the index of its end
     known: Mask  # (n,) whether one does
 
 
