@@ -55,7 +55,7 @@ MOST = 8
 _MAP = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * 3)
 
 
-class _Memory:
+class _CallMemory:
     """The memory of one call of machine code, at a known place.
 
     Inputs are copied there, which takes less time than to ask NumPy where they are.
@@ -77,7 +77,7 @@ class _Code:
 
     def __init__(self, call: Any, work: int, level: int) -> None:
         self.level, self._call, self._work = level, call, work
-        self._memories: dict[int, _Memory] = {}  # those that no thread uses now
+        self._memories: dict[int, _CallMemory] = {}  # those that no thread uses now
 
     def evaluate(
         self,
@@ -87,7 +87,7 @@ class _Code:
         found: Sequence[memoryview | None],
     ) -> None:
         """Evaluate as `MappedLeaf.evaluate`."""
-        memory = self._memories.pop(count, None) or _Memory(sizes, count, self._work)
+        memory = self._memories.pop(count, None) or _CallMemory(sizes, count, self._work)
         for place, values in zip(memory.given, given, strict=True):
             place[:] = np.frombuffer(values)
         outputs = memory.outputs(*map(_address, found))
