@@ -65,7 +65,7 @@ class TurnEntries(NamedTuple):
     v: slice
 
 
-def find_turns(q_names: Sequence[str], v_names: Sequence[str]) -> tuple[TurnEntries, ...]:
+def find_turns_by_name(q_names: Sequence[str], v_names: Sequence[str]) -> tuple[TurnEntries, ...]:
     """Return the rotations among coordinates and velocities of these names, in order."""
     firsts = [k for k, name in enumerate(q_names) if name.endswith(".e0")]
     rates = [k for k, name in enumerate(v_names) if name.endswith(".wx")]
@@ -158,7 +158,8 @@ def _evaluate(data: xr.Dataset, at: Array) -> xr.Dataset:
     parts = ("step_acceleration", "step_drive", "step_input")
     a, drive, inputs = (data[name].values[1:][k] for name in parts)
     a = a[:, THREE]
-    turns = find_turns(*([str(x) for x in data[name].values] for name in ("q_name", "v_name")))
+    names = ([str(x) for x in data[name].values] for name in ("q_name", "v_name"))
+    turns = find_turns_by_name(*names)
     q, v = integrate_accelerations(data["q"].values[k], data["v"].values[k], a, h, s, turns)
     accelerations = quadratic(a.transpose(1, 0, 2), s[:, None])
     friction: Array | float = 0.0

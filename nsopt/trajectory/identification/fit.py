@@ -193,7 +193,7 @@ def fit(
         outcomes.append(problem.fit_from(x))
         if outcomes[-1].explained:
             break
-    return problem.best(tuple(outcomes), check)
+    return problem.choose_best(tuple(outcomes), check)
 
 
 class _FitProblem:
@@ -251,7 +251,7 @@ class _FitProblem:
             message,
         )
 
-    def best(self, outcomes: tuple[FitOutcome, ...], check: bool) -> Fit:
+    def choose_best(self, outcomes: tuple[FitOutcome, ...], check: bool) -> Fit:
         """Return the best of the outcomes as a `Fit`."""
         names, k = self._unknowns.names, len(self._unknowns.names)
         solved = [outcome for outcome in outcomes if outcome.converged]
@@ -281,7 +281,7 @@ class _FitProblem:
                 "measure more, or give one a value"
             )
             return replace(failed, residual=best.residual, message=why)
-        scale = max(best.residual**2 * n / max(n - k, 1), 1.0)
+        scale = max(best.residual**2 * n / max(degrees, 1), 1.0)
         covariance = scale * np.linalg.inv(J.T @ J) * np.outer(width, width)
         message, step_errors = best.message, unknown
         if check:
@@ -298,18 +298,16 @@ class _FitProblem:
                 f"the best local fit, and their errors are {np.sqrt(scale):.3g} times those of the "
                 "stated noise"
             )
-        return Fit(
-            names,
-            best.end,
-            errors,
-            covariance,
-            best.residual,
-            best.explained,
-            message,
-            outcomes,
-            scale,
-            degrees,
-            step_errors,
+        return replace(
+            failed,
+            values=best.end,
+            errors=errors,
+            covariance=covariance,
+            residual=best.residual,
+            converged=best.explained,
+            message=message,
+            scale=scale,
+            step_errors=step_errors,
         )
 
     def _estimate_step_errors(self, values: Array, J: Array) -> Array:
