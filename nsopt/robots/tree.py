@@ -125,26 +125,26 @@ def build_tree(
         )
         for name, pose in place_links(known, link_joints).items()
     }
-    joints = [_joint(h, h.kind, known, bodies) for h in link_joints if h.kind is not None]
+    joints = [_make_joint(x, x.kind, known, bodies) for x in link_joints if x.kind is not None]
     return list(bodies.values()), joints
 
 
 def place_links(names: Iterable[str], link_joints: Sequence[LinkJoint]) -> dict[str, Pose]:
     """Return poses of link frames in the world at the stated coordinates, parents first."""
-    by_child = _by_child(set(names), link_joints)
+    by_child = _index_by_child(set(names), link_joints)
     poses: dict[str, Pose] = {}
     waiting = list(by_child.values())
     while waiting:
-        ready = [h for h in waiting if h.parent is None or h.parent in poses]
+        ready = [x for x in waiting if x.parent is None or x.parent in poses]
         if not ready:
             raise ValueError(
-                f"joints {', '.join(repr(h.name) for h in waiting)} hang on each other in a cycle: "
+                f"joints {', '.join(repr(x.name) for x in waiting)} hang on each other in a cycle: "
                 "state a tree, and close loops by further joints of the Mechanism"
             )
-        for h in ready:
-            pose = h.find_stated_pose()
-            poses[h.child] = pose if h.parent is None else poses[h.parent].then(pose)
-        waiting = [h for h in waiting if h.child not in poses]
+        for x in ready:
+            pose = x.find_stated_pose()
+            poses[x.child] = pose if x.parent is None else poses[x.parent].then(pose)
+        waiting = [x for x in waiting if x.child not in poses]
     return poses
 
 
@@ -158,25 +158,26 @@ def check_plain(what: str, value: Any, shape: tuple[int, ...] = (3,)) -> Array:
     return finite(what, value, shape)
 
 
-def _by_child(names: set[str], link_joints: Sequence[LinkJoint]) -> dict[str, LinkJoint]:
+def _index_by_child(names: set[str], link_joints: Sequence[LinkJoint]) -> dict[str, LinkJoint]:
+    """Return the joints by their child; refuse unknown links, and two joints of one child."""
     by_child: dict[str, LinkJoint] = {}
-    for h in link_joints:
-        for role, name in (("parent", h.parent), ("child", h.child)):
+    for x in link_joints:
+        for role, name in (("parent", x.parent), ("child", x.child)):
             if name is not None and name not in names:
                 raise ValueError(
-                    f"{role} {name!r} of joint {h.name!r} is unknown: name one of "
+                    f"{role} {name!r} of joint {x.name!r} is unknown: name one of "
                     f"{', '.join(sorted(names))}"
                 )
-        if h.child in by_child:
+        if x.child in by_child:
             raise ValueError(
-                f"{h.child!r} hangs on two joints, {by_child[h.child].name!r} and {h.name!r}: "
+                f"{x.child!r} hangs on two joints, {by_child[x.child].name!r} and {x.name!r}: "
                 "state a tree, and close loops by further joints of the Mechanism"
             )
-        by_child[h.child] = h
+        by_child[x.child] = x
     return by_child
 
 
-def _joint(
+def _make_joint(
     link_joint: LinkJoint, kind: JointClass, links: Mapping[str, Link], bodies: Mapping[str, Body]
 ) -> Joint:
     """Return a joint between frames of bodies, whose origins are their centres of mass."""
