@@ -269,6 +269,16 @@ def test_an_optimization_keeps_its_motion(monkeypatch, capsys, backend, number):
     assert again.objective == pytest.approx(whole.objective, rel=1e-3)
 
 
+def test_a_second_ctrl_c_ends_an_optimization_at_once(monkeypatch):
+    """Without its motion; the next one begins."""
+    stated = load_optimization("double_integrator")
+    monkeypatch.setattr(PREPARED, "explain_fault", lambda *_: (press(), press()))
+    with pytest.raises(KeyboardInterrupt):
+        stated.solve()
+    monkeypatch.undo()
+    assert stated.solve().objective == pytest.approx(12, abs=1e-9)
+
+
 @pytest.mark.slow
 def test_a_homotopy_keeps_the_motion_of_least_violation(monkeypatch):
     stated = load_optimization("clearance_pendulum")
