@@ -79,7 +79,8 @@ def interruptible() -> Iterator[None]:
             if _patience and _patience[-1] <= 0:
                 _raise_if_interrupted()
             raise
-        _raise_if_interrupted()
+        if len(_patience) == 1:  # an outer one asks by itself, after it has kept what came of this
+            _raise_if_interrupted()
 
 
 @contextmanager
