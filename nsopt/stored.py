@@ -190,9 +190,9 @@ OF_SOME: dict[str, type] = {
     **dict.fromkeys(("interrupted", "no_step", "ignores_contacts"), Integral),
     **dict.fromkeys(("dissipates", "forces_dissipate"), Integral),
     **dict.fromkeys(("accuracy", "accuracy_h", "h_part", "error_tolerance"), Real),
-    **dict.fromkeys(("objective_error", "objective_order", "border_errors"), Real),
+    **dict.fromkeys(("objective_error", "objective_order", "border_errors", "limits_cost"), Real),
     **dict.fromkeys(("accuracy_missed", "error_tolerance_power"), Integral),
-    **dict.fromkeys(("error_unknown", "search"), str),
+    **dict.fromkeys(("error_unknown", "search", "switching_limits", "accuracy_why"), str),
     "error_parts": Real,
 }
 """Attributes that not every result has."""

@@ -92,8 +92,14 @@ def ctrl_c():
 
 @pytest.fixture(scope="session", autouse=True)
 def unchecked_runs(compiled_code):
-    """Runs are not repeated to tell their errors, which most tests compare with something true."""
-    simulate = importlib.import_module("nsopt").simulate
+    """Runs and optima are not repeated to tell their errors: most tests compare with truth."""
+    trajectory = importlib.import_module("nsopt.trajectory")
+    repeated = (
+        importlib.import_module("nsopt").simulate,
+        trajectory.optimize,
+        trajectory.Optimization.solve,
+    )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(simulate.__kwdefaults__, "check", None)
+        for function in repeated:
+            patch.setitem(function.__kwdefaults__, "check", None)
         yield

@@ -32,7 +32,7 @@ from nsopt.caveats.errors import (
     find_predictable_time,
     has_errors,
 )
-from nsopt.caveats.optima import cap_exact_cost
+from nsopt.caveats.optima import cap_exact_cost, find_error_of_objective
 from nsopt.caveats.sizes import measure_exchange
 from nsopt.caveats.steps import tell_share_of_other_schemes
 
@@ -50,6 +50,7 @@ __all__ = [
     "find_error_of_figure",
     "find_error_of_force",
     "find_error_of_motion",
+    "find_error_of_objective",
     "find_error_of_reactions",
     "find_predictable_time",
     "find_unresolved_closing",

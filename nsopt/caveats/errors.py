@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.algebra import find_quantile
-from nsopt.caveats.sizes import ROUND_OFF, TINY, measure_exchange, suggest_shorter
+from nsopt.caveats.sizes import ROUND_OFF, TINY, is_optimum, measure_exchange, suggest_shorter
 from nsopt.contact_modes import SETTLES
 from nsopt.stored import ERROR
 
@@ -70,8 +70,8 @@ class LargestError(NamedTuple):
 
 
 def has_errors(data: xr.Dataset) -> bool:
-    """Return whether the errors of a run were measured."""
-    return ERROR + "motion" in data.variables
+    """Return whether the errors of a run were measured; those of optima are of their grid."""
+    return ERROR + "motion" in data.variables and not is_optimum(data)
 
 
 def cover_all(data: xr.Dataset) -> bool:
@@ -242,7 +242,7 @@ def _suggest(data: xr.Dataset, found: LargestError) -> str:
 
 
 def _tell_missed_accuracy(data: xr.Dataset) -> Iterator[str]:
-    if not data.attrs.get("accuracy_missed"):
+    if not data.attrs.get("accuracy_missed") or is_optimum(data):
         return
     if not has_errors(data):
         asked, reason = (data.attrs[x] for x in ("accuracy", "error_unknown"))

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nsopt.caveats.sizes import STILL, TINY, suggest_shorter
+from nsopt.caveats.errors import LargestError, find_error_of_motion
+from nsopt.caveats.sizes import STILL, TINY, is_optimum, suggest_shorter
 from nsopt.contact_modes import FREE, count_rigid
+from nsopt.stored import ERROR
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -161,8 +163,37 @@ def _tell_departure(data: xr.Dataset) -> Iterator[str]:
         )
 
 
+def find_error_of_objective(data: xr.Dataset) -> LargestError | None:
+    """Return by how much the objective of an optimum is off, over the sum of the sizes of costs.
+
+    None where it is not known.
+    """
+    if "objective_error" not in data.attrs:
+        return None
+    error, order = data.attrs["objective_error"], data.attrs["objective_order"]
+    size = sum(map(abs, json.loads(data.attrs["detailed_cost"]).values()))
+    return LargestError(error, error / max(size, NO_COST), order)
+
+
+def _tell_error_of_grid(data: xr.Dataset) -> Iterator[str]:
+    """Tell of an objective that is off by its grid, or by more than was asked for."""
+    a, found = data.attrs, find_error_of_objective(data)
+    if is_optimum(data) and a.get("accuracy_missed"):
+        off = "the error is unknown"
+        if found is not None:
+            motion = find_error_of_motion(data).part if ERROR + "motion" in data else 0.0
+            off = f"the objective is off by {found.part:.2g}, the motion by {motion:.2g}"
+        yield f"the accuracy of {a['accuracy']:g} is not met: {off}, and {a['accuracy_why']}"
+    elif found is not None and found.matters:
+        yield (
+            f"the objective is off by {100 * found.part:.2g} % by its grid: "
+            f"{suggest_shorter(data)}, or ask for an accuracy"
+        )
+
+
 CHECKS = (
     _tell_cone_excess,
+    _tell_error_of_grid,
     _tell_departure,
     _tell_closing,
     _tell_changes_at_steps,

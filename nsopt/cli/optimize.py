@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -23,6 +24,10 @@ from nsopt.cli.run import report
 from nsopt.files import check_writable
 from nsopt.interrupt import guard
 from nsopt.problem import load_optimization
+from nsopt.simulation import Check
+
+CHECKS = {None: Check(), True: Check(seconds=math.inf), False: None}
+"""Checks of the grid: by default, and as asked for."""
 
 MOST_STEPS = 100_000
 """Steps of a horizon, at most: all are in memory, some kilobytes each."""
@@ -57,12 +62,23 @@ def optimize(
     verify: Annotated[
         bool, typer.Option("--verify", help="Simulate the optimum from its start and compare.")
     ] = False,
-    check: Annotated[
-        bool,
+    accuracy: Annotated[
+        float | None,
         typer.Option(
-            "--check", help="Solve it again in half and twice the steps, which tells its error."
+            metavar="PART",
+            help="Error that objective and motion may have, over their sizes: steps are doubled "
+            "until it is met.",
         ),
-    ] = False,
+    ] = None,
+    check: Annotated[
+        bool | None,
+        typer.Option(
+            "--check/--no-check",
+            show_default=False,
+            help="Solve it again in half and twice the steps, which tells its error, however long "
+            "that takes, or not at all. By default where it takes at most five seconds.",
+        ),
+    ] = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Find the motion of least cost, save the result and a picture, print a summary."""
@@ -81,9 +97,18 @@ def optimize(
 
             plan = optimization.plan.without(ExactContacts)
             optimization = replace(optimization, plan=plan)
+        if accuracy is not None and check is False:
+            raise ValueError("--accuracy is met by errors that are measured: leave out --no-check")
     with guard():  # after Ctrl-C the motion so far is saved
         with plain_errors():
-            result = optimization.solve(read_settings(set_ or []), steps, name, verify, check)
+            result = optimization.solve(
+                read_settings(set_ or []),
+                steps,
+                name,
+                verify,
+                check=CHECKS[check],
+                accuracy=accuracy,
+            )
         with plain_errors(NOT_SAVED):
             result.save(target)
     report(result, target)

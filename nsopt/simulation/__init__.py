@@ -19,7 +19,13 @@ from nsopt.simulation.batch import Batch, BatchStep, batch_step
 from nsopt.simulation.bounds import StepBounds, until_end
 from nsopt.simulation.chain import Compiled
 from nsopt.simulation.chain_state import ChainParameters, ChainStatus
-from nsopt.simulation.check import Check, estimate_in_halves
+from nsopt.simulation.check import (
+    Check,
+    estimate_in_halves,
+    find_gyration_radii,
+    measure_distance,
+    measure_size,
+)
 from nsopt.simulation.checkpoint import Checkpoint, CheckpointError
 from nsopt.simulation.control import (
     ErrorControl,
@@ -60,7 +66,10 @@ __all__ = [
     "check_run",
     "estimate_in_halves",
     "evaluate_at_times",
+    "find_gyration_radii",
     "losses_of_forces",
+    "measure_distance",
+    "measure_size",
     "objects",
     "significant_impulses",
     "simulate",

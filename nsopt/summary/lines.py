@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nsopt.blocks import largest
-from nsopt.caveats import caveats, has_errors, tell_share_of_other_schemes, tell_slip
+from nsopt.caveats import (
+    caveats,
+    find_error_of_motion,
+    has_errors,
+    tell_share_of_other_schemes,
+    tell_slip,
+)
 from nsopt.contact_modes import statistics_of_modes
 from nsopt.summary.contact_rows import (
     tell_contacts,
@@ -39,6 +45,12 @@ EVEN = 1e-9
 
 SOLVED = 1e-7
 """Relative error of an objective that solvers leave."""
+
+GRID_LIMITED = 0.5
+"""Part of the error of an objective from which it is said to come from limits between nodes."""
+
+SMOOTH = 1.5
+"""Order from which the error of an objective is not said to come from limits that switch."""
 
 KEPT = 1e-6
 """Violation of conditions up to which a guess counts as keeping them."""
@@ -133,8 +145,9 @@ def tell_ranges_in_short(data: xr.Dataset) -> list[Row]:
 def tell_optimum(data: xr.Dataset, short: bool = False) -> list[Row]:
     """Return the objective, its parts, and by how much conditions are violated."""
     attrs = data.attrs
-    costs, off_by_grid = tell_costs(attrs["detailed_cost"]), tell_grid_error(attrs)
+    costs, off_by_grid = tell_costs(attrs["detailed_cost"]), tell_grid_error(data)
     rows = [("objective", f"{attrs['objective']:.10g} ({costs}){off_by_grid}")]
+    rows += tell_accuracy(data)
     if guess := tell_costs(attrs["guess_cost"]):
         off = attrs["guess_violation"]
         kept = "all conditions kept" if off < KEPT else f"conditions missed by up to {off:.2g}"
@@ -164,17 +177,48 @@ def tell_optimum(data: xr.Dataset, short: bool = False) -> list[Row]:
     return rows
 
 
-def tell_grid_error(attrs: Mapping[str, Any]) -> str:
-    """Return by how much an objective is off by its grid, where that was measured."""
-    if "error_unknown" in attrs:
-        return f", error unknown: {attrs['error_unknown']}"
+def tell_grid_error(data: xr.Dataset) -> str:
+    """Return by how much an objective is off by its grid, or why that is unknown."""
+    attrs = data.attrs
     if "objective_error" not in attrs:
-        return ", error not measured" if attrs["completed"] else ""
-    order = attrs["objective_order"]
-    how = f"order {order:.2g}" if np.isfinite(order) else "no order seen: limited by its grid"
-    small = attrs["objective_error"] <= SOLVED * abs(attrs["objective"]) * (1 + EVEN)
+        unknown = attrs.get("error_unknown", "not measured")
+        return f", error unknown: {unknown}{tell_grid_limits(attrs)}" if attrs["completed"] else ""
+    error, order = attrs["objective_error"], attrs["objective_order"]
+    how = f"order {order:.2g}" if np.isfinite(order) else "no order seen"
+    how += tell_grid_limits(attrs)
+    small = error <= SOLVED * abs(attrs["objective"]) * (1 + EVEN)
     how = "no more than solvers leave" if small else how
-    return f", off by {attrs['objective_error']:.2g} (by half and twice the steps: {how})"
+    coarser = "half and a quarter of the steps"
+    by = "half and twice the steps" if min(np.atleast_1d(attrs["error_parts"])) < 1 else coarser
+    motion = ""
+    if "error_motion" in data.variables:
+        found = find_error_of_motion(data)
+        motion = f"; motion off by {100 * found.part:.2g} % ({found.value:.2g} m)"
+    return f", off by {error:.2g} (by {by}: {how}){motion}"
+
+
+def tell_grid_limits(attrs: Mapping[str, Any]) -> str:
+    """Return in words how limits bind an optimum to its grid; empty if it is not off by that."""
+    cost, error = abs(attrs.get("limits_cost", 0.0)), attrs.get("objective_error", 0.0)
+    if cost > max(GRID_LIMITED * error, SOLVED * abs(attrs["objective"])):
+        return f", grid-limited: {cost:.2g} of it to keep limits within steps"
+    order, limits = attrs.get("objective_order", np.nan), attrs.get("switching_limits", "")
+    if not (error and limits) or order >= SMOOTH:
+        return ""
+    first, _, more = limits.partition(", ")
+    return f", grid-limited: limits of {first}{' and others' if more else ''} switch at nodes"
+
+
+def tell_accuracy(data: xr.Dataset) -> list[Row]:
+    """Return the accuracy that was asked for, and the steps that meet it."""
+    attrs = data.attrs
+    if "accuracy" not in attrs or attrs["accuracy_missed"]:
+        return []
+    asked, steps = attrs["accuracy"], attrs["steps"]
+    if "error_motion" not in data.variables or find_error_of_motion(data).part <= asked:
+        return [("accuracy", f"{asked:g} of objective and motion, met by {steps} steps")]
+    undecided = "the motion does not settle on finer grids: costs hardly decide it"
+    return [("accuracy", f"{asked:g} of the objective, met by {steps} steps; {undecided}")]
 
 
 def tell_phase_modes(attrs: Mapping[str, Any]) -> list[Row]:

@@ -1,30 +1,42 @@
-"""By how much an optimum is off by its grid, from half and twice as many steps."""
+"""By how much an optimum is off by its grid, from the same optimum on other grids."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nsopt.arrays import Array
+from nsopt.mechanics import Dynamics
 from nsopt.result import Result
+from nsopt.simulation import find_gyration_radii, measure_distance, measure_size
 from nsopt.stored import ERROR
 from nsopt.trajectory.smoothing.dry_friction import read_exact_cost
 
+HALF, QUARTER, TWICE = 0.5, 0.25, 2.0  # numbers of steps, over those of the optimum
+
 CREDIBLE_ORDERS = (0.7, 6.5)  # of convergence that schemes may show; others are seen by chance
+HIGHEST = 4.0  # order at most by which coarser grids tell the error of a finer one
 MOTION = ("q", "v", "drive", "input")  # variables whose errors are estimated
+PLACES = ("body_position", "body_quaternion")
 
 SOLVED = 1e-7
 """Error of an objective, over itself, that solvers leave: they meet limits to 1e-8 of themselves,
 and costs change by multipliers times that."""
 
 
-class NoOptimumError(ValueError):
-    """On another grid there is no optimum."""
+def explain_unknown(result: Result, reason: str) -> Result:
+    """Return an optimum that says why its error is not known."""
+    return Result(result.data.assign_attrs(error_unknown=reason))
 
 
-def measure_grid_error(result: Result, solve_on: Callable[[float], Result]) -> Result:
-    """Return an optimum with the error of its grid.
+def measure_grid_error(
+    result: Result, others: Mapping[float, Result], dynamics: Dynamics, p: Array
+) -> Result:
+    """Return an optimum with the error of its grid, from it on half and on twice as many steps.
 
     Let the objective change by d from half the steps, and by e to twice the steps. If d / e = 2^p
     with a credible order p, it is off by e / (1 - 2^-p). Otherwise, as where limits or switches are
@@ -32,65 +44,158 @@ def measure_grid_error(result: Result, solve_on: Callable[[float], Result]) -> R
     is off by what it changes to twice the steps, at the same share of the duration, or of its
     phase.
 
+    Of half and a quarter of the steps both are off by e / (2^p - 1), e the change from half the
+    steps, or by e itself where no order is seen.
+
+    Where limits were tightened so that they hold between nodes too, what that costs is of the grid
+    as well: objectives are compared without it, and it is added.
+
     Parameters
     ----------
     result : Result
         A completed one.
-    solve_on : callable
-        Returns the optimum on so many times as many steps, from this one; raises NoOptimumError.
+    others : mapping
+        The optimum on so many times as many steps: 1/2 and 2, or 1/2 and 1/4, or 1/2 alone.
+    dynamics, p
+        Its mechanism, and the values of its parameters (np,).
 
     Returns
     -------
     Result
         With the attributes ``objective_error`` and ``objective_order``, NaN where none was seen,
-        ``border_errors`` [s] of phases of contact, and the variables ``error_q``, ``error_v``,
-        ``error_drive``, ``error_input`` of those that it has; or with ``error_unknown``, the reason
-        why there are none.
+        ``error_parts``, steps over its own, ``border_errors`` [s] of phases of contact, and
+        the variables ``error_motion`` as of a run, ``error_q``, ``error_v``, ``error_drive``,
+        ``error_input`` of those that it has.
     """
-    try:
-        coarse, fine = solve_on(0.5), solve_on(2.0)
-    except NoOptimumError as fault:
-        return Result(result.data.assign_attrs(error_unknown=str(fault)))
-    on_coarse, here, on_fine = map(read_exact_cost, (coarse, result, fine))
-    to_coarse, to_fine = abs(here - on_coarse), abs(on_fine - here)
-    error, order = _estimate_error(to_coarse, to_fine, SOLVED * abs(here))
-    data = result.data.assign_attrs(objective_error=error, objective_order=order)
-    if "borders" in data.attrs:
-        moved = np.abs(np.subtract(fine.data.attrs["borders"], data.attrs["borders"]))
+    finer = TWICE in others
+    by_steps = [others[x] for x in (TWICE, HALF, QUARTER) if x in others]  # finest first
+    by_steps.insert(1 if finer else 0, result)
+    error, order = _estimate_error(_list_changes(by_steps), SOLVED * abs(result.objective), finer)
+    data = result.data.assign_attrs(
+        objective_error=error + abs(result.data.attrs.get("limits_cost", 0.0)),
+        objective_order=order,
+        error_parts=np.array([1 / x for x in others]),
+        error_unknown="",
+    )
+    nearest = others[TWICE if finer else HALF]
+    if _has_same_phases(by_steps):
+        moved = np.abs(np.subtract(nearest.data.attrs["borders"], data.attrs["borders"]))
         data = data.assign_attrs(border_errors=moved)
-    for name in (x for x in MOTION if x in data and x in fine and data[x].size):
+    for name in (x for x in MOTION if x in data and x in nearest and data[x].size):
         x = data[name]
-        off = np.abs(x.values - _read_at_nodes(fine, name, result))
-        attrs = {"units": x.attrs.get("units", ""), "long_name": f"error of {name} by the grid"}
-        data = data.assign({ERROR + name: (x.dims, off, attrs)})
+        off, seen = _compare(_read(by_steps, name), _measure_difference, finer)
+        about = {"units": x.attrs.get("units", ""), "long_name": f"error of {name} by the grid"}
+        data = data.assign({ERROR + name: (x.dims, off, about | {"order": seen})})
+    radii = find_gyration_radii(dynamics, p)
+    if radii.size:
+        off, seen = _compare(_read(by_steps, *PLACES), partial(_measure_farthest, radii), finer)
+        about = {"units": "m", "long_name": "error of the body that is farthest off, by the grid"}
+        about |= {"order": seen, "size": measure_size(result.data, radii)}
+        data = data.assign({ERROR + "motion": ("time", off, about)})
     return Result(data)
 
 
-def _read_at_nodes(fine: Result, name: str, result: Result) -> NDArray[np.float64]:
-    """Return a variable on twice as many steps at the nodes of a result, (node, ...)."""
-    values = fine[name].values
-    if "borders" in result.data.attrs:  # each phase has its own steps, and velocities jump between
-        return np.asarray(values[::2])
-    shares = _list_shares(result), _list_shares(fine)
-    columns = values.reshape(len(values), -1).T
-    at_nodes = np.stack([np.interp(*shares, column) for column in columns], axis=1)
-    return at_nodes.reshape(result[name].shape)
+Values = dict[str, Array]
+"""Variables at nodes by their names, (node, ...) each."""
 
 
-def _estimate_error(to_coarse: float, to_fine: float, least: float) -> tuple[float, float]:
-    """Return the error of an objective and the order seen, from its changes to other grids.
+def _measure_difference(a: Values, b: Values) -> Array:
+    """Return by how much the only variable of two motions differs, at the same nodes."""
+    (x,), (y,) = a.values(), b.values()
+    return np.abs(x - y)
+
+
+def _measure_farthest(radii: Array, a: Values, b: Values) -> Array:
+    """Return how far the body that is farthest off is from its place in the other motion [m]."""
+    import xarray as xr
+
+    dims = ("time", "body")
+    one, other = (xr.Dataset({k: ((*dims, k), x) for k, x in y.items()}) for y in (a, b))
+    off: Array = measure_distance(one, other, radii).max(axis=1)
+    return off
+
+
+def _list_changes(by_steps: Sequence[Result]) -> list[float]:
+    """Return by how much objectives change between grids, the finest first.
+
+    By the exact sign of friction, and without what it costs to keep limits between nodes.
+    """
+    costs = [read_exact_cost(x) - x.data.attrs.get("limits_cost", 0.0) for x in by_steps]
+    return [abs(a - b) for a, b in pairwise(costs)]
+
+
+def _estimate_error(changes: Sequence[float], least: float, finer: bool) -> tuple[float, float]:
+    """Return the error of an objective and the order seen, from its changes between grids.
 
     ``least`` is the error that solvers leave; see `measure_grid_error`.
     """
-    if to_fine <= least:
-        return max(to_fine, least), np.nan
-    order = float(np.log2(to_coarse / to_fine)) if to_coarse else -np.inf
-    if CREDIBLE_ORDERS[0] <= order <= CREDIBLE_ORDERS[1]:
-        return to_fine / (1 - 2**-order), order
-    return 2 * to_fine if order > CREDIBLE_ORDERS[1] else to_coarse + to_fine, np.nan
+    e, d = (*changes, np.nan)[:2]
+    if e <= least:
+        return max(e, least), np.nan
+    order = float(np.log2(d / e)) if d else -np.inf
+    seen = CREDIBLE_ORDERS[0] <= order <= CREDIBLE_ORDERS[1]
+    if not finer:
+        return (max(e / (2 ** min(order, HIGHEST) - 1), least), order) if seen else (e, np.nan)
+    if seen:
+        return e / (1 - 2**-order), order
+    return 2 * e if order > CREDIBLE_ORDERS[1] else d + e, np.nan
 
 
-def _list_shares(result: Result) -> NDArray[np.float64]:
-    """Return times over the duration, (node,)."""
-    t = result["time"].values
-    return np.asarray((t - t[0]) / (t[-1] - t[0]))
+class _Motion(NamedTuple):
+    """Variables at nodes, and what share of the duration has passed there, or number of phases."""
+
+    shares: Array
+    values: Values
+
+    def at(self, shares: Array) -> Values:
+        """Return the variables at other shares, linear between nodes."""
+        return {name: _interpolate(shares, self.shares, x) for name, x in self.values.items()}
+
+
+def _interpolate(shares: Array, known: Array, values: Array) -> Array:
+    """Return values (known, ...) at shares, linear between those that are known."""
+    columns = [np.interp(shares, known, x) for x in values.reshape(len(known), -1).T]
+    return np.transpose(columns).reshape(len(shares), *values.shape[1:])
+
+
+def _read(by_steps: Sequence[Result], *names: str) -> list[_Motion]:
+    """Return variables of an optimum on several grids."""
+    in_phases, motions = _has_same_phases(by_steps), []
+    for result in by_steps:
+        t, values = result["time"].values, {name: result[name].values for name in names}
+        shares = (t - t[0]) / (t[-1] - t[0])
+        if in_phases:
+            borders = np.atleast_1d(result.data.attrs["borders"])
+            shares = np.interp(t, borders, np.arange(len(borders)))
+        if (p := values.get("body_quaternion")) is not None:  # p and -p are one orientation
+            turned = np.sum(p[1:] * p[:-1], axis=-1) < 0
+            signs = np.cumprod(np.where(turned, -1.0, 1.0), axis=0)
+            values["body_quaternion"] = np.concatenate([p[:1], p[1:] * signs[..., None]])
+        motions.append(_Motion(shares, values))
+    return motions
+
+
+def _has_same_phases(by_steps: Sequence[Result]) -> bool:
+    """Return whether all grids have phases of contact, as many each."""
+    counts = {np.size(x.data.attrs.get("borders", ())) for x in by_steps}
+    return len(counts) == 1 and counts != {0}
+
+
+def _compare(
+    motions: Sequence[_Motion], distance: Callable[[Values, Values], Array], finer: bool
+) -> tuple[Array, float]:
+    """Return the error of a motion at its nodes, and the order seen.
+
+    Of ``motions``, the finest first, it is the second if there is a ``finer`` one. They are
+    compared at the nodes of the coarser one of each two, where no values are between nodes.
+    """
+    apart = [distance(a.at(b.shares), b.values) for a, b in pairwise(motions)]
+    sizes = [float(np.sqrt(np.nanmean(x**2))) for x in apart]
+    order = np.nan
+    if len(sizes) > 1 and min(sizes) > 0:
+        order = float(np.log2(sizes[1] / sizes[0]))
+        order = order if CREDIBLE_ORDERS[0] <= order <= CREDIBLE_ORDERS[1] else np.nan
+    if finer:
+        return apart[0], order
+    off = apart[0] / (2 ** min(order, HIGHEST) - 1 if np.isfinite(order) else 1)
+    return _interpolate(motions[0].shares, motions[1].shares, off), order

@@ -14,12 +14,13 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Solver, StructuredNlp
 from nsopt.result import Result
 from nsopt.schemes import Scheme
+from nsopt.simulation import Check
 from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.exact import PLAN
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
-from nsopt.trajectory.optimize import optimize
+from nsopt.trajectory.optimize import IF_QUICK, optimize
 from nsopt.trajectory.prepared import PreparedOptimization
 from nsopt.trajectory.programs import transcribe
 from nsopt.trajectory.search import Plan, StatedProgram
@@ -59,7 +60,9 @@ class Optimization:
         steps: int | None = None,
         title: str = "",
         verify: bool = False,
-        check: bool = False,
+        *,
+        check: Check | None = IF_QUICK,
+        accuracy: float | None = None,
     ) -> Result:
         """Return the best motion; errors as for `optimize`.
 
@@ -69,11 +72,17 @@ class Optimization:
         steps : int, optional
             Replaces the number of steps of the horizon.
         title : str
-        verify, check : bool
+        verify, check, accuracy
             As for `optimize`.
         """
-        stated = vars(self._with_steps(steps))
-        return optimize(**stated, parameters=parameters, title=title, verify=verify, check=check)
+        return optimize(
+            **vars(self._with_steps(steps)),
+            parameters=parameters,
+            title=title,
+            verify=verify,
+            check=check,
+            accuracy=accuracy,
+        )
 
     def prepared(
         self,

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
-from nsopt.interrupt import interruptible
+from nsopt.interrupt import interruptible, suspend_interrupts
 from nsopt.mechanics import Dynamics, redundancy_note
 from nsopt.mpcc import Solver
 from nsopt.result import Result
 from nsopt.schemes import Scheme
+from nsopt.simulation import Check
+from nsopt.trajectory.accuracy import GridAccuracy
 from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.exact import PLAN
@@ -19,6 +22,10 @@ from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.prepared import PreparedOptimization
 from nsopt.trajectory.search import Plan, StatedProgram
+from nsopt.trajectory.smoothing.schedules import horizon_settings
+
+IF_QUICK = Check()
+"""The check of an optimum by default: on half and on twice the steps, where that is quick."""
 
 
 def optimize(
@@ -33,8 +40,9 @@ def optimize(
     scheme: Scheme | None = None,
     solver: Solver | None = None,
     plan: Plan[StatedProgram] = PLAN,
+    accuracy: float | None = None,
     verify: bool = False,
-    check: bool = False,
+    check: Check | None = IF_QUICK,
     title: str = "",
     progress: bool = True,
 ) -> Result:
@@ -66,6 +74,12 @@ def optimize(
         The strategies that are tried, in order; ``search`` in ``attrs`` (JSON) has those that ran.
         ``PLAN.without(OtherStarts)`` is the default one without one of them, `IN_STEPS` the one
         that leaves an optimum through contact in the steps of a scheme.
+    accuracy : float, optional
+        The error that the objective and the motion may have, over their sizes. The optimum is
+        found on the stated grid, then on twice as many steps from the one before, until it is met
+        by the errors seen; ``steps`` in ``attrs`` is the number of steps by which it can be
+        repeated. A motion that finer grids do not bring nearer to another, as costs do not decide
+        it, need not be met: the summary tells.
     verify : bool
         Whether to simulate the optimum from its start in steps four times as short, under its
         inputs and drives alone: ``resimulated`` (time, q) and in ``attrs``
@@ -73,12 +87,14 @@ def optimize(
         ``resimulated_until`` [s], and ``resimulated_compile_time`` [s], in which the code of its
         steps was made or found, beside ``resimulated_seconds`` of the simulation. Where it
         departs is a WARNING of the summary.
-    check : bool
+    check : Check or None
         Whether to solve it again, from itself, on half and on twice as many steps, which tells by
-        how much it is off by its grid: ``objective_error`` and ``objective_order`` in ``attrs``
-        (NaN where no order was seen, as where limits become active between nodes),
-        ``border_errors`` [s] of phases of contact, ``error_q``, ``error_v``, ``error_drive`` and
-        ``error_input`` at each node. ``error_unknown`` says why, where there are none.
+        how much it is off by its grid: by default where these solves take at most five seconds,
+        ``Check(seconds=60)`` where they take a minute. ``objective_error`` and ``objective_order``
+        in ``attrs`` (NaN where no order was seen, as where limits become active between nodes),
+        ``border_errors`` [s] of phases of contact, ``error_motion`` as of a run, ``error_q``,
+        ``error_v``, ``error_drive`` and ``error_input`` at each node. ``error_unknown`` says why,
+        where there are none. The optimum itself is the same with and without.
     title : str
         By default the name of the mechanism.
     progress : bool
@@ -150,6 +166,29 @@ def optimize(
         After Ctrl-C or SIGTERM before the solver has begun, after a second one, and in place of the
         optimization that would follow an interrupted one in the same script or cell.
     """
+    if accuracy is not None:
+        goal = GridAccuracy(accuracy)
+        again = partial(
+            optimize,
+            dynamics,
+            costs=costs,
+            conditions=conditions,
+            inputs=inputs,
+            parameters=parameters,
+            scheme=scheme,
+            solver=solver,
+            plan=plan,
+            verify=verify,
+            check=None,
+            title=title,
+        )
+        limit = horizon_settings(solver or Solver()).tolerances.rows
+
+        def solve(grid: Horizon, start: Guess) -> Result:
+            return again(horizon=grid, guess=start, progress=progress and start is guess)
+
+        with suspend_interrupts():  # an interrupt is heard by each solve
+            return goal.reach(solve, horizon, guess, limit, dynamics, dynamics.values(parameters))
     prepared = PreparedOptimization(
         dynamics,
         horizon,

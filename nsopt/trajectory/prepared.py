@@ -7,10 +7,9 @@ was found. `optimize` solves one once.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Solver
 from nsopt.result import Result
 from nsopt.schemes import Scheme
+from nsopt.simulation import Check
 from nsopt.trajectory.assessment import (
     add_simulation,
     describe_stationarity,
@@ -39,10 +39,11 @@ from nsopt.trajectory.diagnosis import (
     warn_outside_bores,
 )
 from nsopt.trajectory.exact import PLAN
-from nsopt.trajectory.grid_error import NoOptimumError, measure_grid_error
-from nsopt.trajectory.guesses import Earlier, Guess
+from nsopt.trajectory.grid_error import explain_unknown
+from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimum import import_xarray, record
+from nsopt.trajectory.other_grids import OtherGrids
 from nsopt.trajectory.programs import (
     add_small_costs,
     choose_schedules,
@@ -51,10 +52,7 @@ from nsopt.trajectory.programs import (
     transcribe,
 )
 from nsopt.trajectory.search import (
-    ExactMotion,
-    LeastDuration,
     MotionSearch,
-    OtherStarts,
     Plan,
     StatedProgram,
     restate_limits,
@@ -63,6 +61,7 @@ from nsopt.trajectory.smoothing.dry_friction import smooth_by_grid
 from nsopt.trajectory.smoothing.small_costs import record_tie
 from nsopt.trajectory.task import Task
 from nsopt.trajectory.verification.contacts import find_closing_at_end
+from nsopt.trajectory.verification.switching_limits import find_switching_limits
 
 
 class PreparedOptimization:
@@ -122,7 +121,7 @@ class PreparedOptimization:
         guess: Guess | None = None,
         parameters: Mapping[str, float] | None = None,
         verify: bool = False,
-        check: bool = False,
+        check: Check | None = None,
         title: str = "",
     ) -> Result:
         """Return the best motion.
@@ -141,7 +140,7 @@ class PreparedOptimization:
         guess : Guess, optional
         parameters : mapping of name to float, optional
         verify, check, title
-            As for `optimize`.
+            As for `optimize`; without a check by default.
 
         Returns
         -------
@@ -152,6 +151,8 @@ class PreparedOptimization:
         TypeError, ValueError, KeyboardInterrupt
             As for `optimize`.
         """
+        if check is not None and not isinstance(check, Check):
+            raise TypeError(f"check must be Check() or None, got {check!r}")
         begin = perf_counter()
         with interruptible(), naming(Cost, Condition):
             given = {"conditions": conditions, "guess": guess, "parameters": parameters}
@@ -184,6 +185,7 @@ class PreparedOptimization:
                 return None
 
         search = MotionSearch(self._plan, start, schedules, guess, solve_else)
+        begin = thread_time()  # not of the clock: other programs run meanwhile
         with guard():
             found, ran = search.run(program)
             solution, excess = search.with_all_stages(found.end), found.excess
@@ -210,24 +212,16 @@ class PreparedOptimization:
                 result = found.exact.record(motion, p, attrs)
             else:
                 attrs |= {"not_exact": found.not_exact} if found.not_exact else {}
+                limits = find_switching_limits(nlp, solution.point.lam_g)
+                attrs |= {"switching_limits": ", ".join(limits)} if limits else {}
                 result = record(x, solution, motion, p, task.solver.backend, attrs)
 
-            def solve_on(factor: float) -> Result:
-                if found.exact is not None:
-                    return _solve_exact_on(factor, found.exact, p, attrs, settings.tolerances.rows)
-                steps, without = (
-                    math.ceil(factor * task.horizon.steps),
-                    (OtherStarts, LeastDuration),
-                )
-                try:
-                    grid = task.horizon.with_steps(steps)
-                except ValueError as error:
-                    raise NoOptimumError(str(error)) from None
-                other = solve_else(grid, Earlier(result), without=without)
-                return _check_violation(other, steps, settings.tolerances.rows)
-
-            if check and result.completed:
-                result = measure_grid_error(result, solve_on)
+            if check is None:
+                result = explain_unknown(result, "not asked for")
+            elif result.completed:
+                limit = settings.tolerances.rows
+                own = OtherGrids(result, d, p, task.horizon, limit, solve_else, found.exact, attrs)
+                result = own.check(check, thread_time() - begin, seconds)
             if not verify or solution.interrupted:
                 return result
             try:
@@ -278,29 +272,3 @@ class PreparedOptimization:
             nlp=nlp,
             structured=program.structured.restate(nlp),
         )
-
-
-def _check_violation(other: Result | None, steps: int, limit: float) -> Result:
-    """Return the motion on another grid; raise NoOptimumError if it violates its conditions."""
-    if other is None:
-        raise NoOptimumError(f"it cannot be stated in {steps} steps")
-    if other.interrupted:
-        raise NoOptimumError(f"interrupted in {steps} steps")
-    # Large defects are no fault here: they show the error of the grid.
-    if not other.data.attrs["violation"] <= limit:
-        raise NoOptimumError(f"in {steps} steps there is no optimum: {other.stop_reason}")
-    return other
-
-
-def _solve_exact_on(
-    factor: float, exact: ExactMotion, p: Array, attrs: Mapping[str, Any], limit: float
-) -> Result:
-    """Return an exact motion on so many times as many steps."""
-    try:
-        other = exact.solve_on(factor)
-    except ValueError as error:
-        raise NoOptimumError(
-            f"it cannot be stated in {factor:g} times the steps: {error}"
-        ) from None
-    motion = other.motion
-    return _check_violation(other.record(motion, p, attrs), len(motion.t) - 1, limit)

@@ -13,9 +13,11 @@ import numpy as np
 from nsopt.checks import between, positive
 from nsopt.interrupt import guard
 from nsopt.result import Result
+from nsopt.trajectory.accuracy import MOST, solve_on_finer_grids
 from nsopt.trajectory.assessment import mark_stopped
 from nsopt.trajectory.grid_error import SOLVED
-from nsopt.trajectory.guesses import Earlier, Guess
+from nsopt.trajectory.guesses import Guess
+from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimization import Optimization
 from nsopt.trajectory.smoothing.dry_friction import read_exact_cost
 from nsopt.trajectory.smoothing.schedules import horizon_settings
@@ -107,7 +109,7 @@ def refine(
     tolerance: float,
     *,
     by: ErrorEstimate | None = None,
-    most: int = 2000,
+    most: int = MOST,
     parameters: Mapping[str, float] | None = None,
     title: str = "",
 ) -> Result:
@@ -157,27 +159,32 @@ def refine(
     grids: list[GridSolve] = []
     rows: list[dict[str, float | None]] = []
     result, error, stopped = None, np.inf, ""
+
+    def solve(horizon: Horizon, guess: Guess) -> Result:
+        own = replace(stated, horizon=horizon, guess=guess)
+        return own.solve(parameters, title=title, check=None)
+
+    series = solve_on_finer_grids(solve, stated.horizon, stated.guess, limit, most)
     with guard():  # an interrupt is heard by each solve
-        while True:
-            guesses = [optimization.guess, stated.guess] if grids else [stated.guess]
-            solved = _solve_from(optimization, guesses, limit, parameters, title)
-            if solved is None or (solved.interrupted and result is not None):
-                stopped = f"interrupted with {optimization.horizon.steps} steps"
-                break
-            result, steps = solved, optimization.horizon.steps
-            grids.append(_summarize(result, steps))
-            error = by.estimate(grids)
-            rows.append(grids[-1]._asdict() | {"estimate": error if np.isfinite(error) else None})
-            violated = not result.data.attrs["violation"] <= limit
-            # Or it meets all conditions, but is not known to be stationary.
-            ended = result.completed or result.data.attrs["stationarity_kind"] not in ("", "S", "B")
-            done = result.interrupted or (error <= tolerance and ended)
-            if violated or done or 2 * steps > most:
-                break
-            horizon = optimization.horizon.with_steps(2 * steps)
-            optimization = replace(optimization, horizon=horizon, guess=Earlier(result))
-    if result is None:
-        raise KeyboardInterrupt
+        try:
+            for solved in series:
+                if solved.interrupted and result is not None:
+                    stopped = f"interrupted with {solved.data.attrs['steps']} steps"
+                    break
+                result, steps = solved, int(solved.data.attrs["steps"])
+                grids.append(_summarize(result, steps))
+                error = by.estimate(grids)
+                estimate = error if np.isfinite(error) else None
+                rows.append(grids[-1]._asdict() | {"estimate": estimate})
+                # It meets all conditions, but may not be known to be stationary.
+                kind = result.data.attrs["stationarity_kind"]
+                if error <= tolerance and (result.completed or kind not in ("", "S", "B")):
+                    break
+        except KeyboardInterrupt:
+            if result is None:
+                raise
+            stopped = f"interrupted with {2 * steps} steps"
+    assert result is not None  # the series has one grid at least
     if stopped:
         result = mark_stopped(result, stopped)
     attrs: dict[str, Any] = {"grids": json.dumps(rows)}
@@ -188,28 +195,6 @@ def refine(
         )
         attrs |= {"completed": 0, "stop_reason": why}
     return Result(result.data.assign_attrs(attrs))
-
-
-def _solve_from(
-    optimization: Optimization,
-    guesses: Sequence[Guess],
-    limit: float,
-    parameters: Mapping[str, float] | None,
-    title: str,
-) -> Result | None:
-    """Return the motion from the first guess that leads to one within the limit, or from the last.
-
-    ``limit`` is on the violation. None if it was interrupted before there was a motion.
-    """
-    result = None
-    for guess in guesses:
-        try:
-            result = replace(optimization, guess=guess).solve(parameters, title=title)
-        except KeyboardInterrupt:
-            return None
-        if result.data.attrs["violation"] <= limit or result.interrupted:
-            break
-    return result
 
 
 def _summarize(result: Result, steps: int) -> GridSolve:

@@ -13,6 +13,16 @@ From the outside in::
 
 from nsopt.simulation.check.accuracy import Accuracy
 from nsopt.simulation.check.check import Check, estimate_in_halves, explain_missing
+from nsopt.simulation.check.distances import find_gyration_radii, measure_distance, measure_size
 from nsopt.simulation.check.repetition import CheckedRun
 
-__all__ = ["Accuracy", "Check", "CheckedRun", "estimate_in_halves", "explain_missing"]
+__all__ = [
+    "Accuracy",
+    "Check",
+    "CheckedRun",
+    "estimate_in_halves",
+    "explain_missing",
+    "find_gyration_radii",
+    "measure_distance",
+    "measure_size",
+]

@@ -35,6 +35,7 @@ class LimitExcess(NamedTuple):
     excesses: tuple[BeyondLimits, ...]  # of each part
     rounds: int  # of tightening and solving again
     interrupted: bool = False  # whether Ctrl-C or SIGTERM ended the last round
+    cost: float = 0.0  # what the objective grew by, as limits were tightened
 
     @property
     def largest(self) -> float:
@@ -49,6 +50,7 @@ class LimitExcess(NamedTuple):
     def attrs(self) -> dict[str, Any]:
         """Attributes of the result."""
         found = {"limits_exceeded": self.largest, "limits_tightened": self.rounds}
+        found["limits_cost"] = self.cost
         return found | ({"interrupted": 1} if self.interrupted and self.fault else {})
 
     @property
@@ -86,6 +88,11 @@ class Tightening:
 
     def tighten(self, solution: Solution) -> End:
         """Return a motion that keeps its limits, or exceeds them least, from one that may not."""
+        end, excess = self._choose_ends(solution)
+        return end, excess._replace(cost=end.objective - solution.objective)
+
+    def _choose_ends(self, solution: Solution) -> End:
+        """Return that motion, with limits at the ends tightened as little as suffices."""
         few = [x.limits.rates_at_ends for x in self.parts]
         first = self._tighten(solution, few)
         if first[1].largest <= KEPT or first[1].interrupted:
