@@ -38,7 +38,7 @@ BEHIND = {
         mpcc.backends.filter_sqp mpcc.backends.ipopt
         parallel.cluster simulation.checkpoint.hdf5 simulation.checkpoint.identity
         simulation.checkpoint.writer simulation.driver simulation.method simulation.run
-        simulation.step_kernel sweep.job sweep.store
+        simulation.step_kernel sweep.job sweep.store trajectory.accuracy trajectory.other_grids
         """,
     "what pictures and commands are made of": """
         cli.choices cli.look cli.plot plots.bands plots.scenes.browser plots.figures.contact

@@ -144,7 +144,7 @@ def _estimate_error(changes: Sequence[float], least: float, finer: bool) -> tupl
     return 2 * e if order > CREDIBLE_ORDERS[1] else d + e, np.nan
 
 
-class _Motion(NamedTuple):
+class _AtNodes(NamedTuple):
     """Variables at nodes, and what share of the duration has passed there, or number of phases."""
 
     shares: Array
@@ -161,7 +161,7 @@ def _interpolate(shares: Array, known: Array, values: Array) -> Array:
     return np.transpose(columns).reshape(len(shares), *values.shape[1:])
 
 
-def _read(by_steps: Sequence[Result], *names: str) -> list[_Motion]:
+def _read(by_steps: Sequence[Result], *names: str) -> list[_AtNodes]:
     """Return variables of an optimum on several grids."""
     in_phases, motions = _has_same_phases(by_steps), []
     for result in by_steps:
@@ -174,7 +174,7 @@ def _read(by_steps: Sequence[Result], *names: str) -> list[_Motion]:
             turned = np.sum(p[1:] * p[:-1], axis=-1) < 0
             signs = np.cumprod(np.where(turned, -1.0, 1.0), axis=0)
             values["body_quaternion"] = np.concatenate([p[:1], p[1:] * signs[..., None]])
-        motions.append(_Motion(shares, values))
+        motions.append(_AtNodes(shares, values))
     return motions
 
 
@@ -185,7 +185,7 @@ def _has_same_phases(by_steps: Sequence[Result]) -> bool:
 
 
 def _compare(
-    motions: Sequence[_Motion], distance: Callable[[Values, Values], Array], finer: bool
+    motions: Sequence[_AtNodes], distance: Callable[[Values, Values], Array], finer: bool
 ) -> tuple[Array, float]:
     """Return the error of a motion at its nodes, and the order seen.
 

@@ -23,6 +23,7 @@ from nsopt.trajectory import (
     Within,
 )
 from nsopt.trajectory import accuracy as module
+from nsopt.trajectory import other_grids
 from tests.trajectory.test_grid_error import FASTEST, RISES, limited_place, limited_speed
 from tests.trajectory.test_optima import cart
 
@@ -66,6 +67,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("asked", [1e-2, 1e-3])
 def test_an_optimum_is_as_accurate_as_asked(name, asked):
@@ -90,6 +92,7 @@ def test_the_brachistochrone_is_as_fast_as_asked():
     assert result.detailed_cost["Duration"] == pytest.approx(FALL, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_the_motion_is_as_accurate_as_asked(tmp_path):
     """Its speed rises as V t (2 - t / a) / a, then is V; in 1 m its place is off by so much."""
     result = limited_speed(6)[0].solve(accuracy=1e-3)
@@ -116,6 +119,14 @@ def test_an_accuracy_that_takes_too_many_steps_is_told(monkeypatch):
     assert warning.startswith("the accuracy of 0.0001 is not met: the objective is off by ")
     assert warning.endswith("and it takes more than 20 steps")
     assert abs(result.objective - 2) > 2e-4
+
+
+def test_least_effort_is_as_accurate_as_asked():
+    result = smooth(10).solve(accuracy=1e-3)
+    assert result.objective == pytest.approx(12)
+    assert (
+        "accuracy              0.001 of objective and motion, met by 20 steps" in result.summary()
+    )
 
 
 def test_a_motion_that_does_not_exist_is_returned_as_none():
@@ -162,6 +173,7 @@ def test_a_smooth_optimum_is_not():
     assert "grid-limited" not in result.summary()
 
 
+@pytest.mark.slow
 def test_an_optimum_is_checked_where_that_is_quick():
     quick, never, none = (smooth(10).solve(check=x) for x in (Check(), Check(seconds=0), None))
     assert "objective_error" in quick.data.attrs
@@ -179,3 +191,22 @@ def test_what_is_solved_often_is_checked_where_asked():
     assert "objective_error" in prepared.solve(check=Check()).data.attrs
     with pytest.raises(TypeError, match=r"check must be Check\(\) or None, got True"):
         prepared.solve(check=True)
+
+
+def test_an_interrupt_on_the_next_grid_keeps_the_one_before(monkeypatch):
+    monkeypatch.setattr(module, "Earlier", stop)
+    result = smooth(10).solve(accuracy=1e-3)
+    assert result.stop_reason == "interrupted on the next grid; this motion is a solution"
+    assert not result.completed
+    assert result.objective == pytest.approx(12)
+
+
+def test_an_interrupt_on_another_grid_keeps_the_optimum(monkeypatch):
+    monkeypatch.setattr(other_grids, "measure_grid_error", stop)
+    result = smooth(10).solve(check=Check())
+    assert result.completed
+    assert "error unknown: interrupted on another grid" in result.summary()
+
+
+def stop(*_):
+    raise KeyboardInterrupt
