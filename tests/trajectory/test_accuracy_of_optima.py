@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from nsopt import Actuator, Body, Check, Frame, Mechanism, Prismatic, Result, SpringDamper, assemble
+from nsopt.interrupt import forget
 from nsopt.problem import load_optimization
 from nsopt.trajectory import (
     AccelerationLimits,
@@ -21,9 +22,9 @@ from nsopt.trajectory import (
     StartAt,
     Straight,
     Within,
+    other_grids,
 )
 from nsopt.trajectory import accuracy as module
-from nsopt.trajectory import other_grids
 from tests.trajectory.test_grid_error import FASTEST, RISES, limited_place, limited_speed
 from tests.trajectory.test_optima import cart
 
@@ -193,7 +194,18 @@ def test_what_is_solved_often_is_checked_where_asked():
         prepared.solve(check=True)
 
 
-def test_an_interrupt_on_the_next_grid_keeps_the_one_before(monkeypatch):
+@pytest.fixture
+def stop():
+    """What is called when Ctrl-C comes, after which the next test goes on."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    yield interrupt
+    forget()
+
+
+def test_an_interrupt_on_the_next_grid_keeps_the_one_before(monkeypatch, stop):
     monkeypatch.setattr(module, "Earlier", stop)
     result = smooth(10).solve(accuracy=1e-3)
     assert result.stop_reason == "interrupted on the next grid; this motion is a solution"
@@ -201,12 +213,8 @@ def test_an_interrupt_on_the_next_grid_keeps_the_one_before(monkeypatch):
     assert result.objective == pytest.approx(12)
 
 
-def test_an_interrupt_on_another_grid_keeps_the_optimum(monkeypatch):
+def test_an_interrupt_on_another_grid_keeps_the_optimum(monkeypatch, stop):
     monkeypatch.setattr(other_grids, "measure_grid_error", stop)
     result = smooth(10).solve(check=Check())
     assert result.completed
     assert "error unknown: interrupted on another grid" in result.summary()
-
-
-def stop(*_):
-    raise KeyboardInterrupt
