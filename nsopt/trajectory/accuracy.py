@@ -23,7 +23,7 @@ Solve = Callable[[Horizon, Guess], Result]
 MOST = 2000  # steps at most
 NEXT = "interrupted on the next grid"
 GAIN = 0.8  # part of the error on half the steps, below which more steps helped
-STALLS = 2  # grids in a row on which they may not help
+STALLS = 3  # grids in a row on which they may not help
 
 
 def solve_on_finer_grids(
