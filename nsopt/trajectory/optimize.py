@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from nsopt.interrupt import interruptible, suspend_interrupts
+from nsopt.interrupt import guard, interruptible
 from nsopt.mechanics import Dynamics, redundancy_note
 from nsopt.mpcc import Solver
 from nsopt.result import Result
@@ -187,7 +187,7 @@ def optimize(
         def solve(grid: Horizon, start: Guess) -> Result:
             return again(horizon=grid, guess=start, progress=progress and start is guess)
 
-        with suspend_interrupts():  # an interrupt is heard by each solve
+        with guard():  # an interrupt is heard by each solve
             return goal.reach(solve, horizon, guess, limit, dynamics, dynamics.values(parameters))
     prepared = PreparedOptimization(
         dynamics,

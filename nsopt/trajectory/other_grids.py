@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from nsopt.arrays import Array
-from nsopt.interrupt import remember
 from nsopt.mechanics import Dynamics
 from nsopt.result import Result
 from nsopt.simulation import Check
@@ -53,7 +52,6 @@ class OtherGrids:
         except NoOptimumError as fault:
             return explain_unknown(self.result, str(fault))
         except KeyboardInterrupt:
-            remember()
             return explain_unknown(self.result, "interrupted on another grid")
         except Exception as error:  # what tells its error must not lose the optimum
             reason = " ".join(f"{type(error).__name__}: {error}".split())
@@ -70,7 +68,7 @@ class OtherGrids:
             raise NoOptimumError(str(error)) from None
         # What limits between nodes cost is known from the optimum itself.
         without = (OtherStarts, LeastDuration, KeepLimits)
-        return self._accept(self.solve(grid, Earlier(self.result), without=without), steps)
+        return self._check_violation(self.solve(grid, Earlier(self.result), without=without), steps)
 
     def _solve_exact_on(self, exact: ExactMotion, factor: float) -> Result:
         try:
@@ -80,9 +78,9 @@ class OtherGrids:
                 f"it cannot be stated in {factor:g} times the steps: {error}"
             ) from None
         motion = other.motion
-        return self._accept(other.record(motion, self.p, self.attrs), len(motion.t) - 1)
+        return self._check_violation(other.record(motion, self.p, self.attrs), len(motion.t) - 1)
 
-    def _accept(self, other: Result | None, steps: int) -> Result:
+    def _check_violation(self, other: Result | None, steps: int) -> Result:
         """Return the motion on another grid; raise NoOptimumError if it violates its conditions."""
         if other is None:
             raise NoOptimumError(f"it cannot be stated in {steps} steps")

@@ -294,10 +294,8 @@ class PhasedMotion:
         ``steps`` of each phase, by default as long as those of the motion in steps. ``briefly``:
         the solver gives up early, and limits between nodes are not enforced.
         """
-        stated, conditions = (
-            self.program.transcription.dynamics,
-            self.program.statement.conditions,
-        )
+        stated = self.program.transcription.dynamics
+        conditions = self.program.statement.conditions
         check_conditions(stated, self.given_borders, conditions, sequence)
         solver, plan = self.program.solver, PLAN_OF_PHASES
         if briefly:
