@@ -143,6 +143,7 @@ class Fault(NamedTuple):
     figures: str = ""  # by how much
     unphysical: bool = False  # the equations are met, but only a smaller step can help
     by_contacts: bool = False  # contacts gave energy
+    of_solver: bool = False  # where the solver ended, which says nothing of the mechanism
 
     def __str__(self) -> str:
         return f"{self.kind} {self.figures}".rstrip()

@@ -23,15 +23,12 @@ class FailedAttempt(NamedTuple):
         The scheme that did it, or the law of impact, where it is another one; see `name_scheme`.
     sized : bool
         Whether it was as the one before but for its h, which is the label.
-    restarted : bool
-        Whether the fault is what the solver ended with before it began anew.
     """
 
     fault: Fault
     label: str
     by: str = ""
     sized: bool = False
-    restarted: bool = False
 
     def __str__(self) -> str:
         return f"{f'{self.label} {self.by}'.strip()}: {self.fault}"
@@ -98,7 +95,7 @@ def name_scheme(own: Scheme, taken: Scheme) -> str:
 
 def _find_commonest(tried: Sequence[FailedAttempt]) -> str:
     """Return the fault of the kind that most attempts failed by, as the first of them had it."""
-    faults = [x.fault for x in tried if not x.restarted] or [x.fault for x in tried]
+    faults = [x.fault for x in tried if not x.fault.of_solver] or [x.fault for x in tried]
     kind, _ = Counter(fault.kind for fault in faults).most_common(1)[0]
     return next(str(fault) for fault in faults if fault.kind == kind)
 

@@ -135,7 +135,7 @@ class Stepper:
             label = retry.label or "warm start"
             failed = [a for s in solutions for a in s.stages[:-1] if not a.ok]
             tried += [
-                FailedAttempt(Fault(f"restarted after {a.solver_status}"), label, restarted=True)
+                FailedAttempt(Fault(f"restarted after {a.solver_status}", of_solver=True), label)
                 for a in failed
             ]
             if fault is None:
@@ -198,7 +198,7 @@ class Stepper:
         shortest = 0.0 if program.scheme.ends_early else bounds.h_min
         if not shortest - self._slack <= h <= bounds.h_max + self._slack:
             status = solutions[0].status.solver_status
-            fault = Fault("h outside its bounds", f"by {h:.3g} s ({status})")
+            fault = Fault("h outside its bounds", f"({h:.3g} s, {status})", of_solver=True)
         if not program.scheme.chooses_h:
             # The program judges positions and momentum only, the solver rates and friction too.
             bad = [s for s in solutions if not s.ok]
