@@ -14,8 +14,7 @@ from nsopt.contact_modes import FREE, IMPACT, LASTING
 from nsopt.kernels import multiply_matrices
 from nsopt.mechanics import Dynamics, Start
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
-from nsopt.simulation.record.evaluated_steps import BLOCK
-from nsopt.simulation.record.node_equations import NodeEquations, Nodes
+from nsopt.simulation.record.node_equations import NodeEquations, Nodes, divide_nodes
 from nsopt.simulation.record.node_forces import Mask, hold_closed
 
 Rows = NDArray[np.int_]
@@ -37,7 +36,7 @@ class HeldContacts(NamedTuple):
     """Contacts at nodes where those that press are held closed."""
 
     force: Array  # (n, ng) [N] that holds them, the lasting force
-    compliance: Array  # (n, ng) [1/kg] acceleration of each gap by a unit force there
+    compliance: Array  # (n, ng) [1/kg] of those that press: acceleration of the gap by a unit force
     gap: Array  # (n, ng) [m]
     rate: Array  # (n, ng) [m/s] of the gap
 
@@ -188,8 +187,7 @@ class _Judgement:
         ``slip`` (n, ns) [N] are the forces along tangents.
         """
         parts = []
-        for begin in range(0, len(nodes), BLOCK):
-            rows = slice(begin, begin + BLOCK)
+        for rows in divide_nodes(*pressing.shape, self._nodes[2].shape[1]):
             block = tuple(x[nodes[rows]] for x in self._nodes)
             parts.append(_hold(self._judge.equations, block, slip[rows], pressing[rows]))
         return HeldContacts(*(np.concatenate(x) for x in zip(*parts, strict=True)))

@@ -12,8 +12,6 @@ from nsopt.leaves import MappedLeaf
 from nsopt.mechanics import Dynamics, Start
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
 
-BLOCK = 512  # number of times whose values are in memory at once
-
 
 @lru_cache(maxsize=128)  # all runs of a sweep, or to compare, need the same functions
 def _leaf(function: ca.Function) -> MappedLeaf:

@@ -14,9 +14,15 @@ from nsopt.algebra import left_null_arrays
 from nsopt.arrays import Array
 from nsopt.kernels import solve_systems
 from nsopt.mechanics import Dynamics
-from nsopt.simulation.record.evaluated_steps import BLOCK, evaluate_at_times
+from nsopt.simulation.record.evaluated_steps import evaluate_at_times
 
 ALLOWED = 1e-9  # rate of a joint [m/s, rad/s] up to which it counts as held
+
+MOST_NODES = 512
+"""Nodes whose equations are in memory at once, at most."""
+
+MOST_ENTRIES = 2**20
+"""Entries of the matrices of all of them: what is much larger leaves the cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +52,13 @@ class Nodes:
 
     def blocks(self) -> Iterator[slice]:
         """Return the rows of blocks that are evaluated at once."""
-        n = len(self.t)
-        return (slice(k, min(k + BLOCK, n)) for k in range(0, n, BLOCK))
+        return divide_nodes(*self.lam.shape, self.v.shape[1])
+
+
+def divide_nodes(n: int, ng: int, nv: int) -> Iterator[slice]:
+    """Return the rows of blocks of n nodes of ng contacts that are evaluated at once."""
+    rows = int(np.clip(MOST_ENTRIES // (nv * max(ng, nv) + 1), 1, MOST_NODES))
+    return (slice(k, min(k + rows, n)) for k in range(0, n, rows))
 
 
 class EquationsAt(NamedTuple):

@@ -180,9 +180,31 @@ def hold_closed(at: EquationsAt, pressing: Mask) -> tuple[Array, Array]:
     """Return vdot, mu and normal forces in one (n, nv + nm + ng), and compliances of gaps.
 
     W^T vdot + bias = 0 where contacts press (n, ng), of W (n, nv, ng); elsewhere forces are zero. A
-    compliance, (n, ng) [1/kg], is the acceleration of a gap by a unit force there.
+    compliance, (n, ng) [1/kg], is the acceleration of a gap by a unit force there; zero where none
+    presses.
     """
-    W = at.W
+    # Of many contacts few press at a node, so only as many columns as do anywhere.
+    most = int(pressing.sum(axis=1).max(initial=0))
+    chosen = np.argsort(~pressing, axis=1, kind="stable")[:, :most]
+    force, compliance = np.zeros((2, *pressing.shape))
+    found, lam, of_chosen = _hold_chosen(
+        at,
+        np.take_along_axis(at.W, chosen[:, None], axis=2),
+        np.take_along_axis(at.gap_bias, chosen, axis=1),
+        np.take_along_axis(pressing, chosen, axis=1),
+    )
+    np.put_along_axis(force, chosen, lam, axis=1)
+    np.put_along_axis(compliance, chosen, of_chosen, axis=1)
+    return np.hstack([found, force]), compliance
+
+
+def _hold_chosen(
+    at: EquationsAt, W: Array, bias: Array, pressing: Mask
+) -> tuple[Array, Array, Array]:
+    """Return vdot and mu (n, nv + nm), normal forces and compliances of chosen contacts (n, k).
+
+    ``W`` (n, nv, k) and ``bias`` (n, k) are of these.
+    """
     (n, nv, ng), m = W.shape, at.system.shape[1]
     pushed = np.concatenate([W, np.zeros((n, m - nv, ng))], axis=1)
     known = np.hstack([at.force, at.rate])[:, :, None]
@@ -190,17 +212,17 @@ def hold_closed(at: EquationsAt, pressing: Mask) -> tuple[Array, Array]:
     pushed, free = x[:, :, :ng], x[:, :, ng]  # by unit forces of contacts, and without any
     WT = W.transpose(0, 2, 1)
     compliance = multiply_matrices(WT, pushed[:, :nv])
-    closing = -at.gap_bias - multiply_matrices(WT, free[:, :nv, None])[:, :, 0]
-    soft = PROXIMAL / (np.abs(at.system[:, :nv, :nv]).max() + TINY)
+    closing = -bias - multiply_matrices(WT, free[:, :nv, None])[:, :, 0]
+    soft = PROXIMAL / (np.abs(at.system[:, :nv, :nv]).max(axis=(1, 2)) + TINY)
     lam, rows = np.zeros((n, ng)), np.arange(n)
     while rows.size:
         on = pressing[rows]
         system = np.where(on[:, :, None], compliance[rows], 0)
-        system += np.where(on, soft, 1)[:, None, :] * np.eye(ng)
+        system += np.where(on, soft[rows, None], 1)[:, None, :] * np.eye(ng)
         right = np.where(on, closing[rows], 0)
         lam[rows] = solve_systems(system, right[:, :, None])[:, :, 0]
         pulling = lam < 0
         rows = np.flatnonzero(np.any(pressing & pulling, axis=1))
         pressing = pressing & ~pulling
-    found = np.hstack([free + multiply_matrices(pushed, lam[:, :, None])[:, :, 0], lam])
-    return found, np.einsum("nkk->nk", compliance)
+    found = free + multiply_matrices(pushed, lam[:, :, None])[:, :, 0]
+    return found, lam, np.einsum("nkk->nk", compliance)
