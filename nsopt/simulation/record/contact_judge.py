@@ -187,7 +187,7 @@ class _Judgement:
         ``slip`` (n, ns) [N] are the forces along tangents.
         """
         parts = []
-        for rows in divide_nodes(*pressing.shape, self._nodes[2].shape[1]):
+        for rows in divide_nodes(len(nodes), pressing.shape[1], self._nodes[2].shape[1]):
             block = tuple(x[nodes[rows]] for x in self._nodes)
             parts.append(_hold(self._judge.equations, block, slip[rows], pressing[rows]))
         return HeldContacts(*(np.concatenate(x) for x in zip(*parts, strict=True)))

@@ -52,7 +52,7 @@ class Nodes:
 
     def blocks(self) -> Iterator[slice]:
         """Return the rows of blocks that are evaluated at once."""
-        return divide_nodes(*self.lam.shape, self.v.shape[1])
+        return divide_nodes(len(self.t), self.lam.shape[1], self.v.shape[1])
 
 
 def divide_nodes(n: int, ng: int, nv: int) -> Iterator[slice]:
