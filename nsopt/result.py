@@ -16,7 +16,7 @@ from nsopt.checks import positive
 from nsopt.files import check_writable, create, replacing
 from nsopt.hold import Hold
 from nsopt.sampled import sample
-from nsopt.stored import ERROR, decode_texts, encode_texts
+from nsopt.stored import ERROR, decode_texts, describe_unknown, encode_texts
 from nsopt.stored_checks import check_complete, check_readable, check_values
 from nsopt.stored_hash import HASH, check_hash, make_netcdf
 from nsopt.summary import summary
@@ -46,12 +46,11 @@ class Result:
         self.data = data
 
     def __getitem__(self, name: str) -> xr.DataArray:
-        """Return a variable by name; KeyError lists what there is."""
+        """Return a variable by name; KeyError tells the nearest one and lists what there is."""
         if name not in self.data.variables:
             if name in json.loads(self.data.attrs.get("left_out", "[]")):
                 raise KeyError(f"{name!r} was not recorded: leave out variables= of simulate")
-            known = ", ".join(map(str, self.data.variables))
-            raise KeyError(f"no variable {name!r}; there are {known}")
+            raise KeyError(describe_unknown(name, self.data))
         return self.data[name]
 
     def __contains__(self, name: object) -> bool:

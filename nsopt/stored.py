@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
+from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -200,6 +201,32 @@ OF_SOME: dict[str, type] = {
 
 ALWAYS = frozenset(name for name, (dims, _, _) in VARIABLES.items() if dims == TIME)
 """Variables that every result has."""
+
+
+CALLED = {
+    "tau": "drive",
+    "torque": "drive",
+    "u": "drive",
+    "force": "contact_force",
+    "reaction": "joint_reaction",
+    "energy": "total_energy",
+    "position": "body_position",
+    "a": "acceleration",
+    "t": "time",
+}
+"""Variables by what others call them, where spelling does not lead there."""
+
+
+def describe_unknown(name: str, data: xr.Dataset) -> str:
+    """Return in words that a result has no such variable: the nearest one, and all there are."""
+    known = [str(x) for x in data.variables]
+    near = [x for x in (CALLED.get(name),) if x in known] or get_close_matches(str(name), known, 1)
+    if not near:
+        return f"no variable {name!r}; there are {', '.join(known)}"
+    found = data[near[0]]
+    text = found.attrs.get("long_name", "")
+    what = f"({', '.join(map(str, found.dims))}) [{found.attrs.get('units', '')}] {text}".rstrip()
+    return f"no variable {name!r}, but {near[0]!r} {what}; there are {', '.join(known)}"
 
 
 def check_wanted(variables: Collection[str] | None) -> frozenset[str]:

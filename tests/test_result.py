@@ -106,9 +106,20 @@ def test_table_has_a_column_for_each_component(result):
     assert "step_reason" in table
 
 
-def test_an_unknown_variable_lists_the_known(result):
-    with pytest.raises(KeyError, match=r"no variable 'force'.*contact_force"):
-        result["force"]
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        (
+            "force",
+            r"but 'contact_force' \(time, contact, axis\) \[N\] contact force .*; there are h, q",
+        ),
+        ("kinetic_enrgy", r"but 'kinetic_energy' \(time\) \[J\]"),
+        ("zzz", "there are h, q, v"),
+    ],
+)
+def test_an_unknown_variable_names_the_nearest_and_lists_the_known(result, name, told):
+    with pytest.raises(KeyError, match=f"no variable '{name}'[,;] {told}"):
+        result[name]
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path):

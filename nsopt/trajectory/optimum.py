@@ -92,7 +92,11 @@ def record(
     # Rigid contacts come first; of the others normal forces at nodes are not known.
     more: dict[str, Variable] = {
         "acceleration": (("time", "v"), nodes.a, {"units": "rad/s^2, m/s^2"}),
-        "drive": (("time", "v"), motion.drive, {"units": "N m, N"}),
+        "drive": (
+            ("time", "v"),
+            motion.drive,
+            {"units": "N m, N", "long_name": "torques and forces of drives"},
+        ),
         "normal_force": (
             ("time", "contact"),
             np.hstack([motion.normal_force, np.full((len(motion.t), compliant), np.nan)]),

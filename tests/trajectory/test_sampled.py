@@ -114,6 +114,14 @@ def test_a_file_of_it_holds_the_same(best, tmp_path):
     assert opened.sample(0.01).equals(motion)
 
 
+def test_torques_by_other_names_are_led_to_the_drive(best):
+    for name in ("tau", "torque", "u", "drives"):
+        with pytest.raises(
+            KeyError, match=r"but 'drive' \(time, v\) \[N m, N\] torques and forces"
+        ):
+            best[name]
+
+
 def test_a_joint_trajectory_has_the_fields_of_ros(best):
     found = best.to_joint_trajectory(rate=3)
     assert found["joint_names"] == ["rail"]
