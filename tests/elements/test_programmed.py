@@ -1,5 +1,8 @@
 """Programmed motion: paths, guides and drives, and what is refused before a run."""
 
+import itertools
+import re
+
 import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
@@ -9,6 +12,7 @@ from nsopt import (
     ArcPath,
     Body,
     CornerPath,
+    Driven,
     Frame,
     Mechanism,
     Parameter,
@@ -16,9 +20,11 @@ from nsopt import (
     Revolute,
     SplinePath,
     Start,
+    StepBounds,
     Variational,
     assemble,
     consistent,
+    simulate,
 )
 from tests.states import array, run
 
@@ -214,6 +220,31 @@ def test_what_cannot_be_followed_is_refused_before_the_run(make, options, angles
     d = make(**options)
     with pytest.raises(ValueError, match=says):
         run(d, 1.0, 1e-2, near(d, *angles), scheme=Variational())
+
+
+def test_a_linkage_locks_when_its_diagonal_is_as_long_as_the_other_two_links():
+    a, b, c, g, turned = 0.1, 0.2, 0.1, 0.25, 1.2  # m, crank, coupler, rocker, base; rad
+    pin = a * np.array([np.cos(turned), np.sin(turned)])
+    to = np.array([g, 0]) - pin
+    d = np.linalg.norm(to)
+    along = np.arctan2(to[1], to[0]) + np.arccos((b**2 + d**2 - c**2) / (2 * b * d))
+    upper = pin + b * np.array([np.cos(along), np.sin(along)])
+    corners = [(0, 0, 0), (*pin, 0), (*upper, 0), (g, 0, 0)]
+    links = [
+        Body(f"link {k}", 1.0, (1e-3,) * 3, tuple(np.add(x, y) / 2))
+        for k, (x, y) in enumerate(itertools.pairwise(corners))
+    ]
+    chain = [None, *links, None]
+    pins = [
+        Revolute(f"pin {k}", Frame.at(chain[k], x), Frame.at(chain[k + 1], x))
+        for k, x in enumerate(corners)
+    ]
+    linkage = assemble(Mechanism(links, [*pins, Driven("motor", pins[0], 1.0)]))
+    with pytest.raises(ValueError, match=r"'motor' is out of reach: from t = \d") as told:
+        simulate(linkage, consistent(linkage), 4.0, steps=StepBounds(1e-2, 1e-2))
+    locks = np.arccos((a**2 + g**2 - (b + c) ** 2) / (2 * a * g)) - turned  # at 1 rad/s
+    found = float(re.search(r"from t = (\S+) s", str(told.value)).group(1))
+    assert found == pytest.approx(locks, rel=2e-6)
 
 
 def test_redundant_axes_that_agree_are_no_conflict():

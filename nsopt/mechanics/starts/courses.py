@@ -24,6 +24,7 @@ HALVINGS = 40  # how often: to 1e-12 of an interval, where what is smooth hardly
 JUMP = 1e-6  # change of speed after all halvings, over the largest speed, that is a jump
 LEAST_POSTURES, MOST_POSTURES = 64, 400  # along the courses that are looked for
 SPACING = 0.1  # way [m, rad] of the fastest course from one of them to the next
+BISECTIONS = 20  # of the interval in which a posture is first missed: to 1e-6 of it
 HISTORY = 4  # postures whose rates are extrapolated to the next
 
 
@@ -54,12 +55,27 @@ def check_courses(d: Dynamics, start: Start, p: Array, duration: float) -> None:
         return  # of a course without a value somewhere the run itself tells when it meets that
     for column, row in enumerate(rows):
         _check_jumps(d.closure_names[row], times, sampled, column, speeds)
-    missed = list[tuple[float, Array]]()
-    for t, error in _follow(d, start, p, _choose_times(times, sampled)):
+    closed, missed = (start.t, np.array(start.q)), list[tuple[float, Array]]()
+    for t, q, error in _follow(d, start, p, _choose_times(times, sampled)):
         if np.max(np.abs(error)) > CLOSED:
             missed.append((t, error))
+        elif not missed:
+            closed = t, q
     if missed:
-        raise ValueError(_describe_missed(d, start, p, missed, rows))
+        first = _find_last_posture(d, p, *closed, missed[0][0])
+        raise ValueError(_describe_missed(d, start, p, first, missed, rows))
+
+
+def _find_last_posture(d: Dynamics, p: Array, t: float, q: Array, beyond: float) -> float:
+    """Return until when joints close, from ``t`` at ``q``, where they do, to ``beyond``."""
+    for _ in range(BISECTIONS):
+        middle = (t + beyond) / 2
+        nearer, error = _find_posture(d, middle, q, p)
+        if np.max(np.abs(error)) > CLOSED:
+            beyond = middle
+        else:
+            t, q = middle, nearer
+    return t
 
 
 def _check_jumps(
@@ -101,8 +117,8 @@ def _choose_times(times: Array, sampled: Array) -> Iterator[float]:
 
 def _follow(
     d: Dynamics, start: Start, p: Array, times: Iterator[float]
-) -> Iterator[tuple[float, Array]]:
-    """Yield each time and what postures that follow the courses leave open of the joints (nc,).
+) -> Iterator[tuple[float, Array, Array]]:
+    """Yield times, postures that follow the courses and what they leave open of the joints (nc,).
 
     Each is looked for from where the rates of those before lead, and has least rates itself.
     """
@@ -121,7 +137,7 @@ def _follow(
             past.clear()
         C, drift = (np.asarray(f(t, q, p)) for f in (d.closure_matrix, d.closure_drift))
         past.append((t, -np.linalg.pinv(C, rcond=1e-9) @ drift.ravel()))
-        yield t, error
+        yield t, q, error
 
 
 def _extrapolate(past: deque[tuple[float, Array]], t: float) -> Array:
@@ -163,10 +179,18 @@ def _find_posture(d: Dynamics, t: float, q: Array, p: Array) -> tuple[Array, Arr
 
 
 def _describe_missed(
-    d: Dynamics, start: Start, p: Array, missed: list[tuple[float, Array]], rows: list[int]
+    d: Dynamics,
+    start: Start,
+    p: Array,
+    first: float,
+    missed: list[tuple[float, Array]],
+    rows: list[int],
 ) -> str:
-    """Return in words which course is out of reach, given times and residuals of open joints."""
-    first, error = missed[0]
+    """Return in words which course is out of reach, given times and residuals of open joints.
+
+    Up to the time ``first`` [s] they close.
+    """
+    error = missed[0][1]
     worst = d.closure_names[rows[int(np.argmax(np.abs(error[rows])))]]
     t, far = max(((t, float(np.linalg.norm(x))) for t, x in missed), key=lambda x: x[1])
     off = f"from t = {first:.6g} s on it would be off, by {far:.3g} m (or rad) at t = {t:.6g} s"
