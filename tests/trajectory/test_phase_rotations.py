@@ -73,6 +73,8 @@ def test_files_for_controllers_have_the_pose_of_the_base(tmp_path):
     result = turned((0, 0, 0), (0, 0, angle), 4)
     table = np.genfromtxt(result.to_csv(tmp_path / "a.csv", rate=10), delimiter=",", names=True)
     names = table.dtype.names
+    columns = ("time", "phase", "q", "v", "a", "tau")
+    assert tuple(dict.fromkeys(x.partition("satellite")[0] for x in names)) == columns
     e3 = next(x for x in names if x.endswith("e3"))
     assert table[e3][10] == pytest.approx(np.sin(angle / 4), abs=1e-6)
     found = result.to_joint_trajectory(rate=10)

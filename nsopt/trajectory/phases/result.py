@@ -94,6 +94,7 @@ class PhasedResult:
             number = ("time", np.full(len(own), i))
             parts.append(part.assign_coords(time=t[k == i]).assign(phase=number))
         found = xr.concat(parts, "time", data_vars="minimal", coords="minimal", compat="override")
+        found = found[["phase", "q", "v", "a", "tau"]]  # in any order by concat
         completed = int(self.completed)
         return found.assign_attrs(title="; ".join(self.names), completed=completed)
 
