@@ -32,6 +32,7 @@ from nsopt.trajectory.phases.solve import (
     compute_impact_losses,
     solve_phases,
 )
+from nsopt.trajectory.search import LimitExcess
 from nsopt.trajectory.smoothing.small_costs import record_tie
 
 MOST_SLIDE = 1e-3  # [m] that a sticking contact may slide in a phase; errors of steps are far less
@@ -136,6 +137,7 @@ def _record(solved: SolvedPhases, k: int, title: str, least: LeastViolation | No
             **find_cone_excess(solved)[k],
             "stationarity": describe_stationarity(x, settings, solution),
             **({} if excess is None else excess.attrs),
+            "error_unknown": _tell_unknown_error(solved.excess),
             "stop_reason": violated
             or ("" if excess is None else excess.fault)
             or (solution.ok and describe_slide(own, part.x))
@@ -144,6 +146,14 @@ def _record(solved: SolvedPhases, k: int, title: str, least: LeastViolation | No
         },
     )
     return set_contact_modes(result, own.contacts)
+
+
+def _tell_unknown_error(excess: LimitExcess | None) -> str:
+    """Return why the error of a phase is not known, and what limits cost all phases together."""
+    unknown = "phases are not solved again in other steps"
+    if excess is None or not excess.cost:
+        return unknown
+    return f"{unknown}; limits within steps cost {excess.cost:.2g} over all phases"
 
 
 def _simulate(solved: SolvedPhases, k: int, result: Result) -> Result:

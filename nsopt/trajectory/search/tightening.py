@@ -43,8 +43,8 @@ class LimitExcess(NamedTuple):
         return max(x.largest for x in self.excesses)
 
     def of_part(self, k: int) -> LimitExcess:
-        """Return the same with the excess of one part alone."""
-        return self._replace(excesses=(self.excesses[k],))
+        """Return the same with the excess of one part alone; its share of the cost is not known."""
+        return self._replace(excesses=(self.excesses[k],), cost=0.0)
 
     @property
     def attrs(self) -> dict[str, Any]:
