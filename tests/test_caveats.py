@@ -15,6 +15,7 @@ from nsopt import (
     Mechanism,
     MoreauJean,
     PlanarRevoluteClearance,
+    PlaneContact,
     Revolute,
     StepBounds,
     TorsionSpringDamper,
@@ -189,6 +190,17 @@ def test_energy_from_nowhere_is_told(part, told):
     assert caveats(data) == ()
     data["dissipated_energy"].values[5:] -= part * data["kinetic_energy"].values.max()
     assert [f"{100 * part:.2g} % of the energy" in text for text in caveats(data)] == [True] * told
+
+
+def test_the_depth_in_a_wall_is_told_in_metres():
+    ball = Body("ball", 1.0, (0.1, 0.1, 0.1), position=(0, 0, 1.0))
+    floor = PlaneContact("floor", Frame(GROUND), Frame(ball))
+    fall = assemble(Mechanism([ball]), [floor], gravity=(0, 0, -9.81))
+    result = run(fall, 0.6, (2e-2, 2e-2), MoreauJean())
+    depth = -float(result["body_position"].sel(axis="z").min())
+    assert 0.01 < depth < 4.5 * 2e-2  # at most a step at the speed of the impact
+    (text,) = (x for x in result.warnings if "inside walls" in x)
+    assert text.startswith(f"bodies are inside walls by up to {depth:.2g} m, at floor: MoreauJean")
 
 
 def test_few_long_steps_of_another_scheme_are_told():

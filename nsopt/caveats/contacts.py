@@ -101,13 +101,15 @@ def _tell_long_steps(data: xr.Dataset) -> Iterator[str]:
 def _tell_depth_in_walls(data: xr.Dataset) -> Iterator[str]:
     if not data.sizes["contact"] or "gap_violation" not in data:
         return
-    openings = np.atleast_1d(data.attrs["gap_scales"])
-    depth = max(float(np.max(x / openings)) for _, x in blocks(data["gap_violation"]))
-    if depth > DEEP:
+    scales = np.atleast_1d(data.attrs["gap_scales"])
+    deepest = np.max([np.max(x / scales, axis=0) for _, x in blocks(data["gap_violation"])], axis=0)
+    k = int(np.argmax(deepest))
+    if deepest[k] > DEEP:
         remedy = "smaller h"
         if data.attrs["scheme_name"] == "MoreauJean":
             remedy = "MoreauJean holds rates only; take Variational, or smaller h"
-        yield f"bodies are inside walls by {depth:.2g} typical openings: {remedy}"
+        depth, name = deepest[k] * scales[k], data["contact"].values[k]
+        yield f"bodies are inside walls by up to {depth:.2g} m, at {name}: {remedy}"
 
 
 def _tell_impacts_together(data: xr.Dataset) -> Iterator[str]:
