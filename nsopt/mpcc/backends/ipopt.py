@@ -141,7 +141,6 @@ class Ipopt(Backend):
         }
         options = {
             **QUIET,
-            "ipopt.honor_original_bounds": "yes",
             **suited,
             **{name: value for name, value in stated.items() if value is not None},
             **self.options,

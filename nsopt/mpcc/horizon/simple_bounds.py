@@ -61,6 +61,13 @@ class SimpleBounds:
         blocks = [replace(block, lower=low, upper=high) for block, low, high in by_block]
         return replace(self, whole=whole, rest=self.rest.restate(blocks))
 
+    def tighten(self, lower: Vector, upper: Vector) -> tuple[Vector, Vector]:
+        """Return bounds of the unknowns (n,), tightened by the rows that are single unknowns."""
+        low, high = lower.copy(), upper.copy()
+        np.maximum.at(low, self.unknowns, self.whole.lower[self.rows])
+        np.minimum.at(high, self.unknowns, self.whole.upper[self.rows])
+        return low, high
+
     @cached_property
     def kept_rows(self) -> Index:
         """Rows of the whole program that the rest has, in their order."""
@@ -97,11 +104,8 @@ class SimplyBounded:
 
     def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
         nlp, rows, unknowns = self.split.whole, self.split.rows, self.split.unknowns
-        # Bounds of unknowns, tightened by rows; their multipliers, those of rows added.
-        low, high = lower.copy(), upper.copy()
-        np.maximum.at(low, unknowns, nlp.lower[rows])
-        np.minimum.at(high, unknowns, nlp.upper[rows])
-        lam_x = start.lam_x.copy()
+        low, high = self.split.tighten(lower, upper)
+        lam_x = start.lam_x.copy()  # those of rows added
         np.add.at(lam_x, unknowns, start.lam_g[rows])
         inner = Point(start.x, lam_x, start.lam_g[self.split.kept_rows], start.warm)
         outcome = self.call(inner, p, low, high)

@@ -19,6 +19,7 @@ from nsopt.trajectory.verification.between_nodes import KEPT, BeyondLimits, Limi
 
 MARGIN = 1.1  # times what a limit is exceeded by: by so much it is tightened
 SLOWEST = 0.75  # largest share of an excess that a round is assumed to leave, see `_extrapolate`
+PATIENCE = 3  # rounds without a smaller excess after which limits at ends are tightened too
 
 
 class LimitedPart(NamedTuple):
@@ -94,28 +95,30 @@ class Tightening:
     def _choose_ends(self, solution: Solution) -> End:
         """Return that motion, with limits at the ends tightened as little as suffices."""
         few = [x.limits.rates_at_ends for x in self.parts]
-        first = self._tighten(solution, few)
-        if first[1].largest <= KEPT or first[1].interrupted:
-            return first
         more = [x.limits.free_at_ends for x in self.parts]
-        if all(np.array_equal(x, y) for x, y in zip(few, more, strict=True)):
+        alike = all(np.array_equal(x, y) for x, y in zip(few, more, strict=True))
+        first = self._tighten(solution, few, self.rounds if alike else PATIENCE)
+        if alike or first[1].largest <= KEPT or first[1].interrupted:
             return first
-        end, excess = self._tighten(solution, more)
+        end, excess = self._tighten(solution, more, self.rounds)
         if excess.largest >= first[1].largest:
             return first
         return end, excess._replace(rounds=first[1].rounds + excess.rounds)
 
-    def _tighten(self, solution: Solution, at_ends: Sequence[NDArray[np.bool_]]) -> End:
+    def _tighten(
+        self, solution: Solution, at_ends: Sequence[NDArray[np.bool_]], patience: int
+    ) -> End:
         """Return the same where rows ``at_ends`` may be tightened at the first and last node.
 
-        These are (2, rows) for each part: which rows at the first node, which at the last.
+        These are (2, rows) for each part: which rows at the first node, which at the last. Ends
+        after ``patience`` rounds without a smaller excess.
         """
         best = last = solution, LimitExcess(self._measure_excesses(solution), 0)
         shifts = [np.zeros_like(x.beyond) for x in last[1].excesses]
         before = [np.zeros_like(x) for x in shifts]
         for k in range(1, self.rounds + 1):
             beyond = [x.beyond for x in last[1].excesses]
-            if last[1].largest <= KEPT:
+            if last[1].largest <= KEPT or k - 1 - best[1].rounds >= patience:
                 break
             shifts = [
                 shift + _extrapolate(now, then)
