@@ -54,7 +54,7 @@ class Robot:
     feet : sequence of str
         Links, front left, front right, hind left, hind right.
     steps : int
-        Of each phase.
+        Of each phase on all feet; others are short.
     """
 
     urdf: str
@@ -63,7 +63,7 @@ class Robot:
     steps: int = 8
 
 
-FRICTION = 0.7
+FRICTION, STEPS_LIFTED = 0.7, 8
 UNITREE = ("FL_foot", "FR_foot", "RL_foot", "RR_foot")
 ROBOTS = {
     "a1": Robot("urdf/a1.urdf", "srdf/a1.srdf", UNITREE),
@@ -72,10 +72,10 @@ ROBOTS = {
         "anymal_b_simple_description/robots/anymal.urdf",
         "anymal_b_simple_description/srdf/anymal.srdf",
         ("LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT"),
-        steps=10,
+        steps=12,
     ),
     "hyq": Robot(
-        "hyq_no_sensors.urdf", "hyq.srdf", ("lf_foot", "rf_foot", "lh_foot", "rh_foot"), steps=10
+        "hyq_no_sensors.urdf", "hyq.srdf", ("lf_foot", "rf_foot", "lh_foot", "rh_foot"), steps=13
     ),
 }
 
@@ -97,7 +97,7 @@ class Standing:
     feet : mapping of name to Frame
     posture : (nq,)
     steps : int
-        Of each phase.
+        Of each phase on all feet.
     """
 
     dynamics: Dynamics
@@ -156,7 +156,7 @@ class Standing:
         }
         return MotionPhase(
             self.dynamics,
-            Horizon((0.1, 0.4), self.steps),
+            Horizon((0.1, 0.4), STEPS_LIFTED if lifted else self.steps),
             [Effort(), Smoothness(weight=1e-2)],
             [ActuatorLimits(), *conditions],
             Straight(*ends),

@@ -19,7 +19,7 @@ from nsopt.trajectory.verification.between_nodes import KEPT, BeyondLimits, Limi
 
 MARGIN = 1.1  # times what a limit is exceeded by: by so much it is tightened
 SLOWEST = 0.75  # largest share of an excess that a round is assumed to leave, see `_extrapolate`
-PATIENCE = 3  # rounds without a smaller excess after which limits at ends are tightened too
+PATIENCE = 3  # rounds that leave more than this share, after which others are tightened at ends
 
 
 class LimitedPart(NamedTuple):
@@ -97,28 +97,29 @@ class Tightening:
         few = [x.limits.rates_at_ends for x in self.parts]
         more = [x.limits.free_at_ends for x in self.parts]
         alike = all(np.array_equal(x, y) for x, y in zip(few, more, strict=True))
-        first = self._tighten(solution, few, self.rounds if alike else PATIENCE)
+        first = self._tighten(solution, few, has_next=not alike)
         if alike or first[1].largest <= KEPT or first[1].interrupted:
             return first
-        end, excess = self._tighten(solution, more, self.rounds)
+        end, excess = self._tighten(solution, more)
         if excess.largest >= first[1].largest:
             return first
         return end, excess._replace(rounds=first[1].rounds + excess.rounds)
 
     def _tighten(
-        self, solution: Solution, at_ends: Sequence[NDArray[np.bool_]], patience: int
+        self, solution: Solution, at_ends: Sequence[NDArray[np.bool_]], *, has_next: bool = False
     ) -> End:
         """Return the same where rows ``at_ends`` may be tightened at the first and last node.
 
-        These are (2, rows) for each part: which rows at the first node, which at the last. Ends
-        after ``patience`` rounds without a smaller excess.
+        These are (2, rows) for each part: which rows at the first node, which at the last. If
+        it ``has_next`` ones it ends when `PATIENCE` rounds leave much of the excess.
         """
         best = last = solution, LimitExcess(self._measure_excesses(solution), 0)
         shifts = [np.zeros_like(x.beyond) for x in last[1].excesses]
-        before = [np.zeros_like(x) for x in shifts]
+        before, sizes = [np.zeros_like(x) for x in shifts], [last[1].largest]
         for k in range(1, self.rounds + 1):
             beyond = [x.beyond for x in last[1].excesses]
-            if last[1].largest <= KEPT or k - 1 - best[1].rounds >= patience:
+            stalls = len(sizes) > PATIENCE and sizes[-1] > SLOWEST * sizes[-1 - PATIENCE]
+            if sizes[-1] <= KEPT or (has_next and stalls):
                 break
             shifts = [
                 shift + _extrapolate(now, then)
@@ -131,6 +132,7 @@ class Tightening:
                 break
             last = found, LimitExcess(self._measure_excesses(found), k)
             best = min(best, last, key=lambda x: x[1].largest)
+            sizes.append(last[1].largest)
         return last if last[1].largest <= KEPT else best
 
     def _measure_excesses(self, solution: Solution) -> tuple[BeyondLimits, ...]:
