@@ -53,17 +53,18 @@ class Robot:
         Ends of the paths of its files.
     feet : sequence of str
         Links, front left, front right, hind left, hind right.
-    steps : int
-        Of each phase on all feet; others are short.
+    on_feet, lifted : int
+        Steps of each phase on all feet, and of each other one.
     """
 
     urdf: str
     srdf: str
     feet: Sequence[str]
-    steps: int = 8
+    on_feet: int = 8
+    lifted: int = 8
 
 
-FRICTION, STEPS_LIFTED = 0.7, 8
+FRICTION = 0.7
 UNITREE = ("FL_foot", "FR_foot", "RL_foot", "RR_foot")
 ROBOTS = {
     "a1": Robot("urdf/a1.urdf", "srdf/a1.srdf", UNITREE),
@@ -72,10 +73,10 @@ ROBOTS = {
         "anymal_b_simple_description/robots/anymal.urdf",
         "anymal_b_simple_description/srdf/anymal.srdf",
         ("LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT"),
-        steps=12,
+        lifted=12,
     ),
     "hyq": Robot(
-        "hyq_no_sensors.urdf", "hyq.srdf", ("lf_foot", "rf_foot", "lh_foot", "rh_foot"), steps=13
+        "hyq_no_sensors.urdf", "hyq.srdf", ("lf_foot", "rf_foot", "lh_foot", "rh_foot"), on_feet=13
     ),
 }
 
@@ -96,14 +97,14 @@ class Standing:
         With a contact for each foot, by the name of its link.
     feet : mapping of name to Frame
     posture : (nq,)
-    steps : int
-        Of each phase on all feet.
+    steps : (int, int)
+        Of each phase on all feet, and of each other one.
     """
 
     dynamics: Dynamics
     feet: Mapping[str, Frame]
     posture: Array
-    steps: int
+    steps: tuple[int, int]
 
     @classmethod
     def load(cls, robot: Robot) -> Standing:
@@ -136,7 +137,7 @@ class Standing:
         columns = [model.joints[model.getJointId(x)].idx_q for x in d.q_owners[7:]]
         base = np.add(mechanism.bodies[0].position, (0.0, 0.0, stand[2] - low))
         posture = np.concatenate([base, [1.0, 0.0, 0.0, 0.0], stand[columns]])
-        return cls(d, feet, posture, robot.steps)
+        return cls(d, feet, posture, (robot.on_feet, robot.lifted))
 
     def move(self, x: float, z: float = 0.0) -> Array:
         """Return the standing posture, its base moved by x and z."""
@@ -156,7 +157,7 @@ class Standing:
         }
         return MotionPhase(
             self.dynamics,
-            Horizon((0.1, 0.4), STEPS_LIFTED if lifted else self.steps),
+            Horizon((0.1, 0.4), self.steps[bool(lifted)]),
             [Effort(), Smoothness(weight=1e-2)],
             [ActuatorLimits(), *conditions],
             Straight(*ends),
