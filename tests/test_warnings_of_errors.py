@@ -180,3 +180,20 @@ def test_a_point_that_lies_still_is_off_by_nothing(scheme, check):
     force = still["lasting_force"].values[1:, 0, 2]
     right = 9.81e-6 + 2e-5 + 1e-5 * np.sin(30 * still["time"].values[1:])
     assert force == pytest.approx(right, rel=0.02)
+
+
+def test_an_error_beside_no_impulse_at_all_is_told_in_its_unit():
+    """Of a run that strikes nothing, where shorter steps do: a percentage would be infinite."""
+    ball = Body("ball", 1.0, point_mass=True, position=(0, 0.01, 0))
+    floor = PlaneContact("floor", Frame(GROUND, (0, 0, 0), UP), Frame(ball))
+    d = assemble(Mechanism([ball]), [floor], DOWN)
+    steps = StepBounds(1e-6, 5e-3)
+    result = simulate(d, None, 0.2, steps=steps, check=Check(seconds=60), progress=False)
+    struck = float(result["impact_impulse_sum"].values[0])
+    assert struck == pytest.approx(np.sqrt(2 * G * 0.01), rel=0.01)
+    result.data["impact_impulse_sum"].values[:] = 0.0
+    result.data["error_impact_impulse_sum"].values[:] = struck
+    (text,) = (x for x in result.warnings if "impulses of impacts" in x)
+    assert f"off by {struck:.2g} N s, where this run has 0 N s: steps of other sizes" in text
+    assert f"{struck:.2g} N s" in result.summary()
+    assert "inf" not in result.summary()

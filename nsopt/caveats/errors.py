@@ -59,7 +59,7 @@ class LargestError(NamedTuple):
     """The largest error of one kind."""
 
     value: float  # in the unit of the figure
-    part: float  # over the size of the figure
+    part: float  # over the size of the figure, infinite if that is zero
     order: float = np.nan  # in h, as seen in repetitions
     where: str = ""  # the joint, if it is of one
 
@@ -117,8 +117,9 @@ def find_error_of_figure(
         counts &= data["lasting_share"].values + data[ERROR + "lasting_share"].values > LASTS
     if not counts.any():
         return None
-    least = ROUND_OFF * measure_exchange(data) if name == "contact_loss_sum" else TINY
-    parts = np.where(counts, error.values / np.maximum(values, least), 0.0)
+    least = ROUND_OFF * measure_exchange(data) if name == "contact_loss_sum" else 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = np.where(counts, error.values / np.maximum(values, least), 0.0)
     k = int(np.argmax(parts))
     order, joint = np.atleast_1d(error.attrs["orders"])[k], str(data["contact_joint"].values[k])
     return LargestError(float(error.values[k]), float(parts[k]), float(order), joint)
@@ -195,8 +196,7 @@ def _tell_error_of_forces(data: xr.Dataset) -> Iterator[str]:
     if found is not None and found.matters:
         yield (
             f"the lasting force in {found.where!r} is off by {found.value:.2g} N, "
-            f"{100 * found.part:.2g} % (peaks of 5 % of the time left out): "
-            f"{_suggest(data, found)}"
+            f"{_tell_part(found, 'N')} (peaks of 5 % of the time left out): {_suggest(data, found)}"
         )
 
 
@@ -208,10 +208,18 @@ def _tell_error_of_impacts(data: xr.Dataset) -> Iterator[str]:
         # A sum of few impacts is off by whole ones: its estimate is never a little too small, as
         # that of a force may be, so it must be larger here.
         if found is not None and SURE * found.part > ACCURATE:
+            unit = data[name].attrs["units"]
             yield (
-                f"{words.format(found.where)} off by {found.value:.2g} "
-                f"{data[name].attrs['units']}, {100 * found.part:.2g} %: {_suggest(data, found)}"
+                f"{words.format(found.where)} off by {found.value:.2g} {unit}, "
+                f"{_tell_part(found, unit)}: {_suggest(data, found)}"
             )
+
+
+def _tell_part(found: LargestError, unit: str) -> str:
+    """Return an error in percent of its figure; beside a smaller figure, that in its unit."""
+    if found.part <= 1:
+        return f"{100 * found.part:.2g} %"
+    return f"where this run has {found.value / found.part:.2g} {unit}"
 
 
 def _matter(data: xr.Dataset, name: str) -> NDArray[np.bool_]:
@@ -231,7 +239,7 @@ def _suggest(data: xr.Dataset, found: LargestError) -> str:
         remedy = "lower the tolerance and compare"
     else:
         remedy = suggest_shorter(data)
-    if not np.isfinite(found.order):
+    if not (np.isfinite(found.order) and np.isfinite(found.part)):
         return f"steps of other sizes do not agree on it, {remedy}"
     factor = (ACCURATE / found.part) ** (1 / found.order)
     if by_tolerance:

@@ -13,6 +13,7 @@ from nsopt import (
     Mechanism,
     Parameter,
     PlaneContact,
+    Prismatic,
     assemble,
 )
 from nsopt.mpcc import Bound
@@ -118,3 +119,25 @@ def test_what_is_to_stick_without_impact_comes_without_slip():
     landed = int(np.searchsorted(result["time"].values, result.data.attrs["borders"][1] - 1e-9))
     assert result["v"].values[landed] == pytest.approx(0.0, abs=1e-7)
     assert np.nansum(result["impact_impulse"].values) == pytest.approx(0.0, abs=1e-7)
+
+
+def test_reactions_where_the_input_jumps_are_those_right_after():
+    """The floor bears the mass 0.3 m beside its rail until the drive, 0.2 m beside it, begins."""
+    mass = Body("mass", 1.0, (1.0, 1.0, 1.0))
+    rail = Prismatic("rail", Frame(GROUND), Frame(mass))
+    floor = PlaneContact("floor", Frame(GROUND), Frame(mass, (0.3, 0, 0)))
+    drive = AppliedForce("drive", Frame(mass, (-0.2, 0, 0)), (0.0, 0.0, Parameter("u", 0.0)))
+    mechanism = Mechanism([mass], [rail], "relative")
+    d = assemble(mechanism, [floor, drive], gravity=(0, 0, -G))
+    ends = [StartAt([0.0], [0.0]), EndAt([1.0], [np.nan])]
+    costs, guess = [InputEffort(input="u")], Quintic([0.0], [1.0])
+    result = optimize(d, Horizon(2.0, 25), costs, ends, guess, inputs=["u"])
+    assert "not_exact" not in result.data.attrs, result.data.attrs["not_exact"]
+    t, u = result["time"].values, result["input"].values[:, 0]
+    acceleration = result["acceleration"].values[:, 0]
+    border = int(np.searchsorted(t, result.data.attrs["borders"][1] - 1e-9))
+    assert u[border - 1] == pytest.approx(0.0, abs=1e-6)
+    assert u[border] > G
+    floor_force = acceleration + G - u  # of the equation of motion
+    torque = result["joint_reaction_torque"].values[:, 0, 1]
+    assert torque == pytest.approx(0.3 * floor_force - 0.2 * u, abs=1e-8)
