@@ -12,6 +12,7 @@ from nsopt import (
     Frame,
     Mechanism,
     Parameter,
+    Planar,
     PlaneContact,
     Prismatic,
     Revolute,
@@ -207,3 +208,24 @@ def test_where_records_take_long_those_of_repetitions_are_of_states_alone():
     result = run(pendulum(), 5e-3, Slow())
     assert not {"joint_reaction", "joint_coordinate"} & {*result.error.data_vars}
     assert "motion" in result.error
+
+
+def test_rolling_resistance_shares_no_force_of_wheels():
+    """Two wheels roll under a plank, their axles at the height of its centre of mass."""
+    radius, across = 0.1, (1.0, 0.0, 0.0)
+    plank = Body("plank", 2.0, (0.01, 0.05, 0.05), position=(0, radius, 0), velocity=across)
+    bodies, joints, contacts = [plank], [], []
+    ground = Frame(GROUND, (0, 0, 0), UP)
+    for k, x in enumerate((-0.2, 0.3)):
+        at, law = (x, radius, 0), ContactLaw(friction=0.8, rolling=1e-3)
+        turns = {"velocity": across, "angular_velocity": (0, 0, -1 / radius)}
+        bodies.append(Body(f"wheel {k}", 0.5, (0.002, 0.002, 0.004), position=at, **turns))
+        joints.append(Revolute(f"axle {k}", Frame.at(plank, at), Frame(bodies[-1])))
+        wheel = Frame(bodies[-1])
+        contacts.append(PlaneContact(f"floor {k}", ground, wheel, radius=radius, law=law))
+    joints.append(Planar("plane", Frame(GROUND), Frame(plank)))
+    d = assemble(Mechanism(bodies, joints, "relative"), contacts, DOWN)
+    result = run(d, 2e-3, FINER, duration=0.1)
+    weight = 3 * G
+    assert result["lasting_force"].values[:, :, 1].sum(axis=1) == pytest.approx(weight, rel=1e-6)
+    assert result.error["largest_force"].attrs["unique"]

@@ -37,12 +37,14 @@ motion: single steps in which contacts begin to press."""
 
 
 def count_slips(dynamics: Dynamics, data: xr.Dataset, p: Array) -> NDArray[np.int_]:
-    """Return how many components of friction of each contact act on the motion, (contact,).
+    """Return how many components of sliding friction of a contact act on the motion, (contact,).
 
     Ideal joints may hold others: all across the plane of a mechanism that moves in one. At single
-    times they may hold more than these, so several times tell it.
+    times they may hold more than these, so several times tell it. What resists rolling and spin is
+    known where a contact turns, though it does not slide.
     """
-    owners = np.array(dynamics.slip_contacts, dtype=int)
+    slides = [k for drag in dynamics.drags if not drag.turns for k in drag.slips]
+    owners = np.array(dynamics.slip_contacts, dtype=int)[slides]
     rough = np.flatnonzero(np.asarray(dynamics.friction(p)).ravel() > 0)
     found = np.zeros(data.sizes["contact"], dtype=int)
     t, q = data["time"].values, data["q"].values
@@ -52,7 +54,7 @@ def count_slips(dynamics: Dynamics, data: xr.Dataset, p: Array) -> NDArray[np.in
             np.asarray(f(*at)).reshape(-1, dynamics.nv)
             for f in (dynamics.closure_matrix, dynamics.nonholonomic_matrix)
         ]
-        along = np.asarray(dynamics.slip_matrix(*at)).T
+        along = np.asarray(dynamics.slip_matrix(*at)).T[slides]
         for contact in np.intersect1d(owners, rough):
             *_, count = new_directions([*joints, along[owners == contact]])
             found[contact] = max(found[contact], count)
