@@ -239,7 +239,10 @@ class Record(EvaluatedSteps):
     @cached_property
     def _slip(self) -> Array:
         """Tangential forces of contacts right after the times (time, slip) [N]."""
-        force = (self.column("slip_impulse") / self.h[:, None])[self._after.step]
+        if self._contact_forces:
+            force = self._contact_forces[1]
+        else:
+            force = (self.column("slip_impulse") / self.h[:, None])[self._after.step]
         # The step that decides may end in an impact from which a contact flies off.
         lasting = self._after.pressing[:, list(self.dynamics.slip_contacts)]
         return np.where(self._after.known[:, None], np.where(lasting, force, 0.0), np.nan)
@@ -252,9 +255,13 @@ class Record(EvaluatedSteps):
 
     @cached_property
     def _nodes(self) -> Nodes:
-        d, rows, slip = self.dynamics, self._by_start, self.column("slip_impulse")
+        d, rows = self.dynamics, self._by_start
         t, q = self.t.copy(), self.q.copy()
-        t[rows], q[rows] = self.t[rows - 1], self.q[rows - 1]
+        if self._contact_forces:
+            lam, slip = self._contact_forces
+        else:
+            lam, slip = (x / self.h[:, None] for x in (self.lam, self.column("slip_impulse")))
+            t[rows], q[rows] = self.t[rows - 1], self.q[rows - 1]
         p, drive = self._at_nodes
         q_of_friction, h = self._find_friction_state()
         return Nodes(
@@ -265,8 +272,8 @@ class Record(EvaluatedSteps):
             drive=drive,
             h=h,
             z=q_of_friction[:, d.nq - len(d.internal_names) :],
-            lam=self.lam / self.h[:, None],
-            slip=slip / self.h[:, None],
+            lam=lam,
+            slip=slip,
             t_contact=t,
             q_contact=q,
         )

@@ -46,9 +46,11 @@ class EvaluatedSteps:
     """A run, evaluated at all times at once.
 
     ``thinned`` tells whether steps were left out. ``at_nodes`` are parameters (n, np), inputs among
-    them, and forces of drives (n, nv) [N, N m] at the nodes, where they change; ``gains`` are
-    `Scheme.gains`. t, q, v and the impulses lam (n, ng), mu (n, nm) are over all n times; what
-    belongs to a step is in the row of its end, NaN in the first.
+    them, and forces of drives (n, nv) [N, N m] at the nodes, where they change; ``contact_forces``
+    are normal ones (n, ng) and friction (n, ns) [N] right after the nodes, where not only their
+    means over steps are known; ``gains`` are `Scheme.gains`. t, q, v and the impulses lam (n, ng),
+    mu (n, nm) are over all n times; what belongs to a step is in the row of its end, NaN in the
+    first.
     """
 
     def __init__(
@@ -60,9 +62,10 @@ class EvaluatedSteps:
         thinned: bool = False,
         at_nodes: tuple[Array, Array] | None = None,
         gains: tuple[float, float] | None = None,
+        contact_forces: tuple[Array, Array] | None = None,
     ) -> None:
         self.dynamics, self.p, self.steps = dynamics, p, steps
-        self._gains = gains
+        self._gains, self._contact_forces = gains, contact_forces
         n = len(steps) + 1
         self._at_nodes = at_nodes or (np.tile(p, (n, 1)), np.zeros((n, dynamics.nv)))
         at_end = np.append(True, steps.at_end | thinned)

@@ -133,6 +133,7 @@ class History:
         at_nodes: tuple[Array, Array] | None = None,
         wanted: Collection[str] = tuple(VARIABLES),
         lines: Sequence[Outline] = (),
+        contact_forces: tuple[Array, Array] | None = None,
     ) -> Result:
         """Return the result of the run so far, with the variables ``wanted``; else as `Record`.
 
@@ -140,7 +141,7 @@ class History:
         """
         import xarray as xr
 
-        table = self._evaluate(at_nodes)
+        table = self._evaluate(at_nodes, contact_forces)
         data = xr.Dataset(
             table.variables(wanted),
             coords=table.coordinates(),
@@ -172,10 +173,14 @@ class History:
         ideal = len(tuple(self.dynamics.mechanism.joints))
         return xr.Dataset(table.variables(wanted), coords, {"ideal_joints": ideal})
 
-    def _evaluate(self, at_nodes: tuple[Array, Array] | None = None) -> Record:
+    def _evaluate(
+        self,
+        at_nodes: tuple[Array, Array] | None = None,
+        contact_forces: tuple[Array, Array] | None = None,
+    ) -> Record:
         thinned = self.every > 1 or self.times is not None
         known = self.dynamics, self.start, self.p, self.steps()
-        return Record(*known, thinned, at_nodes, self.gains)
+        return Record(*known, thinned, at_nodes, self.gains, contact_forces)
 
     def _sizes(self, *names: str) -> Array:
         """Return functions of the parameters one after another."""

@@ -30,8 +30,8 @@ class Nodes:
     """States of a motion and what acts there besides applied forces, one row for each of n times.
 
     Friction is a mean over the step of h that ends there, from internal states z at its start.
-    Forces lam and slip of contacts are impulses over that step, divided by its length; directions
-    are taken at ``t_contact`` and ``q_contact``.
+    Forces lam and slip of contacts are means over that step too, unless those of right after the
+    node are known; directions are taken at ``t_contact`` and ``q_contact``.
     """
 
     t: Array  # (n,)

@@ -167,10 +167,10 @@ def join_phases(solved: SolvedPhases, d: Dynamics, inputs: Sequence[str]) -> Tra
     controls = [x.step_controls[:, :, own] for x, own in zip(alone, columns, strict=True)]
     # At a border the node of the next phase counts.
     nodes = [
-        (*x.nodes[:3], x.nodes.inputs[:, y.input_columns], x.drive, y.forces[0][::2])
+        (*x.nodes[:3], x.nodes.inputs[:, y.input_columns], x.drive, *(f[::2] for f in y.forces))
         for x, y in zip(alone, parts, strict=True)
     ]
-    q, v, a, u, drive, normal = (
+    q, v, a, u, drive, normal, friction = (
         np.concatenate([*(x[:-1] for x in of_phases[:-1]), of_phases[-1]])
         for of_phases in zip(*nodes, strict=True)
     )
@@ -185,6 +185,7 @@ def join_phases(solved: SolvedPhases, d: Dynamics, inputs: Sequence[str]) -> Tra
         nodes=Trajectory(q, v, a, u, float(borders[-1])),
         drive=drive,
         normal_force=normal,
+        friction=friction,
         accepted=accepted,
         step_controls=np.concatenate(controls),
         controls=control,

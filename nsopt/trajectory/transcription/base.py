@@ -49,6 +49,8 @@ class TranscribedMotion:
     step_friction: Array | None = None
     # (n, ng, 3) [N]: contact forces over steps, minus those along the normals at their starts.
     force_correction: Array | None = None
+    # (n + 1, ns) [N] friction of contacts at the nodes, where it is known there.
+    friction: Array | None = None
     # (n, nv) at the ends of steps; by default those of the nodes, which differ after an impact.
     last_accelerations: Array | None = None
 
