@@ -11,11 +11,28 @@ from nsopt import (
     Frame,
     Mechanism,
     MoreauJean,
+    Parameter,
     PlaneContact,
     Variational,
     assemble,
 )
-from nsopt.trajectory import IN_STEPS, EndAt, FinalPose, Horizon, StartAt, Straight, optimize
+from nsopt.trajectory import (
+    IN_STEPS,
+    PLAN,
+    ContactPhase,
+    EndAt,
+    ExactContacts,
+    FinalPose,
+    FrictionMargin,
+    Horizon,
+    InputEffort,
+    Open,
+    Quintic,
+    StartAt,
+    Sticking,
+    Straight,
+    optimize,
+)
 
 G, MU, T = 9.81, 0.5, 0.5
 
@@ -65,3 +82,26 @@ def test_a_sled_that_slides_is_not_held():
         slides = pushed(Variational(slip_creep=0.02), 2 * MU * G, v=v)
         assert slides.data.attrs.get("held_slip", 0.0) < 1e-3
         assert np.ptp(slides["q"].values[:, 0]) > 0.1
+
+
+@pytest.mark.slow
+def test_friction_holds_nothing_before_it_lands():
+    """A ball flies and lands to stick: its last step of flight ends with the impact."""
+    ball = Body("ball", 1.0, point_mass=True)
+    floor = PlaneContact(
+        "floor", Frame(GROUND), Frame(ball), law=ContactLaw(friction=MU), planar=True
+    )
+    drive = AppliedForce("drive", Frame(ball), (Parameter("x", 0.0), 0.0, Parameter("z", 0.0)))
+    d = assemble(Mechanism([ball], coordinates="relative"), [floor, drive], gravity=(0, 0, -G))
+    here, there, rest = np.zeros(3), np.array([0.3, 0, 0]), np.zeros(3)
+    conditions = [StartAt(here, rest), EndAt(there, rest), FrictionMargin(0.2)]
+    costs, inputs = [InputEffort(input=x) for x in "xz"], ["x", "z"]
+    sequence = [ContactPhase({"floor": x}, 0.5) for x in (Open(), Sticking())]
+    plan = PLAN.with_others(ExactContacts(sequence=sequence, trials=0))
+    given = Horizon(1.0, 12), costs, conditions, Quintic(here, there)
+    result = optimize(d, *given, inputs=inputs, plan=plan)
+    assert "not_exact" not in result.data.attrs, result.data.attrs["not_exact"]
+    landing = result["impact_impulse"].values[:, 0] > 0
+    assert np.linalg.norm(result["v"].values[:-1][landing[1:]], axis=1) > 0.1
+    assert result.data.attrs.get("held_slip", 0.0) < 1e-6
+    assert not any("should hold" in x for x in result.warnings)

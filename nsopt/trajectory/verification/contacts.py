@@ -134,8 +134,8 @@ def _measure_held_slip(
     In a step friction should hold a contact that presses if it does not reach its limit, and would
     not have to for the slip of the step before to go on: where slip turns round, it would. By
     Coulomb's law such a contact does not slide at all. It does where the law is smoothed
-    (`Scheme.slip_creep`), and a little where slip is judged at one end of a step. {} where none
-    holds.
+    (`Scheme.slip_creep`), and a little where slip is judged at one end of a step. Exact motions
+    have impacts at the ends of steps, where friction holds nothing before. {} where none holds.
     """
     owners = np.array(d.slip_contacts, dtype=int)
     slips, masses = _find_slips(d, motion, p)
@@ -149,6 +149,8 @@ def _measure_held_slip(
         mine = owners == contact
         used, asked = (np.linalg.norm(x[:, mine], axis=1) for x in (parts, needed))
         holds = (limits[:, mine][:, 0] > 0) & (used < HOLDS) & (asked < 1)
+        if motion.middle_accelerations is not None:
+            holds &= ~(motion.accepted.impact_impulse[:, contact] > 0)
         speed = np.where(holds, np.linalg.norm(slips[:, mine], axis=1), 0.0)
         k = int(np.argmax(speed))
         found.append((float(speed @ h), float(speed[k]), float(motion.t[k]), int(contact)))
