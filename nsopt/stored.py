@@ -192,7 +192,7 @@ OF_SOME: dict[str, type] = {
     **dict.fromkeys(("dissipates", "forces_dissipate"), Integral),
     **dict.fromkeys(("accuracy", "accuracy_h", "h_part", "error_tolerance"), Real),
     **dict.fromkeys(("objective_error", "objective_order", "border_errors", "limits_cost"), Real),
-    **dict.fromkeys(("accuracy_missed", "error_tolerance_power"), Integral),
+    **dict.fromkeys(("accuracy_missed", "accuracy_steps", "error_tolerance_power"), Integral),
     **dict.fromkeys(("error_unknown", "search", "switching_limits", "accuracy_why"), str),
     "error_parts": Real,
 }

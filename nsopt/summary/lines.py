@@ -214,7 +214,7 @@ def tell_accuracy(data: xr.Dataset) -> list[Row]:
     attrs = data.attrs
     if "accuracy" not in attrs or attrs["accuracy_missed"]:
         return []
-    asked, steps = attrs["accuracy"], attrs["steps"]
+    asked, steps = attrs["accuracy"], attrs["accuracy_steps"]
     if "error_motion" not in data.variables or find_error_of_motion(data).part <= asked:
         return [("accuracy", f"{asked:g} of objective and motion, met by {steps} steps")]
     undecided = "the motion does not settle on finer grids: costs hardly decide it"

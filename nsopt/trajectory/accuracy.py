@@ -113,7 +113,9 @@ class GridAccuracy:
         result = runs[-1]
         if not parts:
             result = explain_unknown(result, stopped or why)
+        steps = horizon.steps * 2 ** (len(runs) - 1)  # exact motions have more in their phases
         about = {"accuracy": self.part, "accuracy_missed": int(bool(why)), "accuracy_why": why}
+        about |= {"accuracy_steps": steps}
         result = Result(result.data.assign_attrs(about))
         return mark_stopped(result, stopped) if stopped else result
 

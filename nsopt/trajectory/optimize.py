@@ -77,9 +77,9 @@ def optimize(
     accuracy : float, optional
         The error that the objective and the motion may have, over their sizes. The optimum is
         found on the stated grid, then on twice as many steps from the one before, until it is met
-        by the errors seen; ``steps`` in ``attrs`` is the number of steps by which it can be
-        repeated. A motion that finer grids do not bring nearer to another, as costs do not decide
-        it, need not be met: the summary tells.
+        by the errors seen; ``accuracy_steps`` in ``attrs`` is the number of steps by which it can
+        be repeated. A motion that finer grids do not bring nearer to another, as costs do not
+        decide it, need not be met: the summary tells.
     verify : bool
         Whether to simulate the optimum from its start in steps four times as short, under its
         inputs and drives alone: ``resimulated`` (time, q) and in ``attrs``

@@ -22,9 +22,11 @@ from nsopt.trajectory import (
     StartAt,
     Straight,
     Within,
+    optimize,
     other_grids,
 )
 from nsopt.trajectory import accuracy as module
+from tests.trajectory.lift import lift_dynamics
 from tests.trajectory.test_grid_error import FASTEST, RISES, limited_place, limited_speed
 from tests.trajectory.test_optima import cart
 
@@ -218,3 +220,16 @@ def test_an_interrupt_on_another_grid_keeps_the_optimum(monkeypatch, stop):
     result = smooth(10).solve(check=Check())
     assert result.completed
     assert "error unknown: interrupted on another grid" in result.summary()
+
+
+@pytest.mark.slow
+def test_an_exact_optimum_is_repeated_by_the_steps_that_are_told():
+    """A fall onto a floor: its two phases have more steps together than were stated."""
+    ends = [StartAt([1.0], [0.0]), EndAt([0.0], [0.0])]
+    stated = lift_dynamics(), Horizon(2.0, 7), [Effort()], ends, Quintic([1.0], [0.0])
+    result = optimize(*stated, accuracy=1e-3)
+    steps = result.data.attrs["accuracy_steps"]
+    assert f"met by {steps} steps" in result.summary()
+    again = optimize(stated[0], Horizon(2.0, steps), *stated[2:], check=None)
+    assert again["time"].values == pytest.approx(result["time"].values, abs=1e-7)
+    assert again["time"].size > steps + 1
