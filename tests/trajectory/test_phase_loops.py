@@ -15,6 +15,8 @@ from nsopt import (
     PlaneContact,
     PointOnLine,
     Revolute,
+    TurnFriction,
+    ViscousLaw,
     assemble,
 )
 from nsopt.trajectory import (
@@ -204,6 +206,17 @@ def test_a_given_posture_that_opens_a_loop_is_refused():
     open_end = EndAt([1.2, -1.0, 0.5], np.zeros(3))
     phase = MotionPhase(d, Horizon(0.5, 10), [EFFORT], [start, open_end], guess, ["torque"])
     with pytest.raises(ValueError, match="opens joint 'upper pin' by 0"):
+        optimize_phases([phase])
+
+
+def test_friction_where_a_loop_is_closed_is_refused():
+    d = linkage(0.0)
+    pin = d.mechanism.joints[3]
+    friction = TurnFriction("rub", *pin.frames, ViscousLaw(0.1))
+    rubbing = assemble(d.mechanism, [*d.elements, friction], gravity=GRAVITY)
+    conditions, guess = state(d, 0.0, 1.2, "relative")
+    phase = MotionPhase(rubbing, Horizon(0.5, 10), [EFFORT], conditions, guess, ["torque"])
+    with pytest.raises(ValueError, match="joint 'upper pin' has friction and closes a loop"):
         optimize_phases([phase])
 
 

@@ -43,7 +43,7 @@ class LoopForces(Force):
 def make_loop_forces(d: Dynamics) -> LoopForces | None:
     """Return the forces of the cut joints of a mechanism; None if it has none.
 
-    Refuses joints that move with time, or that drives keep.
+    Refuses joints that move with time, that drives keep, or that have friction.
     """
     joints = d.constraints
     if not joints:
@@ -55,6 +55,12 @@ def make_loop_forces(d: Dynamics) -> LoopForces | None:
         )
     if kept := [x.name for x in joints if x.drives]:
         raise ValueError(f"joint {kept[0]!r} is kept by drives, which phases do not know")
+    of_friction = {d.joint_names[k] for k in d.friction_joints}
+    if rubbing := [x.name for x in joints if x.name in of_friction]:
+        raise ValueError(
+            f"joint {rubbing[0]!r} has friction and closes a loop, where phases do not know it: "
+            "cut another joint, by coordinates=Relative(cut=[...]), or give optimize a scheme"
+        )
     q, p = d.stated_start(refuse=False)[0], d.values()
     count = len(d.closure_names) - d.redundant
     rows = np.eye(len(d.closure_names))
