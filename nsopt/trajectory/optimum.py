@@ -51,7 +51,6 @@ def record(
     history = History(d, Start(nodes.q[0], nodes.v[0], float(motion.t[0])), p)
     at_nodes = (_with_inputs(transcription, nodes.inputs, p), motion.drive)
     history.add(motion.accepted, at_nodes)
-    known = motion.friction is not None
     name, description = transcription.description
     # The solver says that it is a solution, checks after it that it is none.
     claimed = solution.ok or solution.status.verdict is not Verdict.FAILED
@@ -85,7 +84,7 @@ def record(
             **attrs,
         },
         at_nodes=at_nodes,
-        contact_forces=(motion.normal_force, motion.friction) if known else None,
+        contact_forces=motion.contact_forces,
         lines=_drop_repeated(line for x in transcription.conditions for line in x.outline()),
     )
     modes, efforts = result["contact_mode"], {x.joint: x.effort for x in d.mechanism.actuators}

@@ -55,6 +55,11 @@ class TranscribedMotion:
     last_accelerations: Array | None = None
 
     @property
+    def contact_forces(self) -> tuple[Array, Array] | None:
+        """Normal forces and friction at the nodes; None where friction is not known there."""
+        return None if self.friction is None else (self.normal_force, self.friction)
+
+    @property
     def defect(self) -> float:
         """The largest of the defects [m, rad]; NaN where none is known."""
         return np.nan if self.defects is None else self.defects.largest
