@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
@@ -63,7 +64,7 @@ class GridAccuracy:
     part: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.part < 1:
+        if not isinstance(self.part, Real) or not 0 < self.part < 1:
             raise ValueError(f"accuracy must be a part between 0 and 1, got {self.part!r}")
 
     def reach(

@@ -20,6 +20,7 @@ from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.exact import PLAN
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
+from nsopt.trajectory.other_grids import refuse_other_checks
 from nsopt.trajectory.prepared import PreparedOptimization
 from nsopt.trajectory.search import Plan, StatedProgram
 from nsopt.trajectory.smoothing.schedules import horizon_settings
@@ -166,6 +167,7 @@ def optimize(
         After Ctrl-C or SIGTERM before the solver has begun, after a second one, and in place of the
         optimization that would follow an interrupted one in the same script or cell.
     """
+    refuse_other_checks(check)
     if accuracy is not None:
         goal = GridAccuracy(accuracy)
         again = partial(

@@ -17,6 +17,12 @@ from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.search import ExactMotion, KeepLimits, LeastDuration, OtherStarts
 
 
+def refuse_other_checks(check: object) -> None:
+    """Raise TypeError for what is neither a `Check` nor None."""
+    if check is not None and not isinstance(check, Check):
+        raise TypeError(f"check must be Check() or None, got {check!r}")
+
+
 class NoOptimumError(ValueError):
     """On another grid there is no optimum."""
 

@@ -43,7 +43,7 @@ from nsopt.trajectory.grid_error import explain_unknown
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimum import import_xarray, record
-from nsopt.trajectory.other_grids import OtherGrids
+from nsopt.trajectory.other_grids import OtherGrids, refuse_other_checks
 from nsopt.trajectory.programs import (
     add_small_costs,
     choose_schedules,
@@ -151,8 +151,7 @@ class PreparedOptimization:
         TypeError, ValueError, KeyboardInterrupt
             As for `optimize`.
         """
-        if check is not None and not isinstance(check, Check):
-            raise TypeError(f"check must be Check() or None, got {check!r}")
+        refuse_other_checks(check)
         begin = perf_counter()
         with interruptible(), naming(Cost, Condition):
             given = {"conditions": conditions, "guess": guess, "parameters": parameters}

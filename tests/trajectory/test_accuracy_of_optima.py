@@ -141,7 +141,7 @@ def test_a_motion_that_does_not_exist_is_returned_as_none():
     assert result.data.attrs["steps"] == 5
 
 
-@pytest.mark.parametrize("asked", [0.0, 1.0, -1e-3, math.nan])
+@pytest.mark.parametrize("asked", [0.0, 1.0, -1e-3, math.nan, "1e-3", [1e-3]])
 def test_an_accuracy_is_a_part(asked):
     with pytest.raises(ValueError, match="accuracy must be a part between 0 and 1"):
         smooth(5).solve(accuracy=asked)
@@ -233,3 +233,9 @@ def test_an_exact_optimum_is_repeated_by_the_steps_that_are_told():
     again = optimize(stated[0], Horizon(2.0, steps), *stated[2:], check=None)
     assert again["time"].values == pytest.approx(result["time"].values, abs=1e-7)
     assert again["time"].size > steps + 1
+
+
+@pytest.mark.parametrize("accuracy", [None, 1e-2])
+def test_what_is_no_check_is_refused(accuracy):
+    with pytest.raises(TypeError, match=r"check must be Check\(\) or None, got True"):
+        smooth(6).solve(check=True, accuracy=accuracy)
