@@ -60,7 +60,8 @@ end:
 ret void
 }}
 """
-"""Copies n numbers that are as far from each other as there are lanes, ``pick``, or are to be."""
+"""Copies n numbers between an array of all lanes, where those of one lane are as far apart as there
+are lanes, and one where they are side by side: to the latter as ``pick``, back as ``place``."""
 
 
 class InstanceSizes(NamedTuple):
@@ -90,13 +91,14 @@ def write_lanes_text(instructions: Instructions, sizes: InstanceSizes, lanes: in
     have for themselves, p those in common, y the outputs, each joined in the order of ``sizes``.
     """
     plans = divide_values(instructions, Turns.of_whole(instructions))
+    # Nothing is left to the third routine, which completes functions in turn.
     (prepare, evaluate, _), kept = place_values(plans)
     parts, scratch = _write_in_lanes(instructions, evaluate, lanes)
-    once = [*write_functions(instructions, prepare), *write_sides(instructions)]
+    scalar = [*write_functions(instructions, prepare), *write_sides(instructions)]
     work = _Work.of(sizes, kept, scratch, lanes)
     lane_by_lane = write_lane_by_lane(Part.merge(parts), lanes)
     loops = _write_map(sizes, kept, work, lanes) + lane_by_lane
-    modules = (loops, *(x.module() for x in once), *(x.module(lanes) for x in parts))
+    modules = (loops, *(x.module() for x in scalar), *(x.module(lanes) for x in parts))
     return LanesText(modules, work.length)
 
 
@@ -118,12 +120,12 @@ class _Work(NamedTuple):
     What is common to all instances and kept of it comes first, then arrays of a group, in lanes.
     """
 
-    p: int
-    once: int
-    x: int
-    kept: int
-    y: int
-    scratch: int
+    p: int  # inputs in common
+    once: int  # what ``prepare`` computes of these, once
+    x: int  # inputs of a group
+    kept: int  # the numbers of ``once``, each repeated in all lanes
+    y: int  # outputs of a group
+    scratch: int  # between the pieces of a long ``evaluate``
     length: int
 
     @classmethod
@@ -241,14 +243,18 @@ def write_lane_by_lane(callers: Part, lanes: int) -> str:
     if branches:
         texts.append(_STRIDED.format(name="pick", lanes=lanes, of="far", into="k"))
         texts.append(_STRIDED.format(name="place", lanes=lanes, of="k", into="far"))
-    texts += [_write_operation(what, lanes) for what in sorted(callers.scalar)]
+    texts += [_write_operation(number, lanes) for number in sorted(callers.scalar)]
     texts += [_write_branch(branch, lanes) for branch in branches]
     return "".join(texts)
 
 
-def _write_operation(what: int, lanes: int) -> str:
-    """Write an operation on the array of its operands, always two: of one the same twice."""
-    template, results, _ = make_operations(1)[what]
+def _write_operation(number: int, lanes: int) -> str:
+    """Write an operation, by its number in CasADi, on the array of its operands.
+
+    These are always two: of one the same twice.
+    """
+    # Its instructions are numbered from 0 on; the last one gives the result.
+    template, results, _ = make_operations(1)[number]
     lines = [
         "%a = getelementptr double, ptr %operands, i64 %lane.k\n%x = load double, ptr %a\n",
         f"%b = getelementptr double, ptr %a, i64 {lanes}\n%y = load double, ptr %b\n",
@@ -256,12 +262,16 @@ def _write_operation(what: int, lanes: int) -> str:
         "%c = getelementptr double, ptr %results, i64 %lane.k\n",
         f"store double %{results - 1}, ptr %c\n",
     ]
-    return f"; {name_operation(what)}\n" + _write_each_lane(
-        name_scalar(what, lanes), "", lines, "lane", lanes
+    return f"; {name_operation(number)}\n" + _write_each_lane(
+        name_scalar(number, lanes), "", lines, "lane", lanes
     )
 
 
 def _write_branch(branch: CalledBranch, lanes: int) -> str:
+    """Write what calls one side or the other in each lane, by the condition in that lane.
+
+    Sides have arrays of one lane: ``given`` to read, ``found`` to write.
+    """
     n, m = branch.operands, branch.results
     lines = [
         "%a = getelementptr double, ptr %operands, i64 %lane.k\n%x = load double, ptr %a\n",

@@ -32,8 +32,10 @@ class Curves(NamedTuple):
     title: str
     unit: str  # of SI; figures add a prefix
     values: Mapping[str, Array]  # by label, (time,)
-    impulses: Mapping[str, Array] = MappingProxyType({})  # of impacts, by label, (time,)
-    errors: Mapping[str, Array] = MappingProxyType({})  # by label, (time,), drawn as bands
+    # Of impacts, by label, (time,), in ``unit`` times s: drawn on an axis on the right.
+    impulses: Mapping[str, Array] = MappingProxyType({})
+    # By label, (time,), in ``unit``: drawn as bands about the lines.
+    errors: Mapping[str, Array] = MappingProxyType({})
 
 
 class Vector(NamedTuple):
@@ -49,8 +51,8 @@ class Recorded(NamedTuple):
 
     label: str
     time: Array  # (time,) [s]
-    values: Array  # (time, vector, 3)
-    impulses: Array | None = None  # (time, vector, 3) of impacts
+    values: Array  # (time, vector, 3), components along x, y, z
+    impulses: Array | None = None  # (time, vector, 3) of impacts, drawn if all runs have them
 
 
 def draw_curves(title: str, time: Array, panels: Sequence[Curves], text: str = TIME) -> Figure:
@@ -64,7 +66,7 @@ def draw_curves(title: str, time: Array, panels: Sequence[Curves], text: str = T
     time : (n,) [s]
     panels : sequence of Curves
     text : str
-        Names what is across, if it is not the time.
+        Label below the axes, for what is across if it is not the time.
 
     Returns
     -------
@@ -84,8 +86,9 @@ def draw_curves(title: str, time: Array, panels: Sequence[Curves], text: str = T
                     f"{title}: {label!r} must have one value for each of the {len(time)} times, "
                     f"got shape {np.shape(values)}"
                 )
-    size = (7.5, 0.9 + 2.6 * len(panels))
-    figure, axes = style.page(title, (), len(panels), 1, size, sharex=True)
+    size = (7.5, 0.9 + 2.6 * len(panels))  # [inch]
+    no_results = ()  # whose names the title would have
+    figure, axes = style.page(title, no_results, len(panels), 1, size, sharex=True)
     for ax, panel in zip(axes[:, 0], panels, strict=True):
         draw_panel(ax, np.asarray(time), panel)
     style.axis_labels(axes[-1, 0], text, None)
@@ -106,6 +109,7 @@ def draw_panel(ax: Axes, time: Array, panel: Curves) -> None:
         if name in panel.errors:
             draw_band(ax, time, values, unit.factor * panel.errors[name], style.look(k).color)
     largest = max((style.peak(v) for v in panel.values.values()), default=0.0)
+    # What is round-off beside 1 of the unit shown is drawn flat.
     style.flatten_round_off(ax, unit.factor * largest, 1.0)
     if struck := [panel.impulses[x] for x in order[:MOST_NAMED] if x in panel.impulses]:
         Stems.of_one(time, struck, f"{panel.unit} s").draw(ax)
@@ -137,7 +141,7 @@ def draw_vectors(
     recorded : sequence of Recorded
         Their times may differ.
     text : str
-        Names what is across, if it is not the time.
+        Label below the axes, for what is across if it is not the time.
 
     Returns
     -------
@@ -157,9 +161,9 @@ def draw_vectors(
                 f"{title}: the values of {one.label!r} must have shape {shape} (time, vector, "
                 f"axis), got {np.shape(one.values)}"
             )
-    size = (max(7.0, 3.9 * len(vectors)), 6.6)
-    only = f": {recorded[0].label}" if len(recorded) == 1 else ""
-    figure, axes = style.page(title + only, (), 3, len(vectors), size, sharex=True)
+    size = (max(7.0, 3.9 * len(vectors)), 6.6)  # [inch]
+    name = f": {recorded[0].label}" if len(recorded) == 1 else ""
+    figure, axes = style.page(title + name, (), 3, len(vectors), size, sharex=True)
     largest = max(style.peak(r.values) for r in recorded)
     for column, vector in enumerate(vectors):
         drawn = [(r.time, r.values[:, column]) for r in recorded]
@@ -181,6 +185,7 @@ def draw_vectors(
 def _draw_components(
     axes: Sequence[Axes], vector: Vector, drawn: list[tuple[Array, Array]], largest: float
 ) -> None:
+    """Draw a vector in three axes, x, y and z, for each pair of times and values (time, 3)."""
     values = [value for _, value in drawn]
     unit, scale = style.unit_of(vector.unit, *values), max(map(style.peak, values))
     # What is round-off beside the largest vector is drawn as zero; forces and torques are compared

@@ -15,13 +15,15 @@ from nsopt.mechanics.model.frame import Frame, Motion
 from nsopt.mechanics.model.freedom import Axis, Ball, reverse_freedom
 from nsopt.parameter import number
 
-OPEN = 1e-9  # tolerance [m, rad, m/s or rad/s] of stated poses and velocities against the joints
+# Tolerance [m, rad, m/s or rad/s] of stated poses and velocities against the joints: far above
+# round-off, far below a clearance.
+OPEN = 1e-9
 
 
 def joint_coordinates(owners: Sequence[Branch]) -> Array:
     """Return q (nq,) of the poses that bodies state, given the branches that have coordinates.
 
-    Where these poses open joints, q is near them.
+    Joints that move as others do (`Mimic`) have none. Where poses open joints, q is near them.
     """
     return np.concatenate([np.zeros(0), *(_coordinates(branch) for branch in owners)])
 
@@ -43,29 +45,30 @@ def _coordinates(branch: Branch) -> Array:
     R, d = A.T @ B, A.T @ (s - r)  # of the child frame in that of the parent
     if branch.joint is None:
         ball = [] if branch.body.point_mass else [number(branch.body.orientation)]
-        return np.concatenate([d, *ball])
-    if any(isinstance(step, Ball) for step in branch.freedom):
-        return from_rotation(R)
-    steps: Sequence[Axis | Ball] = branch.freedom
+        return np.concatenate([d, *ball])  # the centre of mass, then Euler parameters
+    if any(isinstance(x, Ball) for x in branch.freedom):
+        return from_rotation(R)  # Euler parameters
+    freedoms: Sequence[Axis | Ball] = branch.freedom
     if branch.parent_frame is not branch.joint.frames[0]:
-        R, d, steps = R.T, -R.T @ d, reverse_freedom(branch.freedom)
-    values = _along([step for step in steps if isinstance(step, Axis)], R, d)
-    return np.array([values[step.name] for step in branch.freedom_a_to_b if isinstance(step, Axis)])
+        # The parent has frame b: from here on the pose is that of frame b in frame a.
+        R, d, freedoms = R.T, -R.T @ d, reverse_freedom(branch.freedom)
+    values = _along([x for x in freedoms if isinstance(x, Axis)], R, d)
+    return np.array([values[x.name] for x in branch.freedom_a_to_b if isinstance(x, Axis)])
 
 
-def _along(steps: Sequence[Axis], R: Array, d: Array) -> Mapping[str, float]:
-    """Return the coordinates of steps by name, for the pose R, d of frame b in frame a.
+def _along(freedoms: Sequence[Axis], R: Array, d: Array) -> Mapping[str, float]:
+    """Return the coordinates of freedoms by name, for the pose R, d of frame b in frame a.
 
-    Steps are slides, then one turn, or turns about x, y and maybe z.
+    These are slides, then one turn about x, y or z, or turns about x, y and maybe z.
     """
     values = {}
-    turning = [step for step in steps if any(step.turn)]
-    for step in steps:
-        slide = np.array(step.slide) + np.array(step.turn) * number(step.pitch) / (2 * np.pi)
+    turning = [x for x in freedoms if any(x.turn)]
+    for one in freedoms:
+        slide = np.array(one.slide) + np.array(one.turn) * number(one.pitch) / (2 * np.pi)
         if np.any(slide):  # only the advance of a screw shows how often it turned
-            values[step.name] = float(slide @ d / (slide @ slide))
+            values[one.name] = float(slide @ d / (slide @ slide))
     if len(turning) == 1 and turning[0].name not in values:
-        k = turning[0].turn.index(1.0)
+        k = turning[0].turn.index(1.0)  # 0, 1 or 2: about x, y or z
         i, j = (k + 1) % 3, (k + 2) % 3
         values[turning[0].name] = float(np.arctan2(R[j, i] - R[i, j], R[i, i] + R[j, j]))
     elif len(turning) == 2:
@@ -74,7 +77,7 @@ def _along(steps: Sequence[Axis], R: Array, d: Array) -> Mapping[str, float]:
     elif len(turning) == 3:
         first, second = (np.arctan2(-R[k], R[m]) for k, m in (((1, 2), (2, 2)), ((0, 1), (0, 0))))
         angles = first, np.arcsin(np.clip(R[0, 2], -1.0, 1.0)), second
-        values |= {step.name: float(x) for step, x in zip(turning, angles, strict=True)}
+        values |= {x.name: float(angle) for x, angle in zip(turning, angles, strict=True)}
     return values
 
 
@@ -103,7 +106,7 @@ def joint_velocities(
     wanted = np.concatenate(velocities)
     if not np.any(wanted):
         return np.zeros(v.numel()), np.zeros(len(bodies))
-    twists = ca.vertcat(*(x for body in bodies for x in motions[body.name][2:]))
+    twists = ca.vertcat(*(x for body in bodies for x in motions[body.name][2:]))  # v, w of each
     J = np.asarray(ca.evalf(ca.jacobian(twists, v)))
     weights = _roots_of_inertia(bodies)
     rates: Array = np.linalg.lstsq(weights @ J, weights @ wanted, rcond=None)[0]
@@ -113,7 +116,8 @@ def joint_velocities(
 def _roots_of_inertia(bodies: Sequence[Body]) -> Array:
     """Return L (6 nb, 6 nb) with L.T L the inertia of all bodies, in world axes.
 
-    What has no inertia is given a little, so that its velocities count as well.
+    What has no inertia is given a little, so that its velocities count as well: the roots in L are
+    at least 1e-6 of the number of the largest mass in kg, or 1 if no body has mass.
     """
     blocks, least = [], 1e-6 * max(float(number(body.mass)) for body in bodies) or 1.0
     for body in bodies:
