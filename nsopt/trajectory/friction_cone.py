@@ -6,10 +6,11 @@ import casadi as ca
 
 from nsopt.trajectory.node_sample import NodeSample
 
-# Limit of friction below which the tip of its cone in space is rounded: a part of the weight of all
-# bodies, or [N] of their mass. Beyond is an eighth of its square over the limit's.
+# Below a least limit of friction the tip of its cone in space is rounded: a part of the weight of
+# all bodies, or without gravity a small force for each kg of them. At a limit well above the least
+# one |friction| may exceed it by (least / limit)^2 / 8 of it.
 LEAST_OF_WEIGHT = 1e-3
-LEAST_OF_MASS = 1e-6
+LEAST_OF_MASS = 1e-6  # [N/kg]
 
 
 def find_least_limit(m: NodeSample) -> ca.SX:
@@ -22,7 +23,8 @@ def find_least_limit(m: NodeSample) -> ca.SX:
 def measure_margins(most: ca.SX, friction: ca.SX, least: ca.SX) -> ca.SX:
     """Return what must not be negative for |friction| <= most: (2,) in the plane, (1,) in space.
 
-    In space the tip of the cone is rounded where ``most`` is below ``least``; all in N, or N s.
+    ``friction`` has one component in the plane, two in space; ``most`` is its limit. In space the
+    tip of the cone is rounded where ``most`` is below ``least``. All are forces [N].
     """
     if friction.numel() == 1:
         return ca.vertcat(most - friction, most + friction)

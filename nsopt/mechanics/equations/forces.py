@@ -14,7 +14,7 @@ from nsopt.mechanics.model.resistance import resisted_joint
 
 
 class ForceFunctions:
-    """Builds the functions of a `Dynamics` that concern forces."""
+    """Builds the functions of a `Dynamics` that concern forces; arguments and units as there."""
 
     def __init__(self, symbolic: SymbolicMechanism) -> None:
         self._symbolic = symbolic
@@ -27,13 +27,14 @@ class ForceFunctions:
         for body in m.mechanism.bodies:
             of_gravity -= s.value(body.mass) * ca.dot(g, m.motions[body.name].r)
         applied, energy = -m.gradient(of_gravity).T, of_gravity
+        # Those of the applied forces that work from outside, and those that answer to deviations.
         external, controlled = ca.SX.zeros(m.v.numel()), ca.SX.zeros(m.v.numel())
         for force, work in m.forces:
             loads = self._generalize(work.velocities)
             applied += loads
             external += loads if force.external else 0
             controlled += loads if force.feedback else 0
-            for potential, sign in work.displacements:  # -1, as `VirtualWork.from_forces` has it
+            for potential, sign in work.displacements:  # sign -1, by `VirtualWork.from_forces`
                 applied += sign * m.gradient(potential).T
                 energy -= sign * potential
         return {
@@ -54,11 +55,16 @@ class ForceFunctions:
         return sum((ca.jacobian(u, self._symbolic.v).T @ force for u, force in loads), zero)
 
     def _resistance(self) -> dict[str, Any]:
+        """Return the functions of the wrenches of springs, dampers and friction that resist joints.
+
+        A wrench is force and torque on the body of frame b, (6,), about its origin, in world axes.
+        """
         m, joints, h = self._symbolic, self._symbolic.joints(), ca.SX.sym("h")
         wrenches = [ca.SX.zeros(6) for _ in joints]
         for force, work in m.forces:
             if (joint := resisted_joint(force, joints)) is not None:
                 wrenches[joints.index(joint)] += m.wrench(joint.frames[-1], work)
+        # Of the joint of each friction element, force [N] and torque [N m] on the body of frame b.
         reactions = ca.SX.sym("reactions", 6, len(m.joint_friction))
         creep = ca.SX.sym("creep", len(m.joint_friction))
         for k, (element, joint, states) in enumerate(m.friction_elements()):
@@ -77,6 +83,7 @@ class ForceFunctions:
         }
 
     def _outputs(self, forces: list[Force]) -> dict[str, Any]:
+        """Return names, units, values of what forces record, and the most laws are made for."""
         outputs = [
             (force.name, output)
             for force in forces
@@ -99,7 +106,7 @@ class ForceFunctions:
         gaps = [surface.gap for surface in surfaces]
         offsets = [gap.bore.offset if gap.bore is not None else ca.SX.nan(3) for gap in gaps]
         points, forces = [gap.point for gap in gaps], [surface.force for surface in surfaces]
-        arms = [
+        arms = [  # from the origin of the last frame, about which moments are
             point - m.state.motion(owner.frames[-1]).r
             for owner, point in zip(owners, points, strict=True)
         ]
@@ -134,6 +141,7 @@ class ForceFunctions:
         return ca.Function("pressed_loss", [m.t, m.q, m.v, m.p, mean], losses, names, ["loss"])
 
     def _joint_friction(self) -> dict[str, Any]:
+        """Return the functions of friction in joints, a mean over a step h, and of its states."""
         m, z = self._symbolic, ca.SX.sym("z", len(self._symbolic.internal_names))
         h, reactions = ca.SX.sym("h"), ca.SX.sym("reactions", 6, len(m.joint_friction))
         creep = ca.SX.sym("creep", len(m.joint_friction))
@@ -160,6 +168,6 @@ class ForceFunctions:
 
 
 def _by_laws(expressions: list[ca.SX], creep: ca.SX) -> list[ca.SX]:
-    """Return expressions with the creep of each law itself."""
+    """Return expressions with the creep of each law, for which 0 stands in `FrictionStep`."""
     values: list[ca.SX] = ca.substitute(expressions, [creep], [ca.SX.zeros(creep.numel())])
     return values

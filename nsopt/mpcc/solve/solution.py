@@ -12,14 +12,14 @@ from nsopt.mpcc.solve.schedule import Stage
 from nsopt.mpcc.solve.stationarity import Stationarity
 from nsopt.mpcc.statement.layout import Kind, Layout, Section, Vector
 
-ABOUT = 1e-6  # relative difference of objectives that counts as none
+ABOUT = 1e-6  # of 1 + |objective|, the difference of objectives that counts as none
 
 
 @dataclass(frozen=True)
 class Worst:
-    """The residual that is largest in proportion to its tolerance; both in physical units.
+    """The residual that is largest in proportion to its tolerance.
 
-    Complementarity is measured in scaled units, see `Tolerances`.
+    Both are in physical units; of complementarity in scaled ones, see `Tolerances`.
     """
 
     kind: Kind
@@ -66,17 +66,19 @@ class PairResidual:
 class Residuals:
     """Residuals of the original program, recomputed at x; properties are in physical units.
 
+    Only complementarity, min(G, H, G H), and the gradient are in scaled ones.
+
     Parameters
     ----------
     layout : Layout
     sections : tuple of Section
-        What each residual is of.
-    ratio : (r,)
+        What each residual is of; all residuals are in one of them.
+    ratio : (number of residuals,)
         Each residual over its tolerance.
     rows : (equations + inequalities + 2 pairs,)
         Scaled c, d, G, H; of a structured program its rows.
     gradient : (n,)
-        Of the relaxed program's Lagrangian, in scaled units.
+        By the n unknowns, of the relaxed program's Lagrangian, in scaled units.
     """
 
     layout: Layout
@@ -92,7 +94,7 @@ class Residuals:
 
     @property
     def violation(self) -> float:
-        """Return the largest violation of any row or bound, in the row's own unit."""
+        """Return the largest violation of all rows and bounds, each in its own unit."""
         sizes = (self.ratio[s.rows] * s.limit for s in self.sections)
         return max(float(size.max(initial=0.0)) for size in sizes)
 
@@ -188,8 +190,9 @@ class Solution:
     ----------
     layout : Layout
     point : Point
-        Scaled x (n,), unknowns that were added to the program last, and the scaled multipliers of
-        the relaxed program, zero where a branch was solved: see ``stationarity``.
+        Scaled x (n,), at its end unknowns that were added to the stated program, and the scaled
+        multipliers of the relaxed program, zero where a branch was solved: ``stationarity`` then
+        has those of the branch.
     objective : float
         Without the relaxation's penalty.
     residuals : Residuals
@@ -199,7 +202,7 @@ class Solution:
     time : float [s]
         Of the whole solve.
     stationarity : Stationarity or None
-        Of a single program with an objective.
+        The kind of stationary point, of a single program with an objective.
     objectives : tuple of float
         Of each start of a `MultiStart`, in their order; NaN where it led to no solution.
     """

@@ -42,9 +42,10 @@ class EnergeticImpact(IncrementalImpact):
     integration keeps this balance, so that it holds at any number of them.
 
     One contact in the plane is exact. Otherwise the error falls with the square of the length of
-    the steps; of three balls it is 5e-5 of the speed. Steps get longer after 1,024, as soft
-    contacts beside ones 1e4 times as stiff take them. After 4,096, as of contacts that jam, what is
-    stored is lost, and what still approaches comes to rest. Static friction above the kinetic one,
+    the steps; of three equal balls on linear springs it is 5e-5 of the speed of the first. Steps
+    get longer after 1,024 (`compression.EQUAL_STEPS`), as soft contacts beside ones 1e4 times as
+    stiff take them. After 4,096 (`compression.ROUNDS`), as of contacts that jam, what is stored is
+    lost, and what still approaches comes to rest. Static friction above the kinetic one,
     and resistance to rolling and spinning, do not act within the impact. Horizons are refused.
 
     Parameters
@@ -69,17 +70,19 @@ class EnergeticImpact(IncrementalImpact):
         whole("steps of EnergeticImpact", self.steps)
 
     def integrate(self, d: Dynamics, node: Node, closed: ca.SX, restitution: ca.SX) -> Impulses:
-        at, p, none, count = node.at, node.p, Impulses.zero(d), restitution.numel()
+        at, p, none, count = node.at, node.p, Impulses.zero(d), restitution.numel()  # t, q, p; ng
         slopes = ca.fmax(d.slope(*at), FLAT)  # of gap functions by distances
         normals = node.W / ca.repmat(slopes.T, d.nv, 1)
-        slides = [x for x in d.drags if not x.turns]
+        slides = [x for x in d.drags if not x.turns]  # without rolling and spinning
         slips, owners = (
             [k for x in slides for k in x.slips],
             [x.contact for x in slides for _ in x.slips],
         )
         directions = ca.horzcat(normals, d.slip_matrix(*at)[:, slips])
         joints = ca.vertcat(d.closure_matrix(*at), d.nonholonomic_matrix(*at))
+        # [1/kg] rates of gaps and slips by impulses: how readily contacts give way to these.
         compliance = directions.T @ respond(d.mass(*at[1:]), joints, directions)
+        # In the order of the columns of `compression`: `RESTITUTION` and so on.
         numbers = (restitution, d.tangential_restitution(p), d.friction(p), d.stiffness(p))
         slip = find_slip(d, at, node.v)
         rates = ca.vertcat(node.gap_rate(node.v) / slopes, *(slip[k] for k in slips))

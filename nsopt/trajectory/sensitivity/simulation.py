@@ -30,7 +30,8 @@ Output = Callable[[ca.SX, ca.SX, ca.SX, ca.SX], ca.SX]
 
 
 OPENED = 1e-6
-"""Opening of a joint over the change of a parameter, above which a start does not stay closed."""
+"""Opening of a joint, a row of `Dynamics.closure`, over the change of a parameter, above which a
+start does not stay closed."""
 
 NUDGE = 1e-6
 """Relative change of a parameter that tests whether the stated start depends on it."""
@@ -77,7 +78,7 @@ class Sensitivities:
     steps: Steps
     simulation_seconds: float
     linearisation_seconds: float
-    _transitions: Transitions
+    _transitions: Transitions  # its ``ties`` are contacts and events that may switch
     _by_state: Array  # (n, m, nz) outputs by z = (t, q, v) at their time, nz = 1 + nq + nv
     _direct: Array  # (n, m, len(by)) outputs by parameters, at a fixed z
     _run: DifferentiatedRun
@@ -91,6 +92,7 @@ class Sensitivities:
         """
         through_state = np.matmul(self._by_state, self._state_derivatives[self.steps.stops])
         n, nq = through_state.shape[2] - len(self.by), self._run.dynamics.nq
+        # By q and v at the start, if asked for, and by parameters.
         start, parameters = through_state[:, :, :n], through_state[:, :, n:] + self._direct
         return Derivatives(parameters, start[:, :, :nq], start[:, :, nq:])
 
@@ -133,8 +135,8 @@ class Sensitivities:
         """Return by how much outputs and derivatives are off as the motion is computed in steps.
 
         By the order that is seen in the same in steps of half and of a quarter, which takes six
-        times as long; each output and derivative has one, over all times. The gradient of `adjoint`
-        is off by the sum of these errors times the weights.
+        (2 + 4) times as long; each output and derivative has one, over all times. The gradient of
+        `adjoint` is off by the sum of these errors times the weights.
 
         Raises
         ------
@@ -143,7 +145,7 @@ class Sensitivities:
         """
 
         def find_figures(part: float) -> Array:
-            """Return outputs and derivatives (k, times) with steps of a part of their size."""
+            """Return outputs and derivatives, (figures, times), in steps of a part of the size."""
             motion = self if part == 1 else self._run.solve(self.scale_steps(part))
             rows = np.concatenate([motion.value[:, :, None], *motion.forward()], axis=2)
             figures: Array = rows.reshape(len(rows), -1).T
@@ -156,7 +158,9 @@ class Sensitivities:
 
     @cached_property
     def _state_derivatives(self) -> Array:
-        """Derivatives of all states z, by q and v at the start if asked for, then by parameters."""
+        """Derivatives of states, (steps + 1, nz, n): by q and v at the start if asked for, then by
+        parameters.
+        """
         nz = self._by_state.shape[2]
         by_start = self._run.by_start
         return self._transitions.forward(np.eye(nz)[:, 1:] if by_start else np.zeros((nz, 0)))

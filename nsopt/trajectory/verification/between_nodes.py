@@ -28,16 +28,16 @@ EVEN: Array = np.linspace(0, 1, FINE + 1)
 """These ends, as shares of the step."""
 
 BESIDE = 1e-3
-"""How long before and after a joint turns round they are too, over the length of an interval."""
+"""How long before and after a joint turns round rows are compared too, over such an interval."""
 
 KEPT = 1e-6
 """Excess over the size of a limit up to which a motion is said to keep it."""
 
 LEAST = 0.02
-"""Least size of a limit: solvers keep rows to 1e-8, which `KEPT` times this is not below."""
+"""Least size of a limit: `KEPT` times this, 2e-8, is above the 1e-8 to which solvers keep rows."""
 
 NO_TURN = 0.5
-"""Share of a step in place of a turn where others have more of them: it is looked at anyway."""
+"""Share of a step that stands for a turn in steps with fewer turns than others have."""
 
 
 class BeyondLimits(NamedTuple):
@@ -96,9 +96,9 @@ class LimitsBetweenNodes:
 
     @cached_property
     def rates_at_ends(self) -> NDArray[np.bool_]:
-        """Which rows depend on accelerations or inputs that no posture gives, (2, rows).
+        """Which rows depend on accelerations or inputs that no condition gives, (2, rows).
 
-        At the first and at the last node, both alike.
+        The first row is of the first node, the second of the last: they are alike.
         """
         found = self._find_dependent(self._free_symbols)
         return np.array([found, found], dtype=bool).reshape(2, -1)
@@ -108,6 +108,7 @@ class LimitsBetweenNodes:
         """Which rows the given posture at the first and the last node leaves open, (2, rows)."""
         by_state, found = ca.vertcat(*self.statement.symbols[:3]), []
         for q, v in (self._posture(START), self._posture(END)):
+            # Which of t, q, v are free: of them t never is.
             free = np.flatnonzero(np.concatenate([[False], np.isnan(q), np.isnan(v)]))
             symbols = ca.vertcat(self._free_symbols, *(by_state[int(k)] for k in free))
             found.append(self._find_dependent(symbols))
@@ -137,20 +138,21 @@ class LimitsBetweenNodes:
         return q, v
 
     def excess(self, fine: Trajectory) -> BeyondLimits:
-        """Return how far a motion is beyond its limits; ``fine`` is it at nodes and midpoints."""
+        """Return how far a motion, ``fine`` at nodes and midpoints, is beyond its limits."""
         steps = self.transcription.horizon.steps
         lower, upper = np.array([(x.lower, x.upper) for x in self.rows]).reshape(-1, 2).T
-        if any(self.transcription.creep):  # of dry friction: here it has its exact sign, and jumps
+        if any(self.transcription.creep):  # smoothed dry friction: here it is exact, and jumps
             shares = self._add_turns(fine)
             values = self._values(fine, shares)
             peaks, over = _find_peaks(values, lower, upper)
             at_peaks = np.diagonal(self._values(fine, peaks), axis1=1, axis2=2)
         else:  # rows are smooth: polynomials through few of their values
             shares = np.tile(EVEN, (steps, 1))
-            at_parts = self._values(fine, np.tile(PARTS, (steps, 1)))
+            at_parts = self._values(fine, np.tile(PARTS, (steps, 1)))  # nine shares of each step
             values = at_parts @ lagrange(EVEN).T
             peaks, over = _find_peaks(values, lower, upper)
             of_row = lagrange(peaks.ravel()).reshape(*peaks.shape, -1)
+            # n steps, k rows, p parts.
             at_peaks = np.einsum("nkp,nkp->nk", of_row, at_parts)
         # How far the values are beyond each limit, (steps, rows); then the peaks between them.
         below, above = lower - values.min(axis=2), values.max(axis=2) - upper
