@@ -1,7 +1,8 @@
 """The min map: which alternative of each row holds, and the weights of its terms.
 
 ``s`` is the `Square` program, ``w`` its `Workspace`. Terms, rows and weights come in the order of
-`Sizes`; a row has a weight for each of its terms.
+`Sizes`; a row has a weight for each of its terms, its derivative by it. Values ``w.y`` of the
+machine code are the terms, then which pairs and which events are active, 0 or 1.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from nsopt.kernels.kernel import inline
 from nsopt.kernels.square import BOXES, DISCS, EQUATIONS, EVENTS, FIRST_EVENTS, PAIRS, ROWS, TERMS
 
 TINY = 1e-60
-"""Square of a length below which a vector has no direction."""
+"""Square of a length below which a vector has no direction: far below round-off of scaled terms."""
 
 
 @inline
@@ -23,10 +24,10 @@ def combine(s: Any, w: Any, part: float, at: Any) -> None:
 
     A pair is min(G, H), H where it is not active; a box mid(z - upper, z - lower, F); a disc F
     inside, on the edge z less its radius along z - F; a first event, such as the first contact that
-    closes in a step and so ends it, its least active row. G and F are multiplied by ``w.share``,
-    which makes their slopes by H or z about one (`weigh_slopes`), and ``part`` of the way from the
-    last point, whose terms are ``at`` (terms,), is added to them; with part 0 and ``w.share`` 1 it
-    is the program itself.
+    closes in a step and so ends it, its least active event. G and F are multiplied by ``w.share``,
+    any positive number, which makes their slopes by H or z about one (`weigh_slopes`). To them is
+    added ``part`` (0 or more, also above 1) times the way of H or z from the last point, the terms
+    of which are ``at`` (terms,). With part 0 and ``w.share`` 1 it is the program itself.
     """
     equations, pairs, boxes, discs = (
         s.sizes[EQUATIONS],
@@ -100,9 +101,11 @@ def combine_disc(s: Any, w: Any, part: float, at: Any, k: int) -> None:
     )
     row = equations + pairs + boxes + 2 * k
     z = equations + 2 * pairs + 4 * boxes + 2 * k
-    share = w.share[pairs + boxes + 2 * k]
+    share = w.share[pairs + boxes + 2 * k]  # the same for both directions, to keep it a disc
     weight = equations + 2 * pairs + 4 * boxes + 10 * k
+    # Terms are z of all discs, two each, then F, two each, then the radius of each.
     radius = max(w.y[z - 2 * k + 4 * discs + k], 0.0)
+    # Derivative of that radius by its term.
     widens = 1.0 if w.y[z - 2 * k + 4 * discs + k] >= 0.0 else 0.0
     z0, z1 = w.y[z], w.y[z + 1]
     F0 = share * w.y[z + 2 * discs] + part * (z0 - at[z])

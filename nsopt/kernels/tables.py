@@ -21,8 +21,8 @@ class PackedPrograms(NamedTuple):
         Where each begins.
     code : (6 programs,)
         Of each program, addresses of the machine code that gives its parameters (0 where they are
-        the first numbers of the step), a guess, another one for motion that goes on as before (0
-        for none), what is kept of the parameters, the terms, and their derivatives.
+        the first numbers of the step), a guess of its unknowns, another one for motion that goes on
+        as before (0 for none), what is kept of the parameters, the terms, and their derivatives.
     of_equations : (checks,)
         Which checks of the end are of equations, 0 or 1.
     space : int
@@ -42,8 +42,11 @@ class ChainCode(NamedTuple):
     Attributes
     ----------
     size, end, limits, judge : int
-        Addresses of machine code: (t, h to try, bounds) -> h [s]; (all numbers of the step, kept)
-        -> its end; the same -> the limits of checks, in full; (what is judged) -> what follows.
+        Addresses of machine code. ``size``: t, h to try, bounds of h, what the chain remembers -> h
+        [s] of the step. ``end``: t, q, v, parameters, h, scales and unknowns of the step, and what
+        code keeps of parameters -> the figures and checks of its end. ``limits``: the same -> the
+        limits of checks with all that errors and round-off allow, which ``end`` leaves out as it
+        takes long. ``judge``: figures of the end -> whether the step is accepted, the next h.
     nq, nv, mechanism, unknowns : int
         How many entries q, v and the parameters of the mechanism have, and the unknowns of all
         programs.
@@ -53,7 +56,7 @@ class ChainCode(NamedTuple):
     at_h_min : float
         The largest h, over h_min, that counts as h_min.
     strictest : float
-        The least part of Newton's tolerance at which it ends.
+        Least factor of Newton's tolerance: in short steps it is tightened down to this.
     """
 
     size: int
@@ -73,14 +76,14 @@ class ChainCode(NamedTuple):
 class NewtonNumbers(NamedTuple):
     """The options of `Newton`, and from ``first`` on of its `ProximalPoints`, as numbers."""
 
-    tolerance: float
-    rough: float
-    iterations: int
-    proximal: float
-    first: float
-    shrink: float
-    grow: float
-    inexact: float
-    steps: int
-    budget: int
-    last: int
+    tolerance: float  # largest scaled residual at which the iteration ends at once
+    rough: float  # the same after some steps, where round-off keeps it from falling further
+    iterations: int  # full steps at most
+    proximal: float  # part of its own size that is added to each pivot of a multiplier
+    first: float  # ``part`` of the first proximal point
+    shrink: float  # its factor after a point that was found
+    grow: float  # its factor after one that was not
+    inexact: float  # residual at which a point counts as found, over its part
+    steps: int  # of Newton at most for each point
+    budget: int  # steps in all at most, where a failure only leads to a smaller h
+    last: int  # the same at h_min and elsewhere

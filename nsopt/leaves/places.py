@@ -1,7 +1,9 @@
 """Where routines find numbers and put them: what reads and writes them, in LLVM's language.
 
-``n`` is the number of the first result of what is written; ``lanes`` how many numbers side by side
-a value is: those of a group of instances of a loop, of which ``%k`` is the first.
+Results have no names in the text but numbers, ``%0``, ``%1`` and so on, as LLVM wants them without
+gaps: ``n`` is that of the first result of what is written. ``lanes`` is how many numbers side by
+side a value is: those of a group of instances of a loop, of which ``%k`` is the first. Alignment is
+that of one double, 8 bytes, as a group may begin at any number of an array.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ SHARED, KEPT = "shared", "kept"
 """Names of the arrays through which pieces give each other numbers, and one routine another."""
 
 NARROW = 4
-"""Lanes of a loop of few instances."""
+"""Lanes of a loop of this many instances or fewer, however wide registers are."""
 
 
 class Text(NamedTuple):
@@ -40,9 +42,9 @@ class Place(Protocol):
 
 
 class Single(NamedTuple):
-    """An entry of an array, whose entries have as many numbers side by side as values."""
+    """An entry of an array, as wide as a value: one number, or one for each lane side by side."""
 
-    array: str
+    array: str  # its name in the text
     entry: int
 
     def read(self, n: int, lanes: int) -> Text:
@@ -177,14 +179,17 @@ class Memory:
     entries: dict[int, Single]
     sizes: dict[str, int] = field(default_factory=dict)
     indices: list[int] = field(default_factory=list)
-    _roomy: set[tuple[Single, int]] = field(default_factory=set)
-    """First entries of values side by side behind which there is room for all lanes; how many."""
+    _padded: set[tuple[Single, int]] = field(default_factory=set)
+    """Of values side by side, fewer than lanes but with room for all: the first entry, how many."""
 
     def go_on(self, entries: dict[int, Single]) -> Memory:
-        """Return the memory of another routine, which goes on with the indices and what is kept."""
-        roomy = {(entry, size) for entry, size in self._roomy if entry.array == KEPT}
+        """Return the memory of the next routine, with the same indices and what is in `KEPT`.
+
+        ``entries`` are where the values are that the next routine does not compute.
+        """
+        padded = {(entry, size) for entry, size in self._padded if entry.array == KEPT}
         sizes = {KEPT: self.sizes.get(KEPT, 0)}
-        return Memory(self.lanes, entries, sizes, self.indices, roomy)
+        return Memory(self.lanes, entries, sizes, self.indices, padded)
 
     def add(self, array: str) -> Single:
         """Return a new entry of an array."""
@@ -202,7 +207,7 @@ class Memory:
         self.sizes[array] = first + max(len(values), room)
         self.entries.update((value, Single(array, k)) for k, value in enumerate(values, first))
         if len(values) < room:
-            self._roomy.add((Single(array, first), len(values)))
+            self._padded.add((Single(array, first), len(values)))
 
     def find(self, values: Sequence[int]) -> Place:
         """Return where instances find one number each, maybe the same."""
@@ -210,7 +215,7 @@ class Memory:
         return Same(*entries[0]) if len({*values}) == 1 else self.find_each(entries)
 
     def find_each(self, entries: Sequence[Single]) -> Place:
-        """Return where instances find numbers of their own, which are in one array.
+        """Return where instances find, or put, numbers of their own, which are in one array.
 
         The last group of a loop is the last ``lanes`` instances, some of which are done twice: only
         a loop of fewer instances than lanes has lanes of no instance, for which there must be room.
@@ -220,7 +225,7 @@ class Memory:
         if any(entry.array != array for entry in entries):
             raise AssertionError(f"a loop reads {array} and other arrays by one address")
         in_order = all(entry == (array, k) for k, entry in enumerate(entries, first))
-        if in_order and (count >= lanes or (entries[0], count) in self._roomy):
+        if in_order and (count >= lanes or (entries[0], count) in self._padded):
             return InOrder(array, first)
         begin = len(self.indices)
         self.indices += [entry for _, entry in entries]

@@ -26,7 +26,7 @@ class ScrewLink(NamedTuple):
 
     parent: int  # -1 is the ground
     coordinate: int  # of u; -1 for none
-    ratio: float  # of its motion over that of the coordinate
+    ratio: float  # of its motion over that of the coordinate; 1 but for joints that follow others
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,13 +34,15 @@ class ScrewTree:
     """A spanning tree as links of one screw each.
 
     ``screws_and_poses`` is (q, p) -> Y (6, number of links), poses (12, number of bodies): screws
-    in world axes, (e, s x e + h e) as of `linkage`, at joint coordinates q (nq,) and Parameters p;
-    of each body the centre of mass [m] and the columns of its axes.
+    in world axes at joint coordinates q (nq,) and Parameters p (np,). A screw is a unit vector e
+    along the axis, then s x e + h e with s a point of the axis [m] and h the pitch [m/rad]; of a
+    slide it is zeros, then e. A pose is the centre of mass [m], then the columns of the body's
+    axes.
     """
 
     links: tuple[ScrewLink, ...]  # each after its parent
     body_links: dict[str | None, int]  # the one that carries each body; None, the ground, is at -1
-    names: tuple[str, ...]  # of the coordinates u, ``joint.rate``
+    names: tuple[str, ...]  # of the coordinates u: those of velocities, ``joint.rate``
     is_length: NDArray[np.bool_]  # (n,) which coordinates are lengths [m]; others are angles [rad]
     screws_and_poses: ca.Function
 
@@ -65,6 +67,7 @@ def build_screw_tree(mechanism: Mechanism, value: Any, p: ca.SX) -> ScrewTree:
             turn, slide = motion.A @ link.turn[:, i], motion.A @ link.slide[:, i]
             screws.append(ca.vertcat(turn, ca.cross(motion.r, turn) + slide))
             links.append(ScrewLink(parent, entry, link.coordinate.ratio))
+            # Or: one coordinate may move several links, those of joints that follow it.
             is_length[entry] |= isinstance(link.step, Axis) and not any(link.step.turn)
             parent = len(links) - 1
         last[k] = parent
@@ -86,11 +89,13 @@ def move_joints(mechanism: Mechanism, q: ca.SX, u: ca.SX) -> ca.SX:
         if not block.ball:
             parts.append(q[block.q] + u[block.v])
             continue
-        p, turns = q[block.q], ca.vertsplit(u[block.v])  # Euler parameters (4,), three angles
+        # Euler parameters (4,), three angles.
+        turned, turns = q[block.q], ca.vertsplit(u[block.v])
         for k, turn in enumerate(turns):
             axis = ca.SX(ca.DM(np.eye(3)[k]))
-            p = product(p, ca.vertcat(ca.cos(turn / 2), axis * ca.sin(turn / 2)))
-        parts.append(p)
+            by_turn = ca.vertcat(ca.cos(turn / 2), axis * ca.sin(turn / 2))
+            turned = product(turned, by_turn)
+        parts.append(turned)
     return ca.vertcat(*parts)
 
 
@@ -98,9 +103,10 @@ def differentiate_twists(tree: ScrewTree, Y: Array, u: Array, scalars: Scalars) 
     """Return the twist of each link and its derivatives [mobility 2016, eqs. 11, 15, 16, 31, 32].
 
     From Y (6, number of links, 1), the screws at the posture, and u (order + 1, n, count), the
-    derivatives of the coordinates of ``count`` motions, that of order zero first; entries of the
-    arithmetic ``scalars``. Twists (order, 6, count) are (w, velocity of the body's point in the
-    origin), with derivatives up to ``order - 1``.
+    derivatives of the coordinates of ``count`` motions, that of order zero first, though it is not
+    used; entries are of the arithmetic ``scalars``. Y is the same for all motions. Twists
+    (order, 6, count) are (w, velocity of the body's point in the origin), with derivatives up to
+    ``order - 1``.
 
     Eq. 15, with exponent nu + r in place of k + r (erratum), is Leibniz' rule for screw S_j times
     the rate of q_j, summed over the joints before: so it is computed. S_j moves with the link

@@ -11,16 +11,17 @@ import casadi as ca
 
 @dataclass(frozen=True, eq=False)
 class MadeTogether:
-    """What has functions of one statement, which are right together alone.
+    """Functions of one mechanism, each right only beside the others, as fields of a dataclass.
 
-    Those that most have no use for are fields with ``init=False``, and made later.
+    Those that most users never call are fields with ``init=False``, made when first asked for.
 
     Attributes
     ----------
     later : mapping of the name of such a field to what makes it
-        No part of what the whole is equal to, as these fields say the same.
+        Not compared.
     made : mapping of names to the other fields
-        As they were made, to refuse `dataclasses.replace` of some of them.
+        As they were made. `dataclasses.replace` passes it on to the copy, which compares its fields
+        with it and refuses one that was replaced, but for wrappers of the same CasADi function.
 
     Raises
     ------
