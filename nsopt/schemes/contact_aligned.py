@@ -51,8 +51,8 @@ from nsopt.schemes.step import (
 from nsopt.schemes.variational import Variational
 
 SLOW = 1e-6  # of the speed that a typical impulse gives, the slip that counts as none
-ROUND_OFF = 1e-2  # of the gap that counts as closed, that up to which what touches may go inside
-REVERSED = 0.1  # of that, up to which a slip that begins may be of the other sign
+ROUND_OFF = 1e-2  # of the gap that counts as closed: how far what touches may go inside
+REVERSED = 0.1  # of the slip that counts as none: how much a slip that begins may be reversed
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,9 @@ class ContactAligned(Scheme):
         friction, slip = forces.resist(rests, slides)
         forces.state_motion(slip)
         # One that leaves presses too if it falls back within the step and is never open: that ends
-        # the sequences of ever smaller jumps of contacts that push each other off in turn.
+        # the sequences of ever smaller jumps of contacts that push each other off in turn. Of a
+        # gap that opens at a rate r, a fall of r^2 / (2 touch) keeps the height within touch, one
+        # of 2 r / h brings it back within the step.
         forces.press(rests, ca.fmax(rate, 0) * ca.fmax(rate / (2 * touch), 2 / h))
         friction.state()
         pressing = forces.lam > PRESSING * scales.force
@@ -191,12 +193,13 @@ class ContactAligned(Scheme):
         forces.hold_slip(dry_force, held.sticking, last)
         for move in moves:
             move.hold()
-        # A gap that opens from zero is zero at the start of the step, too: its mean rate is not.
+        # A gap that opens from zero is zero at the start of the step, too, where h = 0 would solve
+        # the equation for h: its mean rate is not, here times the given h, as a gap in m.
         # Of surfaces that touch and do not press round-off is no event.
         way, touch = end.gap - ca.fmin(one.start.gap, 0), self.closed * d.gap_scale(start.p)
         gap = ca.if_else(one.start.gap_rate(start.v) > 0, given_h / h * way, way)
         gap += ROUND_OFF * touch * (one.start.gap <= touch)
-        # So is a slip that begins.
+        # So it is with a slip that begins.
         along = sum_by_drag(d, slip_end * held.directions)
         along = ca.if_else(slides, along, given_h / h * along + REVERSED * slow)
         grip = forces.limit - measure_slip(d, dry_force)
@@ -215,13 +218,15 @@ class ContactAligned(Scheme):
             Event(ContactEvent.STICK_SLIP, grip, force, held.sticking, of_drags),
         ]
         first_event = state_first_event(mpcc, events, "step_size")
+        # No event where h is the given one but for round-off.
         event = first_event * (h < given_h * (1 - 1e-9))
         x = Transition(tuple(b for x in transitions for b in x.balances), end)
+        # Impulses of the first halves act along directions at the start of the step.
         frozen = sum_columns([move.lam for move in moves])
         return replace(Step.of(x, h, sum_errors(errors)), frozen=frozen, event=event)
 
     def _divide(self, one: OneStep) -> list[HeldMove]:
-        """Return the moves that make up a step."""
+        """Return the moves that make up a step: one here, several in a `Composition`."""
         return [HeldMove(one)]
 
     def add_interval(

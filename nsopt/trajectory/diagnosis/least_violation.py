@@ -1,6 +1,7 @@
 """Which rows cannot be met together near the last motion, and whether a longer duration helps.
 
-For the message on a failed solve: a linear program in the violations of linearised rows.
+For the message on a failed solve: a linear program in the violations of linearised rows. Rows and
+unknowns are those of the program, of which durations are in seconds.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class LeastViolation:
 
     left: float  # least sum of violations nearby, over the sum at the point
     multipliers: Array  # (rows,) by how much the least sum grows with the limit of each, -1 to 1
-    longer: Sequence[int]  # which of the durations are too short
+    longer: Sequence[int]  # which durations are too short, counted among these from 0
     total: bool = False  # whether the limit of their sum is too short likewise
 
     @property
@@ -56,7 +57,7 @@ class LeastViolation:
         return found
 
     def of_part(self, rows: slice, duration: int) -> LeastViolation:
-        """Return it for a part of a program, whose duration has a number among all."""
+        """Return it for a part of a program: its rows, and its number among all durations."""
         longer = [0] if duration in self.longer else []
         return LeastViolation(self.left, self.multipliers[rows], longer)
 
@@ -97,6 +98,7 @@ def least_violation(
         return None
     left, _, multipliers = as_stated
     left_if_longer, step, _ = longer
+    # Of a small violation, too, time must take away a hundredth of all: less is round-off.
     helps = left - left_if_longer > HELPS * min(1.0, left + HELPS)
     late = [k for k, i in enumerate(durations) if helps and step[i] > high[i] + LATER]
     over = helps and total is not None and float(step[time].sum()) > most[total] + LATER
@@ -109,7 +111,8 @@ def _minimise_violation(
     """Return the least sum of violations over ``off``, the step (n,) there, multipliers (m,)."""
     m, n = J.shape
     one = scipy.sparse.eye_array(m)
-    # J step + up - down = value, and value is within the limits of rows; up and down are the cost.
+    # Unknowns are step (n,), up, down and value (m,) each: J step + up - down = value. The value is
+    # within ``rows``, limits less the rows at the point; up and down, zero or more, are the cost.
     A = scipy.sparse.hstack([J, one, -one, -one], format="csc")
     low = np.concatenate([bounds[0], np.zeros(2 * m), rows[0]])
     high = np.concatenate([bounds[1], np.full(2 * m, np.inf), rows[1]])

@@ -35,16 +35,17 @@ def state_strike(
 ) -> list[Bound]:
     """Return the bounds of an impact of a contact that is open before and after it.
 
-    Newton's law for the velocities ``before`` and ``after`` it, (nv,), in posture q (nq,). Impulses
-    are like forces of its mode: if it slides during the impact, friction is on the cone; if it
-    sticks, it does not slip after it.
+    Newton's law for the velocities ``before`` and ``after`` it, (nv,), in posture q (nq,), with the
+    parameters p (np,) of the mechanism. Impulses are like forces of its mode: if it slides during
+    the impact, friction is on the cone; if it sticks, it does not slip after it.
     """
     m, no_acceleration = sample_symbols(contact.dynamics), ca.SX.zeros(after.numel())
     gaps = contact.forces.contact.gaps(m.state)
     e = ca.vertcat(*(m.state.value(gap.law.restitution) for gap in gaps))
     e = ca.substitute(e, m.p, ca.vec(ca.SX(p)))
+    t = 0  # any time: contacts that move with time are refused by `make_mode_forces`
     earlier, later = (
-        ContactMotion(*contact.motion(0, q, v, no_acceleration, p)) for v in (before, after)
+        ContactMotion(*contact.motion(t, q, v, no_acceleration, p)) for v in (before, after)
     )
     name, mode = contact.name, contact.mode
     bounds = [
@@ -63,8 +64,9 @@ def find_strikes(
 ) -> tuple[ContactInMode, ...]:
     """Return the contacts that strike at the start of a phase and are open in it.
 
-    ``stated`` is the mechanism with its contacts, ``d`` with forces of modes in their place.
-    Refuses contacts that are not open throughout the phase, and modes that are not closed.
+    ``stated`` is the mechanism with its contacts, ``d`` with forces of modes in their place;
+    ``steps`` is how many steps the phase has. Refuses contacts that are not open throughout the
+    phase, and modes that are not closed.
     """
     if not isinstance(strikes, Mapping):
         raise TypeError(f"strikes must be a mapping of contact to mode, got {strikes!r:.60}")
@@ -82,7 +84,9 @@ def find_strikes(
                 f"contact {name!r} strikes with {mode!r}: give Sliding() or Sticking(), what it "
                 "does during the impact"
             )
-        forces = make_mode_forces(stated, contacts[name], mode, (), open_ones[name].share)
+        inputs = ()  # that it moves with none of the phase was checked for its mode Open()
+        share = open_ones[name].share  # of friction's limit, up to which the contact sticks
+        forces = make_mode_forces(stated, contacts[name], mode, inputs, share)
         found.append(ContactInMode(d, forces, ALL_EQUATIONS, ALL_EQUATIONS, steps))
     return tuple(found)
 

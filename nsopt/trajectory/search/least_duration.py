@@ -24,6 +24,7 @@ class LeastDuration(Strategy[StatedProgram]):
 
     def applies(self, search: Search, found: FoundMotion) -> bool:
         program, end, horizon = found.program, found.end, found.program.transcription.horizon
+        # Of phases `solve_else` is None.
         can_be_longer = horizon.fixed and search.solve_else is not None
         return can_be_longer and program.by_polynomials and not (end.interrupted or end.feasible)
 
@@ -35,15 +36,16 @@ class LeastDuration(Strategy[StatedProgram]):
         assert search.solve_else is not None
         try:
             fastest = search.solve_else(
-                longer, AsFast(search.guess, (given, given)), costs=[Duration()]
+                longer, WithDuration(search.guess, (given, given)), costs=[Duration()]
             )
         except KeyboardInterrupt:  # the motion that failed is recorded in any case
             return found
         if fastest is None or not fastest.completed:  # None if it is refused
             return found
+        # The objective is the duration [s], the only cost.
         if fastest.objective <= given * (1 + self.tolerance):
             return found
-        remark = (  # the reason why the search failed is the next line
+        remark = (  # the reason why the search failed is the next item of this list
             f"the duration of {given:g} s is too short: the fastest motion found that keeps all "
             f"conditions takes {fastest.objective:.4g} s\n- "
         )
@@ -51,8 +53,8 @@ class LeastDuration(Strategy[StatedProgram]):
 
 
 @dataclass(frozen=True)
-class AsFast(Guess):
-    """A guess with the given duration, though the horizon allows longer ones."""
+class WithDuration(Guess):
+    """Another guess within bounds of the duration that are not those of the horizon."""
 
     guess: Guess
     bounds: tuple[float, float]  # [s] of the duration, in place of those of the horizon

@@ -61,7 +61,7 @@ class SearchedProgram(ABC):
     def is_resolved(self, solution: Solution, share: float = 1.0) -> bool:
         """Return whether each step, integrated again under its forces, ends near the next node.
 
-        That is within the ``share`` of the distance `Horizon.defect`.
+        That is within a distance of ``share`` times `Horizon.defect`.
         """
 
     @abstractmethod
@@ -103,7 +103,8 @@ class StatedProgram(SearchedProgram):
         """Return the program of a motion; ``nlp`` is that of the transcription, if it is known."""
         nlp = transcription.nlp() if nlp is None else nlp
         settings = choose_settings(transcription, solver)
-        # Motions through contacts end far from the guess: its slopes are not typical.
+        # The objective is scaled by its slopes at a typical motion, the guess. Motions through
+        # contacts end far from it: there is none.
         start = None if transcription.is_complementary else transcription.start_from(guess)
         typical = transcription.parameters(statement.p), start
         structured = StructuredProgram(nlp, solver.backend, settings, *typical)
@@ -125,8 +126,10 @@ class StatedProgram(SearchedProgram):
         return self.transcription.limits()
 
     def list_limited_parts(self) -> list[LimitedPart]:
-        x = as_polynomials(self.transcription)
-        return [] if x is None else [LimitedPart(LimitsBetweenNodes(x, self.statement))]
+        collocation = as_polynomials(self.transcription)
+        if collocation is None:
+            return []
+        return [LimitedPart(LimitsBetweenNodes(collocation, self.statement))]
 
     def is_resolved(self, solution: Solution, share: float = 1.0) -> bool:
         return self.transcription.is_resolved(solution.x, self.p, share)
@@ -139,8 +142,8 @@ class StatedProgram(SearchedProgram):
     def with_bend(self, solution: Solution, share: float = 1.0) -> StatedProgram | None:
         if self.is_resolved(solution, share):
             return None
-        x = with_bend(self.transcription, self.nlp, self.guess, self.p, self.tie)
-        return None if x is None else self.with_transcription(x, self.tie)
+        bent = with_bend(self.transcription, self.nlp, self.guess, self.p, self.tie)
+        return None if bent is None else self.with_transcription(bent, self.tie)
 
     def with_transcription(
         self, x: Transcription, tie: Smoothness | None, solver: Solver | None = None
@@ -149,17 +152,24 @@ class StatedProgram(SearchedProgram):
         return self.of(solver or self.solver, self.statement, x, tie, self.guess)
 
     def smooth_for(self, guess: Guess) -> StatedProgram:
-        """Return the same with dry friction smoothed as the grid needs it for a guess."""
-        x = smooth_by_grid(self.transcription, guess)
-        return replace(self, transcription=x, settings=choose_settings(x, self.solver))
+        """Return the same with dry friction smoothed as the grid needs it for a guess.
+
+        The creep is a homotopy number, a parameter of the program: ``nlp`` stays what it is.
+        """
+        smoothed = smooth_by_grid(self.transcription, guess)
+        settings = choose_settings(smoothed, self.solver)
+        return replace(self, transcription=smoothed, settings=settings)
 
 
 def restate_limits(
     program: StatedProgram, statement: Statement, steps: int
 ) -> StructuredNlp | None:
-    """Return a program with the limits of another statement; None if more than these differ."""
+    """Return a program with the limits of another statement; None if more than these differ.
+
+    ``steps`` is how many steps the horizon has.
+    """
     blocks = []
-    for block in program.nlp.blocks:
+    for block in program.nlp.blocks:  # its bounds are (instances, rows)
         lower, upper = block.lower.copy(), block.upper.copy()
         for i in range(block.rows):
             before, row = (find_row(block, i, x, steps) for x in (program.statement, statement))
