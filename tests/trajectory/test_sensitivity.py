@@ -335,3 +335,19 @@ def test_a_start_that_a_parameter_opens_is_told_unless_drives_fix_all(driven):
     else:
         with pytest.warns(UserWarning, match="opens joint 'rod' as parameter 'length' changes"):
             found()
+
+
+@pytest.mark.slow
+def test_round_off_beside_a_small_parameter_opens_no_joint():
+    """Both frames of the joint have the same offset: it is closed whatever that is."""
+    for angle in (0.6, 1.1, 1.7, 2.5, 3.3):
+        turned = (np.cos(angle / 2), 0, 0, np.sin(angle / 2))
+        down = np.array([1.3 + 0.5 * np.sin(angle), 0.2 - 0.5 * np.cos(angle), 0])
+        upper = Body("upper", 1.0, (0.01,) * 3, position=(1.3, 0.2, 0), orientation=turned)
+        lower = Body("lower", 1.0, (0.01,) * 3, position=down, orientation=turned)
+        offset = Parameter("offset", 1e-4)
+        pin = Revolute("pin", Frame(upper, (offset, 0.4, 0)), Frame(lower, (offset, 0.9, 0)))
+        joints = [Revolute("hinge", Frame(None, (1.3, 0.2, 0)), Frame(upper)), pin]
+        dynamics = assemble(Mechanism([upper, lower], joints, "absolute"), [], (0, -9.81, 0))
+        start, steps = Start.stated(dynamics), StepBounds(1e-3, 1e-3)
+        sensitivities(dynamics, start, 2e-3, steps=steps, by_start=False)  # a warning is an error

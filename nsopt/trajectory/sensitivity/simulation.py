@@ -33,6 +33,9 @@ OPENED = 1e-6
 """Opening of a joint, a row of `Dynamics.closure`, over the change of a parameter, above which a
 start does not stay closed."""
 
+ROUND_OFF = 1e-14
+"""Opening [m, 1] that round-off of positions leaves, which small parameters change by less."""
+
 NUDGE = 1e-6
 """Relative change of a parameter that tests whether the stated start depends on it."""
 
@@ -344,7 +347,7 @@ def _warn_of_opening(dynamics: Dynamics, start: Start, by: Sequence[int], p: Arr
         nudged = p.copy()
         nudged[k] = p[k] * (1 + NUDGE) if p[k] else NUDGE
         opened = np.abs(np.asarray(dynamics.closure(*at, nudged)).ravel() - here)
-        if opened.max(initial=0.0) > OPENED * abs(nudged[k] - p[k]):
+        if opened.max(initial=0.0) > OPENED * abs(nudged[k] - p[k]) + ROUND_OFF:
             joint = dynamics.closure_names[int(opened.argmax())]
             warnings.warn(
                 f"the start is held, but opens joint {joint!r} as parameter "
