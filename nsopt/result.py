@@ -16,7 +16,7 @@ from nsopt.checks import positive
 from nsopt.files import check_writable, create, replacing
 from nsopt.hold import Hold
 from nsopt.sampled import sample
-from nsopt.stored import ERROR, decode_texts, describe_unknown, encode_texts
+from nsopt.stored import ERROR, decode_texts, describe_unknown_name, encode_texts
 from nsopt.stored_checks import check_complete, check_readable, check_values
 from nsopt.stored_hash import HASH, check_hash, make_netcdf
 from nsopt.summary import summary
@@ -50,7 +50,7 @@ class Result:
         if name not in self.data.variables:
             if name in json.loads(self.data.attrs.get("left_out", "[]")):
                 raise KeyError(f"{name!r} was not recorded: leave out variables= of simulate")
-            raise KeyError(describe_unknown(name, self.data))
+            raise KeyError(describe_unknown_name(name, self.data))
         return self.data[name]
 
     def __contains__(self, name: object) -> bool:

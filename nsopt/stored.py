@@ -217,7 +217,7 @@ CALLED = {
 """Variables by what others call them, where spelling does not lead there."""
 
 
-def describe_unknown(name: str, data: xr.Dataset) -> str:
+def describe_unknown_name(name: str, data: xr.Dataset) -> str:
     """Return in words that a result has no such variable: the nearest one, and all there are."""
     known = [str(x) for x in data.variables]
     near = [x for x in (CALLED.get(name),) if x in known] or get_close_matches(str(name), known, 1)

@@ -129,7 +129,7 @@ class Schedule:
         together = source in self._looped and self._phase[source] == self._phase[kind]
         return together and self._members[source] == [*column]
 
-    def find_shared(self) -> Iterator[int]:
+    def find_shared_values(self) -> Iterator[int]:
         """Find what pieces read that they do not compute."""
         for values, instances in self.pieces:
             own = set(values)

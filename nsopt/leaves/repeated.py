@@ -73,7 +73,7 @@ class Repeated:
 
 def _place_shared(memory: Memory, schedule: Schedule, array: str, others: set[int]) -> None:
     """Give places to what other pieces read, and to ``others``, read when all pieces are done."""
-    read = others.union(schedule.find_shared())
+    read = others.union(schedule.find_shared_values())
     for piece in schedule.pieces:
         for value in piece.values:
             alike = schedule.list_members(value)

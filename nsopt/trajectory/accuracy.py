@@ -14,7 +14,7 @@ from nsopt.mechanics import Dynamics
 from nsopt.result import Result
 from nsopt.stored import ERROR
 from nsopt.trajectory.assessment import mark_stopped
-from nsopt.trajectory.grid_error import HALF, QUARTER, explain_unknown, measure_grid_error
+from nsopt.trajectory.grid_error import HALF, QUARTER, explain_unknown_error, measure_grid_error
 from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.horizon import Horizon
 
@@ -113,7 +113,7 @@ class GridAccuracy:
             stopped = NEXT
         result = runs[-1]
         if not parts:
-            result = explain_unknown(result, stopped or why)
+            result = explain_unknown_error(result, stopped or why)
         steps = horizon.steps * 2 ** (len(runs) - 1)  # exact motions have more in their phases
         about = {"accuracy": self.part, "accuracy_missed": int(bool(why)), "accuracy_why": why}
         about |= {"accuracy_steps": steps}

@@ -28,7 +28,7 @@ SOLVED = 1e-7
 and costs change by multipliers times that."""
 
 
-def explain_unknown(result: Result, reason: str) -> Result:
+def explain_unknown_error(result: Result, reason: str) -> Result:
     """Return an optimum that says why its error is not known."""
     return Result(result.data.assign_attrs(error_unknown=reason))
 

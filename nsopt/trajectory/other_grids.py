@@ -11,7 +11,7 @@ from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
 from nsopt.result import Result
 from nsopt.simulation import Check
-from nsopt.trajectory.grid_error import HALF, TWICE, explain_unknown, measure_grid_error
+from nsopt.trajectory.grid_error import HALF, TWICE, explain_unknown_error, measure_grid_error
 from nsopt.trajectory.guesses import Earlier
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.search import ExactMotion, KeepLimits, LeastDuration, OtherStarts
@@ -51,17 +51,17 @@ class OtherGrids:
                 f"half and twice the steps may take {cost:.2g} s, more than Check(seconds="
                 f"{check.seconds:g}) allows"
             )
-            return explain_unknown(self.result, reason)
+            return explain_unknown_error(self.result, reason)
         try:
             others = {factor: self._solve_on(factor) for factor in (HALF, TWICE)}
             return measure_grid_error(self.result, others, self.dynamics, self.p)
         except NoOptimumError as fault:
-            return explain_unknown(self.result, str(fault))
+            return explain_unknown_error(self.result, str(fault))
         except KeyboardInterrupt:
-            return explain_unknown(self.result, "interrupted on another grid")
+            return explain_unknown_error(self.result, "interrupted on another grid")
         except Exception as error:  # what tells its error must not lose the optimum
             reason = " ".join(f"{type(error).__name__}: {error}".split())
-            return explain_unknown(self.result, f"another grid failed, {reason}")
+            return explain_unknown_error(self.result, f"another grid failed, {reason}")
 
     def _solve_on(self, factor: float) -> Result:
         """Return the optimum on so many times as many steps; raise NoOptimumError if none is."""

@@ -39,7 +39,7 @@ from nsopt.trajectory.diagnosis import (
     warn_outside_bores,
 )
 from nsopt.trajectory.exact import PLAN
-from nsopt.trajectory.grid_error import explain_unknown
+from nsopt.trajectory.grid_error import explain_unknown_error
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.optimum import import_xarray, record
@@ -216,7 +216,7 @@ class PreparedOptimization:
                 result = record(x, solution, motion, p, task.solver.backend, attrs)
 
             if check is None:
-                result = explain_unknown(result, "not asked for")
+                result = explain_unknown_error(result, "not asked for")
             elif result.completed:
                 limit = settings.tolerances.rows
                 own = OtherGrids(result, d, p, task.horizon, limit, solve_else, found.exact, attrs)

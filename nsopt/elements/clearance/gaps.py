@@ -36,10 +36,10 @@ def gap_in_bore(offset: ca.SX, clearance: ca.SX, point: ca.SX, radius: ca.SX, ax
     length = ca.sqrt(ca.sumsqr(offset) + (1e-9 * clearance) ** 2)
     outward = offset / length
 
-    bore = Bore(axes.T @ offset, axes, clearance, _round)
+    bore = Bore(axes.T @ offset, axes, clearance, _state_round_gap)
     return Gap(
         distance=clearance - length,
-        function=_round(bore.offset, clearance),
+        function=_state_round_gap(bore.offset, clearance),
         point=point - radius * outward,
         normal=-outward,
         scale=clearance,
@@ -49,7 +49,7 @@ def gap_in_bore(offset: ca.SX, clearance: ca.SX, point: ca.SX, radius: ca.SX, ax
     )
 
 
-def _round(d: ca.SX, c: ca.SX) -> ca.SX:
+def _state_round_gap(d: ca.SX, c: ca.SX) -> ca.SX:
     """Return the gap function of a round bore [m]."""
     return (c**2 - ca.sumsqr(d)) / (2 * c)
 

@@ -87,7 +87,7 @@ class Accuracy:
         before = np.nan  # the order seen in the last run
         for _ in range(RUNS):
             try:
-                result = run(steps=_round(steps.scale(whole)))
+                result = run(steps=_round_bounds(steps.scale(whole)))
             except KeyboardInterrupt:
                 if best.result is None:
                     raise
@@ -120,7 +120,7 @@ class Accuracy:
         return float((SAFE * self.part / error.part) ** (1 / error.order))
 
 
-def _round(steps: StepBounds) -> StepBounds:
+def _round_bounds(steps: StepBounds) -> StepBounds:
     """Return bounds in the digits that summaries print, so that these take the same steps."""
     return StepBounds(*(float(f"{x:.10g}") for x in (steps.h_min, steps.h_max, steps.part)))
 

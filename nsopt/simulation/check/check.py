@@ -31,7 +31,7 @@ from nsopt.simulation.check.figures import (
     count_slips,
     find_figures,
     find_forces,
-    find_shared,
+    find_shared_figures,
 )
 from nsopt.simulation.check.repetition import (
     STATES,
@@ -164,7 +164,7 @@ def _add_errors(
         slips = count_slips(checked.dynamics, own, checked.run.p)
         size = errors[ERROR + "motion"][2]["size"]
         slow = size / (checked.run.t_end - checked.run.start.t)
-        shared = find_shared(own, slips, slow)
+        shared = find_shared_figures(own, slips, slow)
         figures = [find_figures(own), *(x.figures for x in repetitions)]
         courses = [find_course(own), *(x.course for x in repetitions if x.course is not None)]
         errors |= compare_forces([find_forces(x) for x in states], finer, rows)

@@ -61,7 +61,7 @@ def count_slips(dynamics: Dynamics, data: xr.Dataset, p: Array) -> NDArray[np.in
     return found
 
 
-def find_shared(data: xr.Dataset, slips: NDArray[np.int_], slow: float) -> frozenset[str]:
+def find_shared_figures(data: xr.Dataset, slips: NDArray[np.int_], slow: float) -> frozenset[str]:
     """Return the figures that do not follow from the motion alone, but for `RARE` of them.
 
     Forces and impulses do not where redundant contacts share them, nor where contacts that stick

@@ -33,7 +33,7 @@ def with_contact_forces(
         for force in contact.forces.normal
     ]
     lacking = [k for k in columns if not points[:, k].any()]
-    free = x.undriven
+    free = x.undriven_velocities
     if not lacking or not free:
         return unknowns
     w, t, share = ca.SX.sym("w", x.node_size), ca.SX.sym("t"), ca.SX.sym("share")

@@ -116,13 +116,13 @@ def state_loops(
         return ()
     none = np.zeros((0, len(forces.rows)))
     loops = LoopClosure(stated, d, forces, LoopRows(none, none), LoopRows(none, none), steps)
-    start, end = (_find_needed(loops, x, q, p) for x, q in zip(given, postures, strict=True))
+    start, end = (_choose_rows(loops, x, q, p) for x, q in zip(given, postures, strict=True))
     if not is_first:
         start = LoopRows(none, start.resting if has_impact else none)
     return (replace(loops, start_rows=start, end_rows=end),)
 
 
-def _find_needed(loops: LoopClosure, given: GivenState, posture: Array, p: Array) -> LoopRows:
+def _choose_rows(loops: LoopClosure, given: GivenState, posture: Array, p: Array) -> LoopRows:
     """Return the rows that a given state leaves open; refuse a posture whose loops are open."""
     d, of_stated = loops.stated, np.asarray(loops.read_parameters(p))
     q = np.where(np.isnan(given.q), posture, given.q)

@@ -115,11 +115,6 @@ class LinkedPhases:
         """Index of the duration of each phase among all unknowns."""
         return [own.stop - 1 for own in self.unknowns]
 
-    @cached_property
-    def _embedded(self) -> dict[tuple[str, int], ca.Function]:
-        """The functions of `_embed_blocks`, by what they are made of."""
-        return {}
-
     @property
     def _most_costs(self) -> int:
         return max(len(x.transcription.costs) for x in self.phases)
@@ -130,27 +125,44 @@ class LinkedPhases:
         return _make_slices([len(x.program_parameters) for x in self.phases])
 
     def _embed_blocks(self, k: int) -> list[ConstraintBlock]:
-        """Return the blocks of phase k, its parameters among their data, all with as many costs.
+        """Return the blocks of phase k among all unknowns, its parameters among their data."""
+        own, p, blocks = self.phases[k], self.phases[k].program_parameters, []
+        for block, function in zip(own.nlp.blocks, self._functions[k], strict=True):
+            data = np.hstack([block.data, np.tile(p, (block.count, 1))])
+            columns = block.columns + self.unknowns[k].start
+            blocks.append(replace(block, function=function, columns=columns, data=data))
+        return blocks
+
+    @cached_property
+    def _functions(self) -> list[list[ca.Function]]:
+        """The functions of the blocks of each phase, of parameters among the data.
 
         So phases that are alike share functions, and the derivatives of these.
         """
-        own, p = self.phases[k], self.phases[k].program_parameters
-        blocks = []
-        for block in own.nlp.blocks:
-            f = block.function
-            key = f.serialize(), len(p)
-            if key not in self._embedded:
-                n = f.numel_in(1)
-                w, known = ca.SX.sym("w", f.numel_in(0)), ca.SX.sym("data", n + len(p))
-                rows, terms = f(w, known[:n], known[n:])
-                missing = ca.SX.zeros(self._most_costs - terms.numel())
-                outputs = [rows, ca.densify(ca.vertcat(terms, missing))]
-                unused = ca.SX.sym("p", len(self.parameters))
-                self._embedded[key] = ca.Function(block.name, [w, known, unused], outputs)
-            data = np.hstack([block.data, np.tile(p, (block.count, 1))])
-            columns = block.columns + self.unknowns[k].start
-            blocks.append(replace(block, function=self._embedded[key], columns=columns, data=data))
-        return blocks
+        by_content: dict[tuple[str, int], ca.Function] = {}
+        found = []
+        for phase in self.phases:
+            blocks, count = phase.nlp.blocks, len(phase.program_parameters)
+            keys = [(block.function.serialize(), count) for block in blocks]
+            for key, block in zip(keys, blocks, strict=True):
+                if key not in by_content:
+                    by_content[key] = self._embed_function(block, count)
+            found.append([by_content[key] for key in keys])
+        return found
+
+    def _embed_function(self, block: ConstraintBlock, count: int) -> ca.Function:
+        """Return the function of a block, its ``count`` parameters at the end of its data.
+
+        With as many costs as any phase has.
+        """
+        f = block.function
+        n = f.numel_in(1)
+        w, known = ca.SX.sym("w", f.numel_in(0)), ca.SX.sym("data", n + count)
+        rows, terms = f(w, known[:n], known[n:])
+        missing = ca.SX.zeros(self._most_costs - terms.numel())
+        outputs = [rows, ca.densify(ca.vertcat(terms, missing))]
+        unused = ca.SX.sym("p", len(self.parameters))
+        return ca.Function(block.name, [w, known, unused], outputs)
 
     def _link(self, k: int) -> ConstraintBlock:
         """Return the equations by which phase k starts in the state in which the one before ends.

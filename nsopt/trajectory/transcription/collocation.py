@@ -117,7 +117,7 @@ class Collocation(Transcription):
         return self._state_size + self.dynamics.nv + len(self.inputs)
 
     @property
-    def undriven(self) -> list[int]:
+    def undriven_velocities(self) -> list[int]:
         """Velocities that no actuator drives."""
         driven = self.dynamics.mechanism.driven_joints
         return [k for k, owner in enumerate(self.dynamics.v_owners) if owner not in driven]
@@ -168,7 +168,9 @@ class Collocation(Transcription):
     def _list_bounds(self, m: NodeSample) -> list[Bound]:
         """Return the bounds at every point: conditions, and zero forces where nothing drives."""
         names = m.dynamics.v_names
-        bounds = [zero(f"equation of motion of {names[k]}", m.drive[k]) for k in self.undriven]
+        bounds = [
+            zero(f"equation of motion of {names[k]}", m.drive[k]) for k in self.undriven_velocities
+        ]
         return bounds + [b for c in self.conditions for b in call_bounds(c, "along", m)]
 
     def _state_links(self) -> ConstraintBlock:
