@@ -92,9 +92,9 @@ class PhaseMotion:
         """Return multipliers of ideal joints (n, nm) of inputs (n, k)."""
         found = np.zeros((len(inputs), len(self.dynamics.multiplier_names)))
         names = list(self.program.transcription.inputs)
-        for loops in self.program.loops:
-            own = inputs[:, [names.index(name) for name in loops.forces.inputs]]
-            found += own @ loops.forces.rows
+        for constraints in self.program.constraints:
+            own = inputs[:, [names.index(name) for name in constraints.forces.inputs]]
+            found += own @ constraints.forces.rows
         return found
 
     @property
@@ -102,9 +102,9 @@ class PhaseMotion:
         """Impulses of ideal joints in the impact at its start, (nm,) [N s, N m s]."""
         impulses = self.solved.solution.x[self.solved.linked.impulses[self.k]]
         found = np.zeros(len(self.dynamics.multiplier_names))
-        for loops in self.program.loops:
-            own = self.program.read_loop_impulses(impulses)
-            found += own @ loops.forces.rows if own.size else 0
+        for constraints in self.program.constraints:
+            own = self.program.read_constraint_impulses(impulses)
+            found += own @ constraints.forces.rows if own.size else 0
         return found
 
     def steps(self, begin: float, after: PhaseMotion | None) -> AcceptedSteps:

@@ -29,7 +29,7 @@ from nsopt.trajectory.conditions import (
 from nsopt.trajectory.costs import ContactForce, Cost
 from nsopt.trajectory.exact.recognize import NotExactError
 from nsopt.trajectory.node_sample import NodeSample
-from nsopt.trajectory.phases import ModeForces, find_loop_forces, sample_symbols
+from nsopt.trajectory.phases import ModeForces, find_constraint_forces, sample_symbols
 from nsopt.trajectory.search import StatedProgram
 from nsopt.trajectory.smoothing.dry_friction import find_rubbing_joints
 from nsopt.trajectory.transcription.base import Transcription
@@ -101,16 +101,16 @@ class SampleInModes(NodeSample):
 
     def reaction(self, joint: str) -> ca.SX:
         self._check_joint(joint)
-        d, loops = self.dynamics, find_loop_forces(self._in_modes.dynamics)
+        d, constraints = self.dynamics, find_constraint_forces(self._in_modes.dynamics)
         if d.redundant:
             raise _ContactsNeededError(
                 f"the reaction of {joint!r} in loops that are over-constrained, which phases leave "
                 "undetermined"
             )
-        if loops is None or joint not in d.closure_names:
+        if constraints is None or joint not in d.multiplier_names:
             return self._in_modes.reaction(joint)
         self.reads_contacts = True  # of a joint that phases do not have
-        mu = ca.DM(loops.rows).T @ ca.vertcat(*map(self._in_modes.input, loops.inputs))
+        mu = ca.DM(constraints.rows).T @ ca.vertcat(*map(self._in_modes.input, constraints.inputs))
         none = ca.SX.zeros(len(d.contact_names)), ca.SX.zeros(len(d.slip_contacts))
         at = self.t, self.q, self.v, self.p, 1, self.a
         return d.reactions(*at, mu, *none)[:, d.joint_names.index(joint)]

@@ -1,7 +1,7 @@
 """Motions in phases, each with its own mechanism, modes of contact, duration and costs."""
 
 from nsopt.trajectory.phases.cone_excess import join_cone_excess
-from nsopt.trajectory.phases.loop_forces import find_loop_forces
+from nsopt.trajectory.phases.constraint_forces import find_constraint_forces
 from nsopt.trajectory.phases.mode_conditions import SLIP, ContactInMode, ContactMotion
 from nsopt.trajectory.phases.modes import (
     ContactMode,
@@ -35,7 +35,7 @@ __all__ = [
     "SolvedPhases",
     "Sticking",
     "compute_impact_losses",
-    "find_loop_forces",
+    "find_constraint_forces",
     "join_cone_excess",
     "name_gap",
     "name_normal",

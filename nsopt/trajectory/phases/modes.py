@@ -24,13 +24,18 @@ from nsopt.mechanics import (
     Load,
     Outline,
     Pressed,
+    RateConstraint,
     State,
     assemble,
 )
 from nsopt.parameter import Parameter, number
 from nsopt.trajectory.friction_cone import measure_margins
 from nsopt.trajectory.node_sample import NodeSample
-from nsopt.trajectory.phases.loop_forces import LoopForces, make_loop_forces, open_loops
+from nsopt.trajectory.phases.constraint_forces import (
+    ConstraintForces,
+    make_constraint_forces,
+    open_loops,
+)
 from nsopt.trajectory.smoothing.dry_friction import find_rubbing_joints
 
 
@@ -213,7 +218,7 @@ def with_modes(
 ) -> tuple[Dynamics, tuple[ModeForces, ...]]:
     """Return a mechanism with forces in place of its contacts, and these forces.
 
-    Loops are open in it, with `LoopForces` in place of cut joints.
+    `ConstraintForces` are in place of cut joints and of constraints on velocities.
 
     ``inputs`` are parameters that are inputs of the phase, ``shares`` those of `ModeForces`, one
     for contacts that are left out. Refuses contacts without a mode, modes
@@ -234,7 +239,8 @@ def with_modes(
                 f"modes name the contact {name!r}, which is not in the mechanism, nor a joint with "
                 f"a drive and dry friction: {', '.join((*names, *joints)) or 'there are none'}"
             )
-    if not (set(modes).intersection(names) or (d.closure_names and not names)):
+    is_constrained = bool(d.closure_names or d.nonholonomic_names)
+    if not (set(modes).intersection(names) or (is_constrained and not names)):
         return d, ()
     for name in names:
         if name not in modes:
@@ -253,15 +259,16 @@ def _assemble_with_modes(
 ) -> tuple[Dynamics, tuple[ModeForces, ...]]:
     stated = zip(d.contacts, modes, shares, strict=True)
     forces = {x.name: make_mode_forces(d, x, mode, inputs, share) for x, mode, share in stated}
-    loops = make_loop_forces(d)
-    added = [] if loops is None else [loops]
+    constraints = make_constraint_forces(d)
+    added = [] if constraints is None else [constraints]
     _check_names(d, [*forces.values(), *added])
-    elements = [*(forces.get(x.name, x) for x in d.elements), *added]
+    kept = [x for x in d.elements if not isinstance(x, RateConstraint)]
+    elements = [*(forces.get(x.name, x) for x in kept), *added]
     mechanism = open_loops(d.mechanism) if added else d.mechanism
     return assemble(mechanism, elements, d.gravity), tuple(forces.values())
 
 
-def _check_names(d: Dynamics, forces: Iterable[ModeForces | LoopForces]) -> None:
+def _check_names(d: Dynamics, forces: Iterable[ModeForces | ConstraintForces]) -> None:
     """Refuse inputs that have the name of another one or of a parameter."""
     owners = {x.name: "a Parameter of the mechanism" for x in d.parameters}
     for x in forces:

@@ -17,10 +17,10 @@ from nsopt.trajectory.costs import Cost, Smoothness, flattened
 from nsopt.trajectory.diagnosis import Statement, check_arguments, check_feasible
 from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.horizon import Horizon
+from nsopt.trajectory.phases.constraint_forces import find_constraint_forces
+from nsopt.trajectory.phases.constraints import ConstraintsInPhase, state_constraints
 from nsopt.trajectory.phases.guessed_forces import with_contact_forces
 from nsopt.trajectory.phases.impacts import check_rebounds, find_closing, find_strikes
-from nsopt.trajectory.phases.loop_forces import find_loop_forces
-from nsopt.trajectory.phases.loops import LoopClosure, state_loops
 from nsopt.trajectory.phases.mode_conditions import (
     ContactInMode,
     GivenState,
@@ -97,7 +97,7 @@ class PhaseProgram:
     tie: Smoothness | None  # the small cost that was added to its costs as a tie-breaker
     contacts: tuple[ContactInMode, ...]
     strikes: tuple[ContactInMode, ...]  # that strike where it begins and are open in it
-    loops: tuple[LoopClosure, ...]  # its closed loops, none or one for all of them
+    constraints: tuple[ConstraintsInPhase, ...]  # none, or one for all of them
     has_impact: bool  # whether contacts close or strike where it begins
 
     @classmethod
@@ -108,8 +108,8 @@ class PhaseProgram:
         horizon, parameters = phase.horizon, phase.parameters
         shares = _find_shares(phase)
         d, forces = with_modes(phase.dynamics, phase.modes, phase.inputs, shares)
-        of_loops = () if (x := find_loop_forces(d)) is None else x.inputs
-        inputs = (*phase.inputs, *(name for x in forces for name in x.inputs), *of_loops)
+        of_constraints = () if (x := find_constraint_forces(d)) is None else x.inputs
+        inputs = (*phase.inputs, *(name for x in forces for name in x.inputs), *of_constraints)
         conditions = tuple(x for x in phase.conditions if not isinstance(x, FrictionMargin))
         guess = phase.guess
         if before is not None and isinstance(guess, Guess):
@@ -131,10 +131,10 @@ class PhaseProgram:
         check_rebounds([x for x in contacts if x.name in closing], p)
         unit = UnitAtStart.of_free(d, given[0]) if before is None else ()
         postures = guess.trajectory(np.array([0.0, 1.0]), horizon.bounds, inputs).q
-        loops = state_loops(
+        constraints = state_constraints(
             phase.dynamics, d, horizon.steps, given, postures, p, before is None, has_impact
         )
-        conditions = (*conditions, *unit, *contacts, *loops)
+        conditions = (*conditions, *unit, *contacts, *constraints)
         costs = tuple(flattened(phase.costs))
         transcription = Collocation(d, horizon, costs, conditions, inputs)
         transcription = transcription.with_creep(compute_grid_creep(d, horizon, guess, inputs))
@@ -142,10 +142,10 @@ class PhaseProgram:
         statement = Statement(d, conditions, inputs, p)
         check_feasible(statement, horizon)
         transcription, nlp, tie = add_small_costs(
-            transcription, guess, p, lambda x: _state_program(x, contacts)
+            transcription, guess, p, lambda x: _state_program(x, contacts, constraints)
         )
         program = statement, transcription, nlp, tie
-        return cls(phase, label, p, guess, *program, contacts, strikes, loops, has_impact)
+        return cls(phase, label, p, guess, *program, contacts, strikes, constraints, has_impact)
 
     @property
     def closed_contacts(self) -> dict[str, ContactInMode]:
@@ -171,7 +171,7 @@ class PhaseProgram:
 
     def describe_open_loop(self, fine: Trajectory) -> str:
         """Return in words which joint of its loops opens within steps; empty if none does."""
-        return "".join(x.describe_opening(fine, self.p) for x in self.loops)
+        return "".join(x.describe_opening(fine, self.p) for x in self.constraints)
 
     def start(self) -> Array:
         """Return the unknowns (n,) of the guess, with contact forces."""
@@ -192,20 +192,21 @@ class PhaseProgram:
         return self if x is None else self._with_transcription(x, self.tie)
 
     def _with_transcription(self, x: Collocation, tie: Smoothness | None) -> PhaseProgram:
-        return replace(self, transcription=x, nlp=_state_program(x, self.contacts), tie=tie)
+        nlp = _state_program(x, self.contacts, self.constraints)
+        return replace(self, transcription=x, nlp=nlp, tie=tie)
 
     @property
     def impulse_count(self) -> int:
-        """Number of impulses where it begins: of `contacts_with_impulse`, then of loops."""
+        """Number of impulses where it begins: of `contacts_with_impulse`, then of constraints."""
         if not self.has_impact:
             return 0
         of_contacts = sum(len(x.forces.inputs) for x in self.contacts_with_impulse.values())
-        return of_contacts + sum(len(x.forces.inputs) for x in self.loops)
+        return of_contacts + sum(len(x.forces.inputs) for x in self.constraints)
 
-    def read_loop_impulses(self, impulses: Any) -> Any:
-        """Return the impulses of loops among those (k,) where it begins."""
-        of_loops = sum(len(x.forces.inputs) for x in self.loops) if self.has_impact else 0
-        return impulses[self.impulse_count - of_loops :]
+    def read_constraint_impulses(self, impulses: Any) -> Any:
+        """Return the impulses of constraints among those (k,) where it begins."""
+        own = sum(len(x.forces.inputs) for x in self.constraints) if self.has_impact else 0
+        return impulses[self.impulse_count - own :]
 
     @property
     def program_parameters(self) -> Array:
@@ -265,15 +266,19 @@ def _find_sign(mode: ContactMode | None) -> float:
     return np.nan if mode is None else 0.0
 
 
-def _state_program(x: Collocation, contacts: Sequence[ContactInMode]) -> StructuredNlp:
-    """Return the program of a phase, with what contacts state at some points alone."""
+def _state_program(
+    x: Collocation, contacts: Sequence[ContactInMode], constraints: Sequence[ConstraintsInPhase]
+) -> StructuredNlp:
+    """Return the program of a phase, with what these state at some points alone."""
     nlp, last = x.nlp(), 2 * x.horizon.steps
     blocks = list(nlp.blocks)
-    if any(y.mode.sticks for y in contacts):
-        held = np.array([last - 1])
+    held: list[ContactInMode | ConstraintsInPhase] = [y for y in contacts if y.mode.sticks]
+    held += [y for y in constraints if y.forces.rolling]
+    if held:
+        middle = np.array([last - 1])
         blocks.append(
             x.constrain_points(
-                "held", held, lambda m: [b for y in contacts for b in y.limit_last_middle(m)]
+                "held", middle, lambda m: [b for y in held for b in y.limit_last_middle(m)]
             )
         )
     if any(y.is_closed_in_bore for y in contacts):

@@ -187,9 +187,9 @@ class LinkedPhases:
                 for contact, own in self.phases[k].divide_impulses(w[2 * n :])
             ]
             impulse = sum((total for total, _ in parts), ca.SX.zeros(d.nv))
-            for loops in self.phases[k].loops:
-                own = self.phases[k].read_loop_impulses(w[2 * n :])
-                impulse += loops.compute_impulse(q, of_mechanism, own)
+            for constraints in self.phases[k].constraints:
+                own = self.phases[k].read_constraint_impulses(w[2 * n :])
+                impulse += constraints.compute_impulse(q, of_mechanism, own)
             balance = after.dynamics.mass(q, of_mechanism) @ jump[d.nq :] - impulse
             margins = ca.vertcat(ca.SX(0, 1), *(margin for _, margin in parts))
             bounds = [
