@@ -226,7 +226,8 @@ def tell_phase_modes(attrs: Mapping[str, Any]) -> list[Row]:
     if "contact_sequence" in attrs:
         changes = ", ".join(f"{t:.5g}" for t in np.atleast_1d(attrs["borders"])[1:-1])
         when = f"change at {changes} s" if changes else "do not change"
-        in_steps = f"in steps the objective is {attrs['objective_in_steps']:.6g}"
+        cost = attrs["objective_in_steps"]
+        in_steps = f"in steps the objective is {cost:.6g}" if np.isfinite(cost) else "none in steps"
         return [("contacts", f"{attrs['contact_sequence']} ({when}; {in_steps})")]
     if why := attrs.get("not_exact"):
         return [("contacts", f"in steps alone: {why}")]

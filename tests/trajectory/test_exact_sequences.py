@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -21,6 +21,7 @@ from nsopt import (
     assemble,
 )
 from nsopt.interrupt import forget
+from nsopt.mpcc import Verdict
 from nsopt.trajectory import (
     IN_STEPS,
     PLAN,
@@ -40,6 +41,7 @@ from nsopt.trajectory import (
     optimize,
 )
 from nsopt.trajectory.exact import Recognizer
+from nsopt.trajectory.search import FromGuess, Plan, StatedProgram, Strategy
 from tests.trajectory.lift import FLIGHT, G, lift, lift_dynamics, with_sequence
 
 
@@ -79,6 +81,31 @@ def test_a_sequence_that_does_not_fit_is_refused(sequence, error, text):
 def test_numbers_of_the_search_are_checked():
     with pytest.raises(ValueError, match=r"got 0, -1, 1e-06 and 0\.5"):
         ExactContacts(trials=-1, least_steps=0, shortest=0.5)
+
+
+@dataclass(frozen=True)
+class NoSteps(Strategy[StatedProgram]):
+    """Takes the solution away, as a search in steps that fails."""
+
+    why = "to see what is done without"
+
+    def applies(self, search, found):
+        return True
+
+    def solve(self, search, found):
+        failed = replace(found.end.status, ok=False, verdict=Verdict.FAILED)
+        return replace(found, solution=replace(found.end, status=failed))
+
+
+def test_a_given_sequence_needs_no_motion_in_steps():
+    """On the floor, then up at a speed, and so on by a cubic whose input is linear in time."""
+    sequence = [ContactPhase({"floor": Sliding()}, 1.0), ContactPhase({"floor": Open()}, 1.0)]
+    plan = Plan((FromGuess(), NoSteps(), ExactContacts(sequence=sequence)))
+    result = lift(plan=plan)
+    assert result.completed, result.stop_reason
+    assert result.objective == pytest.approx(100.3501146, rel=1e-8)
+    assert np.isnan(result.data.attrs["objective_in_steps"])
+    assert "none in steps" in result.summary()
 
 
 @pytest.mark.parametrize("at", ["trial", "first"])

@@ -35,7 +35,7 @@ from nsopt.trajectory.exact.sequence import (
     without_phase,
 )
 from nsopt.trajectory.optimum import record
-from nsopt.trajectory.phases import SolvedPhases, join_cone_excess, record_phases
+from nsopt.trajectory.phases import Sliding, SolvedPhases, join_cone_excess, record_phases
 from nsopt.trajectory.search import (
     IN_STEPS,
     ExactMotion,
@@ -64,6 +64,7 @@ class OptimumInSequence(ExactMotion):
     cost: float  # infinite where there is no solution
     stated: PhasedMotion
     tried: int = 0  # number of other sequences that were solved
+    has_steps: bool = True  # whether there is an optimum in steps
     stopped: bool = False  # whether Ctrl-C ended the trials
 
     @property
@@ -90,7 +91,7 @@ class OptimumInSequence(ExactMotion):
             "scheme": description,
             "scheme_name": name,
             "objective": sum(costs.values()),
-            "objective_in_steps": attrs["objective"],
+            "objective_in_steps": attrs["objective"] if self.has_steps else np.nan,
             "detailed_cost": json.dumps(costs),
             "stationarity_kind": "",
             "stationarity": f"stationary in its sequence of contact; {self._describe_trials()}",
@@ -135,7 +136,8 @@ class ExactContacts(Strategy[StatedProgram]):
     Parameters
     ----------
     sequence : sequence of ContactPhase, optional
-        By default that of the optimum in steps.
+        By default that of the optimum in steps. Where there is none, this one is solved from the
+        guess; pins in bores, without friction, are then tried pressed all along.
     trials : int
         Greatest number of neighbours that are tried; with zero the sequence stays.
     gain : float
@@ -170,21 +172,31 @@ class ExactContacts(Strategy[StatedProgram]):
 
     def applies(self, search: Search, found: FoundMotion) -> bool:
         del search
-        return found.is_solved and found.program.transcription.is_complementary
+        if not found.program.transcription.is_complementary:
+            return False
+        fails = not found.is_solved and not is_interrupted()
+        return found.is_solved or (fails and self._choose_without_steps(found) is not None)
 
     def solve(self, search: Search, found: FoundMotion) -> FoundMotion:
-        x, solution, p = found.program.transcription, found.end, found.program.p
+        x, p = found.program.transcription, found.program.p
+        sequence, solution = self.sequence, found.end
+        if not found.is_solved:
+            sequence = self._choose_without_steps(found)
+            solution = replace(solution, point=search.start)
         attrs = {"stop_reason": "", "title": ""}
         backend = found.program.solver.backend
         in_steps = record(x, solution, x.motion(solution, p), p, backend, attrs)
         try:
             motion = PhasedMotion(found.program, self.least_steps, self.shortest, search.spent)
-            conditions = found.program.statement.conditions
-            given = motion.given_borders, find_touching(conditions)
-            recognizer = Recognizer(x.dynamics, in_steps, p, *given)
-            terms = np.asarray(found.program.nlp.terms(solution.x, x.parameters(p))).ravel()
-            enough = cap_exact_cost(float(terms[: len(motion.costs)].sum()))
-            first = self._solve_first(motion, recognizer, KnownMotion.of_steps(in_steps), enough)
+            known = KnownMotion.of_steps(in_steps)
+            if sequence is not None:
+                first = self._solve(motion, tuple(sequence), known)
+            else:
+                given = motion.given_borders, find_touching(found.program.statement.conditions)
+                recognizer = Recognizer(x.dynamics, in_steps, p, *given)
+                terms = np.asarray(found.program.nlp.terms(solution.x, x.parameters(p))).ravel()
+                enough = cap_exact_cost(float(terms[: len(motion.costs)].sum()))
+                first = self._solve_first(motion, recognizer, known, enough)
         except NotExactError as error:
             return replace(found, not_exact=str(error))
         except KeyboardInterrupt:
@@ -195,18 +207,29 @@ class ExactContacts(Strategy[StatedProgram]):
             what = describe_sequence(best.sequence, x.dynamics)
             return replace(found, not_exact=f"{what}: {main_fault}")
         solution = search.with_all_stages(best.solved.solution)
-        return replace(found, exact=replace(best, solved=replace(best.solved, solution=solution)))
+        solved = replace(best.solved, solution=solution)
+        return replace(found, exact=replace(best, solved=solved, has_steps=found.is_solved))
+
+    def _choose_without_steps(self, found: FoundMotion) -> Sequence[ContactPhase] | None:
+        """Return the sequence to try where there is no motion in steps; None for none.
+
+        That given. Else pins without friction press all along: in steps they may cross their bores
+        within one, to and fro, and no motion is found.
+        """
+        d, p = found.program.transcription.dynamics, found.program.p
+        are_pins = bool((np.asarray(d.clearance(p)) > 0).all())
+        if self.sequence is not None or not are_pins or np.asarray(d.friction(p)).any():
+            return self.sequence
+        return [ContactPhase({x.name: Sliding() for x in d.contacts}, 1.0)]
 
     def _solve_first(
         self, motion: PhasedMotion, recognizer: Recognizer, known: KnownMotion, enough: float
     ) -> OptimumInSequence:
-        """Return the optimum in the given sequence, or else in that of the steps.
+        """Return the optimum in the sequence of the steps.
 
         Modes of a single step are left out of that, unless there is no solution without them, or
         none whose cost is low ``enough``. Where there is none at all its shortest phase is.
         """
-        if self.sequence is not None:
-            return self._solve(motion, tuple(self.sequence), known)
         solved, faults = dict[str, OptimumInSequence](), list[NotExactError]()
         for briefest in (False, True):
             try:
