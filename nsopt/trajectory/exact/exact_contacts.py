@@ -136,8 +136,8 @@ class ExactContacts(Strategy[StatedProgram]):
     Parameters
     ----------
     sequence : sequence of ContactPhase, optional
-        By default that of the optimum in steps. Where there is none, this one is solved from the
-        guess; pins in bores, without friction, are then tried pressed all along.
+        By default that of the optimum in steps. A given one is solved from the guess where there
+        is no motion in steps; without one, pins without friction are then pressed all along.
     trials : int
         Greatest number of neighbours that are tried; with zero the sequence stays.
     gain : float
