@@ -26,9 +26,11 @@ from nsopt.trajectory import (
     JointLoad,
     MotionPhase,
     Open,
+    Periodic,
     Quintic,
     Sliding,
     StartAt,
+    Through,
     optimize,
     optimize_phases,
 )
@@ -67,8 +69,8 @@ def torque_of_crank():
     return ca.Function("torque", [x, w, a], [inertia * a + forces])
 
 
-def find_least_effort(begin, end, longest, shortest, steps=60):
-    """Return the least effort from rest to rest in a free time, by Hermite-Simpson steps."""
+def find_least_effort(begin, end, longest, shortest, steps=60, rate=0.0):
+    """Return the least effort in a free time, at a rate at both ends, by Hermite-Simpson steps."""
     program = ca.Opti()
     T, X = program.variable(), program.variable(3, 2 * steps + 1)
     q, v, a, h = X[0, :], X[1, :], X[2, :], T / steps
@@ -77,7 +79,7 @@ def find_least_effort(begin, end, longest, shortest, steps=60):
     program.subject_to(q[m] == q[i] + h / 2 * v[i] + h**2 / 96 * (7 * a[i] + 6 * a[m] - a[j]))
     program.subject_to(v[j] == v[i] + h / 6 * (a[i] + 4 * a[m] + a[j]))
     program.subject_to(v[m] == v[i] + h / 24 * (5 * a[i] + 8 * a[m] - a[j]))
-    program.subject_to(ca.vertcat(q[0], v[0], q[-1], v[-1]) == ca.DM([begin, 0, end, 0]))
+    program.subject_to(ca.vertcat(q[0], v[0], q[-1], v[-1]) == ca.DM([begin, rate, end, rate]))
     program.subject_to(program.bounded(shortest, T, longest))
     weights = np.where(np.arange(2 * steps + 1) % 2, 4.0, 2.0)
     weights[[0, -1]] = 1.0
@@ -164,6 +166,22 @@ def test_two_phases_of_a_linkage_are_one():
     best = optimize_phases(phases, duration=T)
     assert best.completed
     assert best.objective == pytest.approx(find_least_effort(0.0, 1.2, T, T), rel=1e-4)
+
+
+@pytest.mark.slow
+def test_a_crank_turns_as_before():
+    """After a turn the linkage is closed as at its start, whatever the angles count."""
+    T, rate, turn = 0.8, 12.0, np.array([1.0, -1.0, 0.0]) * 2 * np.pi
+    d = linkage(0.0)
+    start = StartAt(d.stated_start()[0], [rate, np.nan, np.nan])
+    shares = np.linspace(0, 1, 13)
+    postures = [find_end(0.0, 2 * np.pi * x, "relative") for x in shares]
+    ways = Through(np.unwrap(postures, axis=0).tolist(), shares)
+    phase = MotionPhase(d, Horizon(T, 40), [EFFORT], [start], ways, ["torque"])
+    best = optimize_phases([phase], periodic=Periodic(turn))
+    assert best.completed, best.stop_reason
+    least = find_least_effort(0.0, 2 * np.pi, T, T, rate=rate)
+    assert best.objective == pytest.approx(least, rel=1e-3)
 
 
 @pytest.mark.slow

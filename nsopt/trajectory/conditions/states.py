@@ -230,9 +230,13 @@ class Periodic(Condition):
             advance = with_internal_states(dynamics, self.advance, 0.0)
             read_targets("advance of Periodic", advance, dynamics.q_names)
 
+    def read_advance(self, dynamics: Dynamics) -> Array:
+        """Return the increase of each coordinate, (nq,), NaN where it is free."""
+        given = with_internal_states(dynamics, self.advance, 0.0)
+        return np.zeros(dynamics.nq) if given is None else np.asarray(given, dtype=float)
+
     def couple(self, first: NodeSample, last: NodeSample) -> list[Bound]:
-        given = with_internal_states(first.dynamics, self.advance, 0.0)
-        advance = np.zeros(first.q.numel()) if given is None else np.asarray(given, dtype=float)
+        advance = self.read_advance(first.dynamics)
         stated = np.flatnonzero(np.isfinite(advance))
         k = stated.tolist()
         still = np.zeros(first.v.numel())

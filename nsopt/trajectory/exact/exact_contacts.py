@@ -22,9 +22,10 @@ from nsopt.interrupt import is_interrupted
 from nsopt.mechanics import Dynamics
 from nsopt.result import Result
 from nsopt.trajectory.exact.borders import find_at_borders
+from nsopt.trajectory.exact.division import find_touching
 from nsopt.trajectory.exact.joined import join_phases
 from nsopt.trajectory.exact.known_motion import KnownMotion
-from nsopt.trajectory.exact.motion import PhasedMotion, find_touching, sum_costs
+from nsopt.trajectory.exact.motion import PhasedMotion, sum_costs
 from nsopt.trajectory.exact.recognize import NotExactError, Recognizer
 from nsopt.trajectory.exact.sequence import (
     ContactPhase,

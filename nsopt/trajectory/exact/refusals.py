@@ -23,6 +23,7 @@ from nsopt.trajectory.conditions import (
     Condition,
     During,
     FrictionMargin,
+    Periodic,
     Span,
     Touching,
 )
@@ -211,7 +212,7 @@ def _find_spans(x: Condition, m: NodeSample) -> list[Span]:
     name, spans = type(x).__name__, x.during(m)
     if find_margin(x) and any(y.first == y.last for y in spans):
         raise NotExactError("During(FrictionMargin) is of one node, phases keep it throughout")
-    if x.couple(m, m):
+    if x.couple(m, m) and not isinstance(x, Periodic):
         raise NotExactError(f"{name} couples start and end of the motion")
     x.start(m)  # refuses what is of contacts
     bounds = [*x.along(m), *x.end(m), *(b for y in spans for b in y.bounds)]

@@ -50,6 +50,11 @@ class ConstraintsInPhase(Condition):
     end_rows: ConstraintRows
     steps: int  # of the phase
 
+    def without_end(self) -> ConstraintsInPhase:
+        """Return them without rows at the end of the phase, which follow from others."""
+        closed, resting = self.end_rows
+        return replace(self, end_rows=ConstraintRows(closed[:0], resting[:0]))
+
     def read_parameters(self, p: ca.SX | Array) -> ca.SX | Array:
         """Return the parameters of the mechanism with its joints from those of the phase."""
         names = self.dynamics.parameter_names

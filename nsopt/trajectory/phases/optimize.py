@@ -19,6 +19,7 @@ from nsopt.trajectory.assessment import (
     explain_fault,
     record_costs,
 )
+from nsopt.trajectory.conditions import Periodic
 from nsopt.trajectory.diagnosis import LeastViolation
 from nsopt.trajectory.optimum import record
 from nsopt.trajectory.phases.cone_excess import find_cone_excess
@@ -43,6 +44,7 @@ def optimize_phases(
     *,
     duration: float | tuple[float, float] = (0.0, np.inf),
     borders: Sequence[float | None] = (),
+    periodic: Periodic | None = None,
     solver: Solver | None = None,
     verify: bool = False,
     title: str = "optimum",
@@ -63,6 +65,8 @@ def optimize_phases(
     borders : sequence of float or None
         Share of that duration at which each phase ends, from the first on; None where it is free.
         Those left out are free.
+    periodic : Periodic, optional
+        The last phase ends as the first one begins, as a gait does.
     solver : Solver, optional
     verify : bool
         Whether each phase is simulated from its start by the compiled stepper, under its inputs and
@@ -81,7 +85,7 @@ def optimize_phases(
     KeyboardInterrupt
         After Ctrl-C before the solver has begun.
     """
-    solved = solve_phases(phases, duration, borders, solver or Solver())
+    solved = solve_phases(phases, duration, borders, solver or Solver(), periodic=periodic)
     return record_phases(solved, verify, title)
 
 

@@ -28,6 +28,7 @@ from nsopt.trajectory.phases.mode_conditions import (
     state_contacts,
 )
 from nsopt.trajectory.phases.modes import ContactMode, Sliding, with_modes
+from nsopt.trajectory.phases.period import Period
 from nsopt.trajectory.programs import add_small_costs
 from nsopt.trajectory.smoothing.dry_friction import compute_grid_creep
 from nsopt.trajectory.smoothing.small_costs import with_bend, with_less_tie
@@ -102,9 +103,14 @@ class PhaseProgram:
 
     @classmethod
     def of(
-        cls, phase: MotionPhase, label: str, before: PhaseProgram | None, solver: Solver
+        cls,
+        phase: MotionPhase,
+        label: str,
+        before: PhaseProgram | None,
+        solver: Solver,
+        period: Period | None = None,
     ) -> PhaseProgram:
-        """Return the program of a phase, checked as by `optimize`."""
+        """Return the program of a phase, checked as by `optimize`; the last one has the period."""
         horizon, parameters = phase.horizon, phase.parameters
         shares = _find_shares(phase)
         d, forces = with_modes(phase.dynamics, phase.modes, phase.inputs, shares)
@@ -134,6 +140,9 @@ class PhaseProgram:
         constraints = state_constraints(
             phase.dynamics, d, horizon.steps, given, postures, p, before is None, has_impact
         )
+        if period is not None:
+            contacts = tuple(period.imply_contact(x, p) for x in contacts)
+            constraints = tuple(period.imply_constraints(x, p) for x in constraints)
         conditions = (*conditions, *unit, *contacts, *constraints)
         costs = tuple(flattened(phase.costs))
         transcription = Collocation(d, horizon, costs, conditions, inputs)

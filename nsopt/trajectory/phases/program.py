@@ -26,6 +26,7 @@ from nsopt.mpcc import (
     StructuredProgram,
     constraint_block,
 )
+from nsopt.trajectory.conditions import Periodic
 from nsopt.trajectory.diagnosis import LeastViolation, least_violation
 from nsopt.trajectory.phases.impacts import state_strike
 from nsopt.trajectory.phases.phase import PhaseProgram
@@ -41,6 +42,7 @@ class LinkedPhases:
     phases: Sequence[PhaseProgram]
     duration: tuple[float, float]  # [s] least and greatest of all, infinite where phases imply it
     borders: Sequence[float | None] = ()  # as of `optimize_phases`
+    periodic: Periodic | None = None
 
     @cached_property
     def unknowns(self) -> list[slice]:
@@ -92,6 +94,7 @@ class LinkedPhases:
         """The program; rows between phases come last, that of the whole duration after all."""
         blocks = [block for k in range(len(self.phases)) for block in self._embed_blocks(k)]
         blocks += [self._link(k) for k in range(1, len(self.phases))]
+        blocks += self._couple_ends()
         blocks += self._state_durations()
         return StructuredNlp(blocks, self.impulses[-1].stop, len(self.parameters))
 
@@ -200,6 +203,25 @@ class LinkedPhases:
             for strike in self.phases[k].strikes:
                 bounds += state_strike(strike, q, v_before, v_after, of_mechanism)
         return self._state_rows("linked", w, bounds, np.concatenate(columns), p)
+
+    def _couple_ends(self) -> list[ConstraintBlock]:
+        """Return the block by which the end of the last phase is as the start of the first."""
+        if self.periodic is None:
+            return []
+        first, last = (self.phases[k].transcription for k in (0, -1))
+        sizes, p = (first.node_size, last.node_size), ca.SX.sym("p", len(self.parameters))
+        w = ca.SX.sym("w", sum(sizes))
+        ends = [
+            x.sample(ca.SX(0), part, p[own])
+            for x, part, own in (
+                (first, w[: sizes[0]], self._parameter_slices[0]),
+                (last, w[sizes[0] :], self._parameter_slices[-1]),
+            )
+        ]
+        last_node = self.unknowns[-1].stop - 1 - sizes[1]
+        columns = [np.arange(sizes[0]), last_node + np.arange(sizes[1])]
+        bounds = self.periodic.couple(*ends)
+        return [self._state_rows("coupling", w, bounds, np.concatenate(columns), p)]
 
     def _state_durations(self) -> list[ConstraintBlock]:
         """Return rows of the ends of phases, shares of the duration of all, and of its bounds."""

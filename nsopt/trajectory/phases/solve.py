@@ -17,10 +17,11 @@ from nsopt.arrays import Array
 from nsopt.culprit import naming
 from nsopt.interrupt import guard, interruptible
 from nsopt.mpcc import Point, Settings, Solution, Solver
-from nsopt.trajectory.conditions import Condition, EndAt, StartAt
+from nsopt.trajectory.conditions import Condition, EndAt, Periodic, StartAt
 from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.optimum import import_xarray
+from nsopt.trajectory.phases.period import Period
 from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
 from nsopt.trajectory.phases.program import LinkedPhases, SearchedPhases
 from nsopt.trajectory.programs import choose_settings, suit_solver
@@ -76,13 +77,14 @@ def solve_phases(
     borders: Sequence[float | None],
     solver: Solver,
     plan: Plan[SearchedPhases] = PLAN_OF_PHASES,
+    periodic: Periodic | None = None,
 ) -> SolvedPhases:
     """Return what the plan finds; arguments and errors as of `optimize_phases`."""
     begin = perf_counter()
     with interruptible():
-        programs = _state_programs(phases, solver)
+        programs = _state_programs(phases, solver, periodic)
         total = _limit_duration(phases, duration)
-        linked = LinkedPhases(programs, total, _check_borders(phases, borders))
+        linked = LinkedPhases(programs, total, _check_borders(phases, borders), periodic)
         settings = choose_settings(linked.phases[0].transcription, solver)
         # One stage without homotopy numbers: speeds that smooth friction are parameters of phases.
         settings = replace(settings, schedules=(((),),))
@@ -99,13 +101,19 @@ def solve_phases(
         return SolvedPhases(linked, solution, found.excess, start, settings, solver, seconds)
 
 
-def _state_programs(phases: Sequence[MotionPhase], solver: Solver) -> list[PhaseProgram]:
+def _state_programs(
+    phases: Sequence[MotionPhase], solver: Solver, periodic: Periodic | None
+) -> list[PhaseProgram]:
     """Return the programs of the phases; refuse those that do not fit each other."""
     for phase in phases:
         if not isinstance(phase, MotionPhase):
             raise TypeError(f"phases of optimize_phases must be MotionPhase, got {phase!r}")
     if not phases:
         raise ValueError("phases of optimize_phases must be one or more, got none")
+    period = None
+    if periodic is not None:
+        _check_period(periodic, phases[0])
+        period = Period(periodic, [x.modes for x in phases])
     programs: list[PhaseProgram] = []
     for k, phase in enumerate(phases):
         label = f"phase {k}" + (f" ({phase.name})" if phase.name else "")
@@ -118,12 +126,19 @@ def _state_programs(phases: Sequence[MotionPhase], solver: Solver) -> list[Phase
             )
         try:
             with naming(Cost, Condition):
-                programs.append(PhaseProgram.of(phase, label, before, solver))
+                ending = period if k == len(phases) - 1 else None
+                programs.append(PhaseProgram.of(phase, label, before, solver, ending))
         except (TypeError, ValueError) as error:
             raise type(error)(f"{label}: {error}") from None
     for before, after in pairwise(programs):
         _check_postures(before, after)
     return programs
+
+
+def _check_period(periodic: Periodic, first: MotionPhase) -> None:
+    if not isinstance(periodic, Periodic):
+        raise TypeError(f"periodic of optimize_phases must be Periodic(), got {periodic!r:.60}")
+    periodic.check(first.dynamics)
 
 
 def _check_postures(before: PhaseProgram, after: PhaseProgram) -> None:
