@@ -1,14 +1,15 @@
 """Optima through contact in steps and exact, beside their closed forms: costs and seconds.
 
-A lift from a floor, slip that turns round, a cart that bounces, and shipped problems.
-python benchmarks/exact_contacts.py [lift turn bounce hopper push_block ...]
+A lift from a floor, slip that turns round, a cart that bounces, a hopper from rest to rest and in a
+gait, and other shipped problems.
+python benchmarks/exact_contacts.py [lift turn bounce gait hopper push_block ...]
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import casadi as ca
@@ -36,6 +37,7 @@ from nsopt.trajectory import (
     Horizon,
     NodeSample,
     Optimization,
+    Periodic,
     Quintic,
     StartAt,
     Through,
@@ -104,6 +106,16 @@ def least_bounce(e: float) -> float:
     return float(found.fun)
 
 
+def gait() -> Optimization:
+    """Return `hopper` with an end as its start, but for the distance."""
+    stated = load_optimization("hopper")
+    _, end, hurdle, limits = stated.conditions
+    advance = end.q[0], *np.zeros(4)
+    free = StartAt([0.0, *[np.nan] * 4], [np.nan] * 5)
+    guess = Quintic(stated.conditions[0].q, end.q)
+    return replace(stated, conditions=[free, Periodic(advance), hurdle, limits], guess=guess)
+
+
 def cases(names: list[str]) -> Iterator[tuple[str, Optimization, dict[str, float], int, float]]:
     """Yield name, problem, parameters, steps (0: its own) and least cost of each case."""
     closed = 48 / np.sqrt(6 / G) ** 3
@@ -112,6 +124,8 @@ def cases(names: list[str]) -> Iterator[tuple[str, Optimization, dict[str, float
             yield from ((name, lift(), {}, n, closed) for n in (25, 50, 100, 200, 400))
         elif name == "turn":
             yield from ((name, turn(), {}, n, least_turn()) for n in (20, 50, 100))
+        elif name == "gait":
+            yield name, gait(), {}, 0, np.nan
         elif name == "bounce":
             stated = load_optimization(name)
             for e in (0.0, 0.5, 1.0):
@@ -139,4 +153,4 @@ def main(names: list[str]) -> None:
 
 if __name__ == "__main__":
     shipped = ["hopper", "push_block", "biped_step", "sit_to_stand"]
-    main(sys.argv[1:] or ["lift", "turn", "bounce", *shipped])
+    main(sys.argv[1:] or ["lift", "turn", "bounce", "gait", *shipped])
