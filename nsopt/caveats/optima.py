@@ -41,7 +41,7 @@ def cap_exact_cost(in_steps: float) -> float:
 
 def _tell_reversals(data: xr.Dataset) -> Iterator[str]:
     a = data.attrs
-    if "contact_sequence" in a:  # its slip turns round where phases meet
+    if "objective_in_steps" in a:  # its slip turns round where phases meet
         return
     if count := a.get("reversal_times", 0):
         where = _within_a_step(a, "reversal", "turns round", count)

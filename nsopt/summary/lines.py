@@ -223,14 +223,16 @@ def tell_accuracy(data: xr.Dataset) -> list[Row]:
 
 def tell_phase_modes(attrs: Mapping[str, Any]) -> list[Row]:
     """Return the modes of contacts of an optimum, how exact they are, and impacts at its start."""
-    if "contact_sequence" in attrs:
-        changes = ", ".join(f"{t:.5g}" for t in np.atleast_1d(attrs["borders"])[1:-1])
-        when = f"change at {changes} s" if changes else "do not change"
+    if "objective_in_steps" in attrs:
         cost = attrs["objective_in_steps"]
         in_steps = f"in steps the objective is {cost:.6g}" if np.isfinite(cost) else "none in steps"
+        if "contact_sequence" not in attrs:
+            return [("exact", in_steps)]
+        changes = ", ".join(f"{t:.5g}" for t in np.atleast_1d(attrs["borders"])[1:-1])
+        when = f"change at {changes} s" if changes else "do not change"
         return [("contacts", f"{attrs['contact_sequence']} ({when}; {in_steps})")]
     if why := attrs.get("not_exact"):
-        return [("contacts", f"in steps alone: {why}")]
+        return [("not exact", f"in steps alone: {why}")]
     if "modes" not in attrs:
         return []
     stated = json.loads(attrs["modes"])

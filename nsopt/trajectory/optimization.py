@@ -213,10 +213,10 @@ class Optimization:
         data, d = result.data, self.dynamics
         if not result.completed:
             raise ValueError(f"{result.name!r} is no solution, so it has no derivatives")
-        if "contact_sequence" in data.attrs:
+        if "objective_in_steps" in data.attrs:
             raise ValueError(
-                f"{result.name!r} is exact in phases of contact, of which derivatives are not "
-                "known: solve it with plan=IN_STEPS"
+                f"{result.name!r} is exact, in phases, of which derivatives are not known: solve "
+                "it with plan=IN_STEPS"
             )
         values = json.loads(data.attrs["parameters"])
         p = np.array([values[x.name] for x in d.parameters])

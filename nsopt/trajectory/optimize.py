@@ -74,7 +74,7 @@ def optimize(
     plan : Plan
         The strategies that are tried, in order; ``search`` in ``attrs`` (JSON) has those that ran.
         ``PLAN.without(OtherStarts)`` is the default one without one of them, `IN_STEPS` the one
-        that leaves an optimum through contact in the steps of a scheme.
+        that leaves an optimum in the steps of a scheme.
     accuracy : float, optional
         The error that the objective and the motion may have, over their sizes. The optimum is
         found on the stated grid, then on twice as many steps from the one before, until it is met
@@ -102,7 +102,8 @@ def optimize(
         Whether to say on standard error, before the solve, which rows of the ideal joints are
         redundant.
 
-    An optimum through contact is found in steps of ``scheme`` first, and then solved again in the
+    An optimum through contact, and without a ``scheme`` also one of closed loops, wheels or bodies
+    that turn freely, is found in steps first, and then solved again in the
     sequence of its contact modes, by `ExactContacts`: the times of changes are free, forces and
     positions polynomials between them, impacts where phases meet. Steps are of equal length in
     each phase only, and ``scheme`` in ``attrs`` is that of the phases. ``contact_sequence`` says

@@ -104,6 +104,8 @@ class PreparedOptimization:
         begin = perf_counter()
         if not isinstance(plan, Plan):
             raise TypeError(f"plan of an optimization must be a Plan, got {plan!r:.60}")
+        if scheme is not None and not dynamics.contact_names:
+            plan = plan.on_the_way()  # steps that are asked for stay
         stated = dynamics, horizon, costs, conditions, guess, inputs, parameters, scheme
         self._task, self._plan = Task(*stated, solver or Solver()), plan
         with interruptible(), naming(Cost, Condition):  # nothing is computed yet
@@ -130,7 +132,7 @@ class PreparedOptimization:
         conditions that are limits, such as a posture at the start or end, the position of a
         `Reach`, a range. Otherwise the program is stated again; its machine code is reused if its
         structure is the same. Strategies that state other programs do so in each solve, as
-        `ExactContacts` where there are contacts: ``plan=IN_STEPS`` leaves that one out.
+        `ExactContacts` where there are contacts or loops: ``plan=IN_STEPS`` leaves that one out.
 
         Parameters
         ----------

@@ -23,6 +23,7 @@ from nsopt import (
 )
 from nsopt.trajectory import (
     IN_STEPS,
+    PLAN,
     Effort,
     EndAt,
     Horizon,
@@ -63,7 +64,7 @@ def cart():
     return assemble(Mechanism(bodies, joints, "relative", motors), wheels, gravity=G)
 
 
-def park(steps, by=optimize_phases, way=((0.3, 0.25, 0.8),), to=(0.0, 0.5, 0.0)):
+def park(steps, by=optimize_phases, way=((0.3, 0.25, 0.8),), to=(0.0, 0.5, 0.0), plan=PLAN):
     """Return the best motion from rest to rest, its wheels free at the end."""
     d, T, points = cart(), 3.0, np.zeros((len(way) + 2, 5))
     points[1:, :3] = [*way, to]
@@ -71,7 +72,7 @@ def park(steps, by=optimize_phases, way=((0.3, 0.25, 0.8),), to=(0.0, 0.5, 0.0))
     guess = Through(points.tolist(), np.linspace(0, 1, len(points)))
     if by is optimize_phases:
         return by([MotionPhase(d, Horizon(T, steps), [Effort()], ends, guess)])
-    return by(d, Horizon(T, steps), [Effort()], ends, guess, plan=IN_STEPS)
+    return by(d, Horizon(T, steps), [Effort()], ends, guess, plan=plan)
 
 
 @pytest.mark.slow
@@ -89,7 +90,7 @@ def test_a_cart_that_parks_sideways_is_of_fourth_order():
     off = np.abs(np.array(found[:2]) - found[2])
     assert off[1] < off[0] / 10
     # In steps it is of second order: h^2 is left out by two of them.
-    in_steps = [park(n, optimize).objective for n in (40, 80)]
+    in_steps = [park(n, optimize, plan=IN_STEPS).objective for n in (40, 80)]
     assert found[2] == pytest.approx((4 * in_steps[1] - in_steps[0]) / 3, rel=1e-4)
 
 

@@ -1,7 +1,7 @@
-"""The strategy that makes an optimum through contact exact: `ExactContacts`.
+"""The strategy that makes an optimum in steps exact: `ExactContacts`.
 
-From the optimum in steps it reads the sequence of contact modes, solves the motion in these phases,
-and then tries neighbours of that sequence. `PLAN`, the plan of `optimize`, ends with it.
+It reads off the sequence of contact modes, solves the motion in these phases by polynomials, and
+then tries neighbours of that sequence. Closed loops and free bodies without contacts are one phase. `PLAN`, the plan of `optimize`, ends with it.
 Measured in docs/measured/contact_optima.md, "Exact through contact".
 """
 
@@ -45,6 +45,7 @@ from nsopt.trajectory.search import (
     StatedProgram,
     Strategy,
 )
+from nsopt.trajectory.smoothing.dry_friction import find_rubbing_joints
 from nsopt.trajectory.smoothing.small_costs import record_tie
 from nsopt.trajectory.transcription.base import TranscribedMotion, Transcription
 from nsopt.trajectory.verification.contacts import find_closing_at_end
@@ -95,10 +96,7 @@ class OptimumInSequence(ExactMotion):
             "objective_in_steps": attrs["objective"] if self.has_steps else np.nan,
             "detailed_cost": json.dumps(costs),
             "stationarity_kind": "",
-            "stationarity": f"stationary in its sequence of contact; {self._describe_trials()}",
-            "contact_sequence": describe_sequence(self.sequence, self.in_steps.dynamics),
-            "sequences_tried": self.tried,
-            "borders": self.solved.borders,
+            **self._record_sequence(),
             **({} if excess is None else excess.attrs),
             **record_tie(first.tie),
             **join_cone_excess(self.solved),
@@ -112,6 +110,17 @@ class OptimumInSequence(ExactMotion):
         counts = [math.ceil(factor * x.phase.horizon.steps) for x in self.solved.linked.phases]
         sequence, known = self.measure_sequence(), KnownMotion.of_phases(self.solved)
         return replace(self, solved=self.stated.solve(sequence, known, steps=counts))
+
+    def _record_sequence(self) -> dict[str, Any]:
+        """Return the attributes that say what contacts do; none of a motion without any."""
+        if not any(x.modes for x in self.sequence):
+            return {"stationarity": "stationary: no direction lowers the cost to first order"}
+        return {
+            "stationarity": f"stationary in its sequence of contact; {self._describe_trials()}",
+            "contact_sequence": describe_sequence(self.sequence, self.in_steps.dynamics),
+            "sequences_tried": self.tried,
+            "borders": self.solved.borders,
+        }
 
     def _describe_trials(self) -> str:
         """Return in words what is known of other sequences."""
@@ -173,7 +182,7 @@ class ExactContacts(Strategy[StatedProgram]):
 
     def applies(self, search: Search, found: FoundMotion) -> bool:
         del search
-        if not found.program.transcription.is_complementary:
+        if found.program.by_polynomials:
             return False
         fails = not found.is_solved and not is_interrupted()
         return found.is_solved or (fails and self._choose_without_steps(found) is not None)
@@ -218,8 +227,9 @@ class ExactContacts(Strategy[StatedProgram]):
         within one, to and fro, and no motion is found.
         """
         d, p = found.program.transcription.dynamics, found.program.p
-        are_pins = bool((np.asarray(d.clearance(p)) > 0).all())
-        if self.sequence is not None or not are_pins or np.asarray(d.friction(p)).any():
+        are_pins = bool(d.contact_names) and bool((np.asarray(d.clearance(p)) > 0).all())
+        has_friction = np.asarray(d.friction(p)).any() or find_rubbing_joints(d)
+        if self.sequence is not None or not are_pins or has_friction:
             return self.sequence
         return [ContactPhase({x.name: Sliding() for x in d.contacts}, 1.0)]
 

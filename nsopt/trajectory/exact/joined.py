@@ -54,7 +54,8 @@ class PhaseMotion:
     def forces(self) -> tuple[Array, Array]:
         """Normal forces (2 n + 1, gaps) and friction (2 n + 1, tangents) [N], as of `fine`."""
         parts = [self._compute_forces(contact) for contact in self.program.contacts]
-        normal, friction = (np.hstack([x[i] for x in parts]) for i in (0, 1))
+        none = np.zeros((len(self.fine.q), 0))  # of a motion without contacts
+        normal, friction = (np.hstack([none, *(x[i] for x in parts)]) for i in (0, 1))
         return normal, friction
 
     def _compute_forces(self, contact: ContactInMode) -> tuple[Array, Array]:
@@ -136,7 +137,8 @@ class PhaseMotion:
         """Return the energy lost in contacts in each step, (n, contacts) [J], rigid ones first."""
         names = list(self.program.transcription.dynamics.pressed_names)
         compliant = x.loss[:, [names.index(name) for name in self.dynamics.pressed_names]]
-        power = np.hstack([self._compute_friction_power(y) for y in self.program.contacts])
+        none = np.zeros((2 * len(x.h) + 1, 0))
+        power = np.hstack([none, *map(self._compute_friction_power, self.program.contacts)])
         return np.hstack([-_integrate(x.h, power), compliant])
 
     def _compute_friction_power(self, contact: ContactInMode) -> Array:
