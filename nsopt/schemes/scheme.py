@@ -245,7 +245,8 @@ class Scheme(ABC):
         more = f" and {len(dry) - MOST_NAMED} more" if len(dry) > MOST_NAMED else ""
         friction = (
             f"dry friction of {', '.join(map(repr, dry[:MOST_NAMED]))}{more} turns round almost at "
-            "once in steps, which may be what stops the search: optimize without it first, and "
+            "once in steps, which may be what stops the search: optimize without it first, by "
+            "plan=IN_STEPS, and "
             "give that motion as the guess, Earlier(result)"
         )
         return f"{friction}\n- {remedy}" if remedy else friction

@@ -4,10 +4,20 @@ import pytest
 
 from nsopt import GROUND, Actuator, Body, Frame, KnifeEdge, Mechanism, Prismatic, Revolute, assemble
 from nsopt.robots import resistances
-from nsopt.trajectory import Earlier, Effort, EndAt, Horizon, Quintic, StartAt, optimize
+from nsopt.trajectory import (
+    IN_STEPS,
+    PLAN,
+    Earlier,
+    Effort,
+    EndAt,
+    Horizon,
+    Quintic,
+    StartAt,
+    optimize,
+)
 
 
-def parked(friction, guess=None):
+def parked(friction, guess=None, plan=PLAN):
     """A blade moved sideways by drives along x, along y and about z: it must go to and fro."""
     a, b, c = (
         Body(name, m, (J,) * 3)
@@ -24,7 +34,8 @@ def parked(friction, guess=None):
     dynamics = assemble(mechanism, [*rubbing, KnifeEdge("edge", Frame(GROUND), Frame(c))])
     q0, q1, rest = (0.0, 0.0, 0.0), (1.0, 0.5, 0.0), (0.0, 0.0, 0.0)
     ends = [StartAt(q0, rest), EndAt(q1, rest)]
-    return optimize(dynamics, Horizon(3.0, 40), [Effort()], ends, guess or Quintic(q0, q1))
+    guess = guess or Quintic(q0, q1)
+    return optimize(dynamics, Horizon(3.0, 40), [Effort()], ends, guess, plan=plan)
 
 
 @pytest.mark.slow
@@ -33,4 +44,4 @@ def test_what_stops_a_blade_is_named_and_the_remedy_holds():
     assert not failed.completed
     assert "dry friction of 'x_friction', 'y_friction', 't_friction'" in failed.stop_reason
     assert "Earlier" in failed.stop_reason
-    assert parked(1.0, Earlier(parked(0.0))).completed
+    assert parked(1.0, Earlier(parked(0.0, plan=IN_STEPS))).completed

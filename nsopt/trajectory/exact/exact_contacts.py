@@ -1,7 +1,8 @@
 """The strategy that makes an optimum in steps exact: `ExactContacts`.
 
 It reads off the sequence of contact modes, solves the motion in these phases by polynomials, and
-then tries neighbours of that sequence. Closed loops and free bodies without contacts are one phase. `PLAN`, the plan of `optimize`, ends with it.
+then tries neighbours of that sequence. Closed loops and free bodies without contacts are one phase.
+`PLAN`, the plan of `optimize`, ends with it.
 Measured in docs/measured/contact_optima.md, "Exact through contact".
 """
 
