@@ -135,7 +135,9 @@ class MatrixPlaces:
 
     def __init__(self, fronts: Sequence[Front], turns: list[int]) -> None:
         self.fronts = fronts
-        sizes = [(len(x.early) + len(x.late) + len(x.rows)) * x.width for x in fronts]
+        self._width = [x.width for x in fronts]
+        counts = (len(x.early) + len(x.late) + len(x.rows) for x in fronts)
+        sizes = [n * width for n, width in zip(counts, self._width, strict=True)]
         self.start = [0, *accumulate(sizes)]
         self._turn = _number_positions(turns)
         self._front = {k: f for f, front in enumerate(fronts) for k in front.pivots}
@@ -163,10 +165,10 @@ class MatrixPlaces:
 
     def border(self, f: int) -> int:
         """Return the place of the first entry of a front's border."""
-        return self.start[f] + len(self.fronts[f].pivots) * self.fronts[f].width
+        return self.start[f] + len(self.fronts[f].pivots) * self._width[f]
 
     def _at(self, f: int, i: int, column: int) -> int:
-        return self.start[f] + self._row[f][i] * self.fronts[f].width + column
+        return self.start[f] + self._row[f][i] * self._width[f] + column
 
 
 def plan_elimination(

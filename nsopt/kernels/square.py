@@ -7,6 +7,8 @@ depend on which alternative holds.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -19,6 +21,9 @@ from nsopt.kernels.plan import Elimination, list_starts, plan_elimination
 Indices = NDArray[np.int64]
 EQUATIONS, PAIRS, BOXES, DISCS, FIRST_EVENTS, EVENTS, TERMS, ROWS, ENTRIES, LATE = range(10)
 """Places in `Square.sizes`."""
+
+SQUARES = 64
+"""How many programs are kept in a process, whose order of elimination takes long to find."""
 
 
 class Sizes(NamedTuple):
@@ -104,25 +109,29 @@ class Square(NamedTuple):
         return self.head + int(self.term_start[-1])
 
 
+Numbers = tuple[int, ...]
+
+
+@lru_cache(maxsize=SQUARES)
 def make_square(
     sizes: Sizes,
-    events: list[int],
-    match: list[int],
-    columns: list[list[int]],
-    redundant: list[list[int]],
+    events: Numbers,
+    match: Numbers,
+    columns: tuple[Numbers, ...],
+    redundant: tuple[Numbers, ...],
 ) -> Square:
-    """Return a square program.
+    """Return a square program, the same one for mechanisms that differ in numbers alone.
 
     Parameters
     ----------
     sizes : Sizes
-    events : list of int
+    events : tuple of int
         Number of events of each first event.
-    match : list of int
+    match : tuple of int
         The unknown that each row is solved for.
-    columns : list of lists
+    columns : tuple of tuples
         By which unknowns each term has a derivative.
-    redundant : list of lists
+    redundant : tuple of tuples
         Sets of equations some of which follow from the others; they are solved for multipliers.
     """
     terms = terms_of_rows(sizes, events)
@@ -152,7 +161,7 @@ def make_square(
     )
 
 
-def terms_of_rows(sizes: Sizes, events: list[int]) -> list[list[int]]:
+def terms_of_rows(sizes: Sizes, events: Sequence[int]) -> list[list[int]]:
     """Return the terms that each row may be made of; ``events`` as for `make_square`."""
     e, p, b, d, *_ = sizes
     G = e
@@ -171,7 +180,7 @@ def terms_of_rows(sizes: Sizes, events: list[int]) -> list[list[int]]:
     return rows
 
 
-def own_terms(sizes: Sizes, events: list[int]) -> list[int]:
+def own_terms(sizes: Sizes, events: Sequence[int]) -> list[int]:
     """Return the term of each row in which the unknown that the row is for stands by itself.
 
     That is H of a pair, z - lower of a box, z of a disc, the first of some events.
@@ -184,7 +193,7 @@ def own_terms(sizes: Sizes, events: list[int]) -> list[int]:
     return [*range(e), *range(H, low), *range(low, low + b), *range(z, z + 2 * d), *first]
 
 
-def _array(numbers: list[int]) -> Indices:
+def _array(numbers: Sequence[int]) -> Indices:
     return np.array(numbers, dtype=np.int64)
 
 

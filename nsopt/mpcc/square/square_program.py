@@ -58,7 +58,7 @@ class SquareProgram:
         ValueError
             If it is not square or structurally singular, or has an objective or inequalities.
         """
-        sizes, events = _count_rows(mpcc), [b.expr.numel() for b in mpcc.first_events]
+        sizes, events = _count_rows(mpcc), tuple(b.expr.numel() for b in mpcc.first_events)
         of, unknowns = f"program {mpcc.name!r}", mpcc.x.numel()
         if unknowns != sizes.rows:
             raise ValueError(
@@ -71,15 +71,15 @@ class SquareProgram:
         terms = ca.densify(_list_terms(mpcc))
         by_rows = derivatives.T  # its entries are those of the derivatives row by row
         starts, columns = by_rows.sparsity().colind(), by_rows.sparsity().row()
-        columns_of_terms = [columns[a:b] for a, b in pairwise(starts)]
+        columns_of_terms = tuple(tuple(columns[a:b]) for a, b in pairwise(starts))
         rows, own = terms_of_rows(sizes, events), own_terms(sizes, events)
-        match = match_rows(mpcc, RowDerivatives.of(mpcc, derivatives, rows, own))
+        match = tuple(match_rows(mpcc, RowDerivatives.of(mpcc, derivatives, rows, own)))
         # Only those matched to multipliers: others are eliminated before, by their own unknowns.
-        redundant = [
-            rows
+        redundant = tuple(
+            tuple(rows)
             for rows in _list_redundant(mpcc)
             if not any(match[i] in columns_of_terms[i] for i in rows)
-        ]
+        )
         pairs_active = stack(b.active for b in mpcc.pairs)
         events_active = stack(b.active for b in mpcc.first_events)
         entries = ca.vec(by_rows.nz[:])  # a column, of one unknown too
