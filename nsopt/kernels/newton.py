@@ -8,7 +8,14 @@ import numpy as np
 
 from nsopt.kernels.kernel import copy, kernel
 from nsopt.kernels.search import search
-from nsopt.kernels.steps import SHIFT, evaluate_at, find_direction, find_direction_again, go
+from nsopt.kernels.steps import (
+    SHIFT,
+    evaluate_at,
+    find_direction,
+    find_direction_again,
+    go,
+    goes_round,
+)
 from nsopt.kernels.views import square_of, workspace_of
 
 ENOUGH = 5
@@ -66,8 +73,10 @@ def solve(
         copy(w.trial, w.x)
     else:
         size = evaluate_at(p, space, evaluate, w.x)
-    again, shift = False, SHIFT
-    for count in range(1, o.iterations + 1):
+    again, shift, count = False, SHIFT, 0
+    second, third = np.inf, np.inf  # residuals of two and of three steps ago
+    while count < o.iterations:
+        count += 1
         if again:
             find_direction_again(p, space)
         else:
@@ -78,10 +87,13 @@ def solve(
         stays = slow or count == o.iterations
         if size <= share * o.tolerance or (count >= ENOUGH and stays and size <= o.rough):
             return size, count
+        if size > o.rough and goes_round(size, second, third):
+            break
+        second, third = before, second
         if slow and not again:
             shift = SLOW_SHIFT * SHIFT
         expected = size * size  # over ``before``: the next residual, if it falls quadratically
         again = not again and expected <= SURE * share * o.tolerance * before
     if o.last == 0:
-        return size, o.iterations
-    return search(p, space, evaluate, complete, o, last)
+        return size, count
+    return search(p, space, evaluate, complete, o, last, count)

@@ -15,7 +15,7 @@ from nsopt.kernels.kernel import copy, inline, kernel
 from nsopt.kernels.machine import call
 from nsopt.kernels.min_map import combine, largest, norm
 from nsopt.kernels.square import BOXES, DISCS, EQUATIONS, EVENTS, PAIRS, TERMS
-from nsopt.kernels.steps import SHIFT, evaluate_at, find_direction, go
+from nsopt.kernels.steps import SHIFT, evaluate_at, find_direction, go, goes_round
 from nsopt.kernels.views import square_of, workspace_of
 
 LENGTHS = (0.5, 0.25, 0.06)
@@ -42,9 +42,11 @@ NONE = 1e-300
 
 @kernel
 def search(
-    p: Any, space: Any, evaluate: int, complete: int, o: Any, last: bool
+    p: Any, space: Any, evaluate: int, complete: int, o: Any, last: bool, total: int
 ) -> tuple[float, int]:
     """Find proximal points from ``w.start`` until one solves the program itself.
+
+    Return the largest scaled residual, and ``total`` plus the steps.
 
     Damped steps lead to each point, full ones of the program itself on from there. A point that is
     found is the next to start from, with less part of the way back to it; from one that is not
@@ -57,7 +59,7 @@ def search(
     call(complete, w.x, w.kept, w.y)
     weigh_slopes(p, space)
     store_terms(w)
-    part, steps, total = o.first, 0, o.iterations
+    part, steps = o.first, 0
     for _ in range(o.last if last else o.budget):
         before, _ = evaluate_near(p, space, evaluate, w.x, part)
         find_direction(p, space, complete, w.x, o.proximal, SHIFT)
@@ -126,9 +128,11 @@ def try_full_steps(p: Any, space: Any, evaluate: int, complete: int, o: Any) -> 
     """Take full steps of the program itself from ``w.best``; return the residual, and how many."""
     s, w = square_of(p), workspace_of(p, space)
     size = evaluate_at(p, space, evaluate, w.best)
+    one, two, three = np.inf, np.inf, np.inf  # residuals of so many steps ago
     for count in range(TRIES):
-        if size <= o.tolerance:
+        if size <= o.tolerance or (size > o.rough and goes_round(size, two, three)):
             return size, count
+        one, two, three = size, one, two
         find_direction(p, space, complete, w.best, o.proximal, SHIFT)
         go(s, w, w.best, w.best, 1.0)
         size = evaluate_at(p, space, evaluate, w.best)

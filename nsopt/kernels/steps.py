@@ -28,6 +28,9 @@ from nsopt.kernels.views import square_of, workspace_of
 SHIFT = 1e-6
 """Part of the mean pivot of a set of redundant rows that is added to each of theirs."""
 
+SAME = 1e-3
+"""Part by which residuals differ that count as the same."""
+
 
 @kernel
 def evaluate_at(p: Any, space: Any, evaluate: int, x: Any) -> float:
@@ -88,3 +91,9 @@ def go(s: Any, w: Any, x: Any, new: Any, length: float) -> None:
     copy(x, new)
     for i in range(len(s.match)):
         new[index(s.match[index(i)])] -= length * w.dx[index(i)]
+
+
+@inline
+def goes_round(size: float, second: float, third: float) -> bool:
+    """Tell whether full steps go round the same modes: the residual of two or three ago is back."""
+    return min(abs(size - second), abs(size - third)) <= SAME * size

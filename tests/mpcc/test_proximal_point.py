@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from nsopt.mpcc import Mpcc, Newton, ProximalPoints, SquareSolver
+from nsopt.mpcc import Mpcc, Newton, ProximalPoints, SquareProgram, SquareSolver
 from tests.mpcc.contacts import by_enumeration, check_coulomb, pins
 
 pytestmark = pytest.mark.unit
@@ -82,6 +82,29 @@ def test_full_steps_alone_wander():
         hard += solved(m, start, FULL_STEPS)[1] > 1e-8
         check_coulomb(H, mu, start, found(m, start))
     assert hard > 0
+
+
+def test_programs_that_differ_in_numbers_share_their_order_of_elimination():
+    one, other, longer = (
+        SquareProgram.of(pins(seed, count)[0]).square for seed, count in ((0, 3), (1, 3), (1, 4))
+    )
+    assert one is other
+    assert one is not longer
+
+
+def test_full_steps_end_where_they_go_round():
+    """[Ben Gharbia, Gilbert 2012]: from one mode to the next of three, though 0 solves it."""
+    m = Mpcc("round")
+    z = m.variable("z", 3)
+    M = ca.DM([[1, 0, 3], [3, 1, 0], [0, 3, 1]])
+    m.complement("lcp", M @ z + 1, z)
+    start = [-1.0, 0.0, 0.0]
+    _, residual, steps = SquareSolver(m, FULL_STEPS)(start, [])
+    assert residual == pytest.approx(2.0)
+    assert steps < FULL_STEPS.iterations
+    x, residual, _ = SquareSolver(m, Newton())(start, [])
+    assert residual < 1e-10
+    assert x == pytest.approx(np.zeros(3), abs=1e-10)
 
 
 @pytest.mark.parametrize(("kind", "other"), [("sum", -1.0), ("square", 0.0)])
