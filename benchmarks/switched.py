@@ -2,7 +2,7 @@
 
 One surface divides the states: on either side another law holds, and where both drive the state
 back to the surface it slides along it (Filippov). A car with a turbo, a block whose friction turns
-round, a block that comes to rest before its time, a block on a sled.
+round, a block that comes to rest before its time, a block on a sled, a mass lifted from a floor.
 """
 
 from __future__ import annotations
@@ -235,6 +235,21 @@ def sled(duration: float = 2.5) -> Switched:
     ends = np.array([0.0, 1.0, 0.0, 0.0]), np.array([np.nan, 0.0, 1.0, 0.0])
     normal = np.array([0.0, 1.0, 0.0, -1.0])
     return Switched("block on a sled", *ends, duration, rate, normal, 0.0, float(found.fun))
+
+
+def lift() -> Switched:
+    """Return a mass of 1 kg lifted from a floor to 1 m within 2 s.
+
+    It waits, then rises for sqrt(6 x / g), its force linear in time. The floor is one of speeds,
+    100 N against any downwards: it would hold the mass in the air too, which gains nothing.
+    """
+    optimum = 48 * (WEIGHT / 6) ** 1.5
+
+    def rate(x: Any, u: Any, side: int) -> list[Any]:
+        return [x[1], u - WEIGHT if side > 0 else u - WEIGHT + 100]
+
+    ends = np.zeros(2), np.array([1.0, np.nan])
+    return Switched("mass on a floor", *ends, 2.0, rate, np.array([0.0, 1.0]), 0.0, optimum)
 
 
 def reversing() -> Switched:

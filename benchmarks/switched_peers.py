@@ -1,7 +1,7 @@
 """Switched motions of known optimum by nsopt and by nosnoc, in turn in one run.
 
-nosnoc finds which law holds when by itself; of the car nsopt is told the order. What is not
-installed is left out: ``pip install 'nsopt[bench]'``.
+Both find which law holds when by themselves; of the car nsopt is told the order. A picture in
+results/ has errors over seconds. What is not installed is left out: ``pip install 'nsopt[bench]'``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from common import in_turn, machine, ratio, table
+from common import in_turn, keep, machine, picture, ratio, table
 from switched import (
     THRUST,
     TOP,
@@ -25,13 +25,18 @@ from switched import (
     Switched,
     car,
     effort,
+    lift,
     resting,
     reversing,
     sled,
 )
-from switched_ways import loaded_sled, lying_block, phased_car, rubbing_block, smoothed_car
+from switched_ways import lifted_mass, loaded_sled, lying_block, phased_car
+
+from nsopt.plots.style import axis_labels, look, title
 
 TOLERANCE = 1e-8  # that of nsopt over a horizon
+STEPS = (10, 20, 40, 80)
+LEAST = 1e-16  # relative error in the picture: less is as much
 
 Ways = dict[str, Callable[[], Answer]]
 
@@ -116,101 +121,93 @@ def by_nosnoc(problem: Switched, stages: int, points: int, bound: float, top: fl
 # In turn
 
 
-def compare(
-    problem: Switched,
-    ways: Mapping[str, Callable[[], Answer]],
-    repeats: int,
-) -> None:
+def compare(problem: Switched, runs: Mapping[str, Sequence[Answer]]) -> None:
     """Print one motion by all ways; ratios are over the first."""
-    runs = in_turn(ways, repeats)
     base = next(iter(runs.values()))
-    head = [
-        f"{problem.name}: {problem.optimum:.6f}",
-        "processor s",
-        "ratio",
-        "iterations",
-        "optimum",
-    ]
-    head += ["over the true", "end error, simulated", "said"]
+    head = [f"{problem.name}: {problem.optimum:.6f}", "processor s", "ratio", "iterations"]
+    head += ["over the true", "end error", "said"]
     rows = [
         [
             name,
             f"{median(x.seconds for x in many):.2f}",
             f"{ratio([x.seconds for x in many], [x.seconds for x in base]):.1f}",
             str(many[-1].iterations),
-            f"{many[-1].optimum:.6f}",
             f"{many[-1].optimum / problem.optimum - 1:+.1e}",
             f"{many[-1].end_error:.1e}",
             many[-1].said,
         ]
         for name, many in runs.items()
     ]
-    print("\n" + table(head, rows))
+    print("\n" + table(head, rows), flush=True)
+
+
+def draw(measured: Sequence[tuple[Switched, Mapping[str, Sequence[Answer]]]]) -> None:
+    """Draw the relative error of the optimum of each motion over seconds of the processor."""
+    figure, axes = picture("Switched motions: error over seconds", len(measured), (11.0, 3.4))
+    for ax, (problem, runs) in zip(np.ravel(axes), measured, strict=True):
+        families: dict[str, list[tuple[float, float]]] = {}
+        for name, many in runs.items():
+            off = max(abs(many[-1].optimum / problem.optimum - 1), LEAST)
+            point = median(x.seconds for x in many), off
+            families.setdefault(name.split(",")[0], []).append(point)
+        for k, (family, points) in enumerate(families.items()):
+            ax.loglog(*np.transpose(points), marker="o", label=family, **look(k)._asdict())
+        title(ax, problem.name)
+        axis_labels(ax, "processor [s]", "error of the optimum")
+        ax.legend(frameon=False)
+    keep(figure, "switched_peers")
 
 
 def _nosnoc_ways(
-    problem: Switched, sizes: Sequence[tuple[int, int]], bound: float = 1e3, top: float = np.inf
+    problem: Switched, sizes: Sequence[int], bound: float = 1e3, top: float = np.inf
 ) -> Ways:
     try:
         import_module("nosnoc")
     except ImportError as error:
         print(f"nosnoc is left out: {error}")
         return {}
-    return {
-        f"nosnoc, {n} x 2, order {2 * s - 1}": partial(by_nosnoc, problem, n, s, bound, top)
-        for n, s in sizes
-    }
+    return {f"nosnoc, {n} stages": partial(by_nosnoc, problem, n, 2, bound, top) for n in sizes}
 
 
-def cars(quick: bool) -> tuple[Switched, Ways]:
+def cars(sizes: Sequence[int]) -> tuple[Switched, Ways]:
     """Return the car and its ways."""
     p = car()
-    widths = (3.0, 1.0, 0.3)
-    ways: Ways = {
-        "nsopt, 60 steps in phases": partial(phased_car, p, 60),
-        "nsopt, 120 steps in phases": partial(phased_car, p, 120),
-        "nsopt, 60 steps, gain smoothed": partial(smoothed_car, p, 60, widths),
-    }
-    sizes = [(10, 2)] if quick else [(10, 2), (20, 2), (40, 2)]
-    return p, ways | _nosnoc_ways(p, sizes, THRUST, TOP)
+    ways: Ways = {f"nsopt, {n} steps in phases": partial(phased_car, p, n) for n in (60, 120)}
+    return p, ways | _nosnoc_ways(p, [n for n in sizes if n <= 40], THRUST, TOP)
 
 
-def blocks(
-    make: Callable[[], Switched], lying: Sequence[tuple[int, float]], quick: bool
+def touching(
+    make: Callable[[], Switched], way: Callable[[Switched, int], Answer], sizes: Sequence[int]
 ) -> tuple[Switched, Ways]:
-    """Return a block with dry friction and its ways."""
+    """Return a motion through contact and its ways."""
     p = make()
-    ways: Ways = {f"nsopt, {n} steps": partial(rubbing_block, p, n) for n in (50, 100, 200)}
-    for n, creep in lying:
-        name = f"nsopt, {n} steps, in contact" + (f", creep {creep:g} m/s" if creep else "")
-        ways[name] = partial(lying_block, p, n, creep)
-    return p, ways | _nosnoc_ways(p, [(20, 2)] if quick else [(20, 2), (40, 2), (40, 3)])
+    ways: Ways = {f"nsopt, {n} steps": partial(way, p, n) for n in sizes}
+    return p, ways | _nosnoc_ways(p, sizes)
 
 
-def sleds(quick: bool) -> tuple[Switched, Ways]:
-    """Return the block on a sled and its ways."""
-    p = sled()
-    ways = {f"nsopt, {n} steps": partial(loaded_sled, p, n) for n in (50, 100, 200)}
-    return p, ways | _nosnoc_ways(p, [(20, 2)] if quick else [(20, 2), (40, 2), (40, 3)])
-
-
-MOTIONS: dict[str, Callable[[bool], tuple[Switched, Ways]]] = {
+MOTIONS: dict[str, Callable[[Sequence[int]], tuple[Switched, Ways]]] = {
     "car": cars,
-    "reversing": partial(blocks, reversing, [(50, 0.0), (100, 0.0), (100, 0.1)]),
-    "resting": partial(blocks, resting, [(50, 0.0)]),
-    "sled": sleds,
+    "reversing": partial(touching, reversing, lying_block),
+    "resting": partial(touching, resting, lying_block),
+    "sled": partial(touching, sled, loaded_sled),
+    "lift": partial(touching, lift, lifted_mass),
 }
 
 
 def main() -> None:
-    """Print a table for each motion."""
+    """Print a table for each motion, and draw them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("motions", nargs="*", choices=[*MOTIONS, []], help="by default all")
     parser.add_argument("--quick", action="store_true", help="once each, coarse")
     options = parser.parse_args()
     print(machine())
+    sizes, repeats = (STEPS[:2], 1) if options.quick else (STEPS, 2)
+    measured = []
     for name in options.motions or MOTIONS:
-        compare(*MOTIONS[name](options.quick), 1 if options.quick else 2)
+        problem, ways = MOTIONS[name](sizes)
+        measured.append((problem, in_turn(ways, repeats)))
+        compare(*measured[-1])
+    draw(measured)
 
 
 if __name__ == "__main__":

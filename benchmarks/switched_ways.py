@@ -1,7 +1,7 @@
 """The switched motions of `switched` by `nsopt.trajectory`.
 
-The order of the laws of the car is given, as phases, or its gain is smoothed; dry friction is
-stated as it is.
+The order of the laws of the car is given, as phases; contact and dry friction are stated as they
+are.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from time import process_time
-from typing import Any
 
 import numpy as np
 from common import Array
@@ -36,23 +35,18 @@ from nsopt import (
     ContactLaw,
     Dynamics,
     Frame,
-    JointDrives,
     Mechanism,
     Parameter,
     PlaneContact,
     Prismatic,
     Result,
-    Slide,
     SlideFriction,
     StribeckLaw,
-    Variational,
     assemble,
 )
 from nsopt.trajectory import (
-    IN_STEPS,
     ActuatorLimits,
     Duration,
-    Earlier,
     Effort,
     EndAt,
     Horizon,
@@ -109,43 +103,6 @@ def phased_car(problem: Switched, steps: int) -> Answer:
     return Answer(seconds, count, result.objective, problem.end_error(control), said)
 
 
-def smoothed_car(problem: Switched, steps: int, widths: Sequence[float]) -> Answer:
-    """Return the car with a gain that rises over a width of speeds, narrower from solve to solve.
-
-    Its throttle is an input, free in every moment; no order of laws is given.
-    """
-    begin, result, count = process_time(), None, 0
-    limits = [
-        Within("throttle", lower=-THRUST, upper=THRUST),
-        Within("rail.speed", lower=-TOP, upper=TOP),
-    ]
-    for width in widths:
-        result = optimize(
-            _with_throttle(width),
-            Horizon((5.0, 40.0), steps),
-            [Duration()],
-            [StartAt([0.0], [0.0]), EndAt([WAY], [0.0]), *limits],
-            Earlier(result) if result else Quintic([0.0], [WAY]),
-            inputs=["throttle"],
-        )
-        count += _iterations(result)
-    seconds, t = process_time() - begin, result["time"].values
-    control = fitted(t, lambda at: result.sample(times=at)["input"].values[:, 0], 0.0)
-    return _answer(problem, result, control, seconds, count, result.objective)
-
-
-def _with_throttle(width: float) -> Dynamics:
-    """Return the cart with a gain that rises over a width of speeds."""
-    body = Body("cart", 1.0, UNIT)
-    rail = Prismatic("rail", Frame(GROUND), Frame(body))
-
-    def law(_t: Any, _q: Any, v: Any, gains: Any) -> Any:
-        return gains[0] * (1 + (TURBO - 1) * (1 + np.tanh((v[0] - LATE) / width)) / 2)
-
-    motor = JointDrives("motor", [Slide(*rail.frames)], law, [Parameter("throttle", 0.0)])
-    return assemble(Mechanism([body], [rail], "relative"), [motor])
-
-
 def rubbing_block(problem: Switched, steps: int) -> Answer:
     """Return the block on its rail, its friction exact on record."""
     begin = process_time()
@@ -164,7 +121,7 @@ def rubbing_block(problem: Switched, steps: int) -> Answer:
     return _answer(problem, result, control, seconds, _iterations(result), effort(control))
 
 
-def lying_block(problem: Switched, steps: int, creep: float = 0.0) -> Answer:
+def lying_block(problem: Switched, steps: int) -> Answer:
     """Return the block on a floor, in contact by Coulomb's law, pushed."""
     begin = process_time()
     body = Body("block", 1.0, point_mass=True)
@@ -179,12 +136,26 @@ def lying_block(problem: Switched, steps: int, creep: float = 0.0) -> Answer:
         [StartAt(here, [problem.start[1], 0.0, 0.0]), EndAt(there, [problem.end[1], 0.0, 0.0])],
         Straight(here, there),
         inputs=["force"],
-        plan=IN_STEPS,
-        scheme=_variational(creep),
     )
     seconds = process_time() - begin
-    control = _linear(result["time"].values, result["input"].values[:, 0])
-    return _answer(problem, result, control, seconds, _iterations(result), result.objective)
+    return _through_contact(problem, result, seconds, "input", 0)
+
+
+def lifted_mass(problem: Switched, steps: int) -> Answer:
+    """Return the mass on its rail, on a floor until it rises."""
+    begin = process_time()
+    mechanism = carts()
+    floor = PlaneContact("floor", Frame(GROUND), Frame(mechanism.bodies[0]))
+    start, end = problem.start, problem.end
+    result = optimize(
+        assemble(mechanism, [floor], gravity=DOWN),
+        Horizon(problem.duration, steps),
+        [Effort()],
+        [StartAt(start[:1], start[1:]), EndAt(end[:1], end[1:])],
+        Quintic(start[:1], end[:1]),
+    )
+    seconds = process_time() - begin
+    return _through_contact(problem, result, seconds, "tau", 0)
 
 
 def _friction(problem: Switched) -> float:
@@ -192,23 +163,11 @@ def _friction(problem: Switched) -> float:
     return float(problem.rate(problem.start, 0.0, -1)[1])
 
 
-def _variational(creep: float) -> Variational:
-    return Variational(slip_creep=creep) if creep else Variational()
-
-
 def _iterations(result: Result) -> int:
     return round(float(result["iterations"].sum()))
 
 
-def _linear(t: Array, u: Array) -> list[Piece]:
-    """Return a control that is linear between nodes, as the forces of `Variational` are."""
-    return [
-        Piece(a, b, np.array([(y - x) / (b - a), x]))
-        for a, b, x, y in zip(t[:-1], t[1:], u[:-1], u[1:], strict=True)
-    ]
-
-
-def loaded_sled(problem: Switched, steps: int, creep: float = 0.0) -> Answer:
+def loaded_sled(problem: Switched, steps: int) -> Answer:
     """Return the sled, its block in contact by Coulomb's law."""
     begin = process_time()
     d = _sled()
@@ -222,12 +181,9 @@ def loaded_sled(problem: Switched, steps: int, creep: float = 0.0) -> Answer:
         [Effort()],
         [StartAt(q0, v0), EndAt([0.0, 0.0, end[2], free], [*still, 0.0])],
         Straight(q0, [0.0, 0.0, 1.0, 1.0]),
-        scheme=_variational(creep),
     )
     seconds = process_time() - begin
-    u = result["drive"].values[:, d.v_names.index("rail.speed")]
-    control = _linear(result["time"].values, u)
-    return _answer(problem, result, control, seconds, _iterations(result), result.objective)
+    return _through_contact(problem, result, seconds, "tau", d.v_names.index("rail.speed"))
 
 
 def _sled() -> Dynamics:
@@ -253,6 +209,19 @@ def pieces(result: Result, gain: float = 1.0, begin: float = 0.0) -> list[Piece]
 
 def _drive(result: Result, gain: float, times: Array) -> Array:
     return np.asarray(result.sample(times=times)["tau"].values[:, 0] / gain)
+
+
+def _through_contact(
+    problem: Switched, result: Result, seconds: float, name: str, column: int
+) -> Answer:
+    """Return an exact optimum, its control a parabola in each step."""
+
+    def control(at: Array) -> Array:
+        return np.asarray(result.sample(times=at)[name].values[:, column])
+
+    parts = fitted(result["time"].values, control, 0.0)
+    found = _answer(problem, result, parts, seconds, _iterations(result), result.objective)
+    return found if "contact_sequence" in result.data.attrs else found._replace(said="in steps")
 
 
 def _answer(
