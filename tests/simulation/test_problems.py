@@ -62,6 +62,7 @@ OPTIMA = [
     "double_integrator",
     "grasp_box",
     "hopper",
+    "lift",
     "push_block",
     "quadruped_jump",
     "quadruped_stand",

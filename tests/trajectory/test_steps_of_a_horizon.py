@@ -1,6 +1,6 @@
 """Steps of a horizon: energy, forces, what swings in bores, sizes of steps."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
@@ -23,7 +23,9 @@ from nsopt import (
     assemble,
     simulate,
 )
+from nsopt.problem import load_optimization
 from nsopt.trajectory import (
+    IN_STEPS,
     BaseReaction,
     Cost,
     Duration,
@@ -127,6 +129,26 @@ def test_steps_that_are_free_may_be_asked_to_be_even():
     assert result.detailed_cost["EvenSteps"] == pytest.approx(100 * unevenness, rel=1e-6)
     assert 0 < unevenness < 1e-3
     assert cost == pytest.approx(on_an_ideal_hinge().objective, rel=0.03)
+
+
+@pytest.mark.slow
+def test_free_steps_put_a_node_where_contact_changes():
+    """By cross complementarity: 100.35 in closed form, a force held over a step costs more."""
+    stated, rise = load_optimization("lift"), np.sqrt(6 / 9.81)
+    closed = 48 / rise**3
+    above = []
+    for n in (10, 20):
+        result = replace(stated, plan=IN_STEPS).solve(steps=n)
+        held(result)
+        above.append(result.objective / closed - 1)
+        t, pressed = result["time"].values, result["impulse"].values[:, 0] > 1e-6
+        assert t[pressed][-1] == pytest.approx(2 - rise, abs=1e-3)
+        h = np.diff(t)
+        assert h.min() >= 0.2 * 2 / n - 1e-9
+        assert h.max() <= 5 * 2 / n + 1e-9
+    assert 0 < above[1] < above[0] / 3
+    assert above[1] < 1e-3
+    assert stated.solve().objective == pytest.approx(closed, rel=1e-9)
 
 
 def test_even_steps_need_a_duration_that_is_given():
