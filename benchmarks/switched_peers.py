@@ -30,7 +30,7 @@ from switched import (
     reversing,
     sled,
 )
-from switched_ways import lifted_mass, loaded_sled, lying_block, phased_car
+from switched_ways import lifted_mass, loaded_sled, lying_block, phased_car, rubbing_block
 
 from nsopt.plots.style import axis_labels, look, title
 
@@ -179,7 +179,7 @@ def cars(sizes: Sequence[int]) -> tuple[Switched, Ways]:
 def touching(
     make: Callable[[], Switched], way: Callable[[Switched, int], Answer], sizes: Sequence[int]
 ) -> tuple[Switched, Ways]:
-    """Return a motion through contact and its ways."""
+    """Return a motion through contact, or against friction of a joint, and its ways."""
     p = make()
     ways: Ways = {f"nsopt, {n} steps": partial(way, p, n) for n in sizes}
     return p, ways | _nosnoc_ways(p, sizes)
@@ -191,6 +191,7 @@ MOTIONS: dict[str, Callable[[Sequence[int]], tuple[Switched, Ways]]] = {
     "resting": partial(touching, resting, lying_block),
     "sled": partial(touching, sled, loaded_sled),
     "lift": partial(touching, lift, lifted_mass),
+    "joint": partial(touching, resting, rubbing_block),
 }
 
 
