@@ -32,7 +32,11 @@ from nsopt.caveats.errors import (
     find_predictable_time,
     has_errors,
 )
-from nsopt.caveats.optima import cap_exact_cost, find_error_of_objective
+from nsopt.caveats.optima import (
+    cap_exact_cost,
+    find_error_of_objective,
+    measure_alternation,
+)
 from nsopt.caveats.sizes import measure_exchange
 from nsopt.caveats.steps import tell_share_of_other_schemes
 
@@ -56,6 +60,7 @@ __all__ = [
     "find_unresolved_closing",
     "forces_dissipate",
     "has_errors",
+    "measure_alternation",
     "measure_exchange",
     "tell_share_of_other_schemes",
     "tell_slip",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nsopt.arrays import Array
+from nsopt.blocks import largest
 from nsopt.caveats.errors import LargestError, find_error_of_motion
 from nsopt.caveats.sizes import STILL, TINY, is_optimum, suggest_shorter
 from nsopt.contact_modes import FREE, count_rigid
@@ -32,6 +35,27 @@ counts as departed."""
 
 BEYOND_CONE = 0.01
 """Friction beyond its limit, over the largest limit of its contact, up to which nothing is said."""
+
+ALTERNATES = 0.1
+"""Part of a contact's force that may alternate without a word. One that changes once to and fro in
+six steps has 0.06; see `measure_alternation`."""
+
+PRESSES = 1e-6
+"""Force, over the largest one of contacts and drives, above which a contact presses."""
+
+
+def measure_alternation(force: Array, least: float = 0.0) -> float:
+    """Return which part of a force (n,) alternates from point to point; zero of less than 5 points.
+
+    That is the root mean square of a quarter of the second differences over that of the force,
+    where it is above ``least`` [N] for two points before and after.
+    """
+    presses = force > least
+    inner = presses[:-4] & presses[1:-3] & presses[2:-2] & presses[3:-1] & presses[4:]
+    if len(force) < 5 or not inner.any():
+        return 0.0
+    alternating = (force[1:-3] - 2 * force[2:-2] + force[3:-1])[inner] / 4
+    return float(np.linalg.norm(alternating) / np.linalg.norm(force[2:-2][inner]))
 
 
 def cap_exact_cost(in_steps: float) -> float:
@@ -163,6 +187,40 @@ def _tell_departure(data: xr.Dataset) -> Iterator[str]:
         )
 
 
+def _tell_alternating_forces(data: xr.Dataset) -> Iterator[str]:
+    """Tell of forces of contacts that alternate from point to point of an optimum."""
+    if not is_optimum(data) or not {"normal_force", "impulse", "impact_impulse"} <= {*data}:
+        return
+    loads = [largest(data[x]) for x in ("normal_force", "drive", "input") if x in data]
+    least = PRESSES * float(np.fmax.reduce(loads))
+    for k, name in enumerate(data["contact"].values[: count_rigid(data)]):
+        part = max(measure_alternation(x, least) for x in _list_forces(data, k))
+        if part > ALTERNATES:
+            yield (
+                f"forces of contact {str(name)!r} alternate by {100 * part:.2g} % from node to "
+                "node, though the objective may be right: a pin rolls round its bore, or a body "
+                f"rattles, faster than the steps tell; {suggest_shorter(data)}, or take "
+                "plan=IN_STEPS and Variational(normal_implicitness=0.5), which damps this in bores"
+            )
+
+
+def _list_forces(data: xr.Dataset, k: int) -> list[Array]:
+    """Return the normal force of contact k [N] at the nodes of a motion in steps, (n,).
+
+    Of an exact one those of each phase, also at midpoints, as impulses are by Simpson's rule. The
+    node at which a phase ends has the force of the next one.
+    """
+    t, nodes = data["time"].values, np.nan_to_num(data["normal_force"].values[:, k])
+    if "borders" not in data.attrs:
+        return [nodes]
+    impulse = (data["impulse"].values - data["impact_impulse"].values)[1:, k]
+    points = np.empty(2 * len(t) - 1)
+    points[::2] = nodes
+    points[1::2] = (6 * impulse / np.diff(t) - nodes[:-1] - nodes[1:]) / 4
+    ends = [int(np.abs(t - x).argmin()) for x in np.atleast_1d(data.attrs["borders"])]
+    return [points[2 * a : 2 * b + (1 if b == ends[-1] else -1)] for a, b in pairwise(ends)]
+
+
 def find_error_of_objective(data: xr.Dataset) -> LargestError | None:
     """Return by how much the objective of an optimum is off, over the sum of the sizes of costs.
 
@@ -201,4 +259,5 @@ CHECKS = (
     _tell_reversals,
     _tell_crossed_bores,
     _tell_smoothed_friction,
+    _tell_alternating_forces,
 )

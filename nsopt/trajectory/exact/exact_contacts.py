@@ -24,7 +24,7 @@ from nsopt.mechanics import Dynamics
 from nsopt.result import Result
 from nsopt.trajectory.exact.borders import find_at_borders
 from nsopt.trajectory.exact.division import find_touching
-from nsopt.trajectory.exact.joined import join_phases
+from nsopt.trajectory.exact.joined import join_phases, measure_alternation_in_bores
 from nsopt.trajectory.exact.known_motion import KnownMotion
 from nsopt.trajectory.exact.motion import PhasedMotion, sum_costs
 from nsopt.trajectory.exact.recognize import NotExactError, Recognizer
@@ -56,6 +56,11 @@ SHARED_ATTRS = ("title", "solver", "compile_time", "search", "guess_cost", "gues
 
 TRIALS_INTERRUPTED = "interrupted while other sequences were tried; this motion is a solution"
 SHORTER_AT_LAST = 1e-2  # times `ExactContacts.shortest`, in the last solve if a phase is that short
+
+ALTERNATES = 0.05
+"""Part of the force in a bore that alternates, from which it is solved from fewer steps too."""
+
+FEWER = (2, 4, 8)  # of how many times fewer steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +111,12 @@ class OptimumInSequence(ExactMotion):
             "interrupted": int(self.stopped),
         }
         return record(self.in_steps, solution, motion, p, self.solved.solver.backend, own)
+
+    @property
+    def alternates(self) -> bool:
+        """Whether forces in bores alternate from point to point."""
+        x = self.in_steps
+        return measure_alternation_in_bores(self.solved, x.dynamics, x.inputs) > ALTERNATES
 
     def solve_on(self, factor: float) -> OptimumInSequence:
         counts = [math.ceil(factor * x.phase.horizon.steps) for x in self.solved.linked.phases]
@@ -208,6 +219,7 @@ class ExactContacts(Strategy[StatedProgram]):
                 terms = np.asarray(found.program.nlp.terms(solution.x, x.parameters(p))).ravel()
                 enough = cap_exact_cost(float(terms[: len(motion.costs)].sum()))
                 first = self._solve_first(motion, recognizer, known, enough)
+            first = self._solve_from_fewer_steps(first, known)
         except NotExactError as error:
             return replace(found, not_exact=str(error))
         except KeyboardInterrupt:
@@ -265,14 +277,42 @@ class ExactContacts(Strategy[StatedProgram]):
             best = other if np.isfinite(other.cost) else best
         return best
 
+    def _solve_from_fewer_steps(
+        self, first: OptimumInSequence, known: KnownMotion
+    ) -> OptimumInSequence:
+        """Return an optimum that costs less, if there is one from fewer steps.
+
+        Steps that do not resolve how a pin rolls round its bore have many optima. In fewer steps
+        its force follows the motion of the links, and does from there.
+        """
+        if not first.alternates:
+            return first
+        counts = [x.phase.horizon.steps for x in first.solved.linked.phases]
+        best = first
+        for part in FEWER:
+            steps = [max(self.least_steps, math.ceil(n / part)) for n in counts]
+            if steps == counts or is_interrupted():
+                break
+            with suppress(NotExactError):
+                coarse = self._solve(first.stated, first.sequence, known, steps=steps)
+                if np.isinf(coarse.cost) or coarse.alternates:
+                    continue
+                found = KnownMotion.of_phases(coarse.solved)
+                again = self._solve(first.stated, first.sequence, found, steps=counts)
+                best = min(best, again, key=lambda x: x.cost)
+                if not again.alternates:
+                    break
+        return best
+
     def _solve(
         self,
         motion: PhasedMotion,
         sequence: tuple[ContactPhase, ...],
         known: KnownMotion,
         briefly: bool = False,
+        steps: Sequence[int] | None = None,
     ) -> OptimumInSequence:
-        solved = motion.solve(sequence, known, briefly=briefly)
+        solved = motion.solve(sequence, known, briefly=briefly, steps=steps)
         cost = sum(sum_costs(solved).values()) if solved.solution.ok else np.inf
         return OptimumInSequence(sequence, solved, cost, motion)
 

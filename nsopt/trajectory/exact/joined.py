@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from nsopt.arrays import Array
+from nsopt.caveats import measure_alternation
 from nsopt.mechanics import Dynamics
 from nsopt.simulation import AcceptedSteps
 from nsopt.trajectory.guesses import Trajectory
@@ -53,12 +54,12 @@ class PhaseMotion:
     @cached_property
     def forces(self) -> tuple[Array, Array]:
         """Normal forces (2 n + 1, gaps) and friction (2 n + 1, tangents) [N], as of `fine`."""
-        parts = [self._compute_forces(contact) for contact in self.program.contacts]
+        parts = [self.compute_forces(contact) for contact in self.program.contacts]
         none = np.zeros((len(self.fine.q), 0))  # of a motion without contacts
         normal, friction = (np.hstack([none, *(x[i] for x in parts)]) for i in (0, 1))
         return normal, friction
 
-    def _compute_forces(self, contact: ContactInMode) -> tuple[Array, Array]:
+    def compute_forces(self, contact: ContactInMode) -> tuple[Array, Array]:
         """Return normal forces and friction of one contact; see `forces`."""
         inputs, n = self.program.read_forces(contact, self.fine), len(self.fine.q)
         p = np.tile(self.program.p[:, None], n)
@@ -145,9 +146,26 @@ class PhaseMotion:
         """Return the power of the friction of each gap, (2 n + 1, gaps) [W], as of `fine`."""
         gaps = contact.forces.contact.gaps(sample_symbols(contact.dynamics).state)
         slip = contact.measure(self.fine, self.program.p)[SLIP]
-        power = slip.T * self._compute_forces(contact)[1]
+        power = slip.T * self.compute_forces(contact)[1]
         parts = np.split(power, np.cumsum([gap.slip.numel() for gap in gaps])[:-1], axis=1)
         return np.column_stack([part.sum(axis=1) for part in parts])
+
+
+def measure_alternation_in_bores(solved: SolvedPhases, d: Dynamics, inputs: Sequence[str]) -> float:
+    """Return which part of a force in a bore alternates at most; see `measure_alternation`.
+
+    ``d`` is the mechanism with its contacts.
+    """
+    return max(
+        (
+            measure_alternation(force)
+            for k, phase in enumerate(solved.linked.phases)
+            for contact in phase.closed_contacts.values()
+            if contact.is_closed_in_bore
+            for force in PhaseMotion(solved, k, d, inputs).compute_forces(contact)[0].T
+        ),
+        default=0.0,
+    )
 
 
 def join_phases(solved: SolvedPhases, d: Dynamics, inputs: Sequence[str]) -> TranscribedMotion:
