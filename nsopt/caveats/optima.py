@@ -12,7 +12,7 @@ import numpy as np
 from nsopt.arrays import Array
 from nsopt.blocks import largest
 from nsopt.caveats.errors import LargestError, find_error_of_motion
-from nsopt.caveats.sizes import STILL, TINY, is_optimum, suggest_shorter
+from nsopt.caveats.sizes import FEW, STILL, TINY, is_optimum, suggest_shorter
 from nsopt.contact_modes import FREE, count_rigid
 from nsopt.stored import ERROR
 
@@ -194,7 +194,7 @@ def _tell_alternating_forces(data: xr.Dataset) -> Iterator[str]:
     loads = [largest(data[x]) for x in ("normal_force", "drive", "input") if x in data]
     least = PRESSES * float(np.fmax.reduce(loads))
     for k, name in enumerate(data["contact"].values[: count_rigid(data)]):
-        part = max(measure_alternation(x, least) for x in _list_forces(data, k))
+        part = max((measure_alternation(x, least) for x in _list_forces(data, k)), default=0.0)
         if part > ALTERNATES:
             yield (
                 f"forces of contact {str(name)!r} alternate by {100 * part:.2g} % from node to "
@@ -207,8 +207,8 @@ def _tell_alternating_forces(data: xr.Dataset) -> Iterator[str]:
 def _list_forces(data: xr.Dataset, k: int) -> list[Array]:
     """Return the normal force of contact k [N] at the nodes of a motion in steps, (n,).
 
-    Of an exact one those of each phase, also at midpoints, as impulses are by Simpson's rule. The
-    node at which a phase ends has the force of the next one.
+    Of an exact one those of each phase that lasts, also at midpoints, as impulses are by Simpson's
+    rule. The node at which a phase ends has the force of the next one.
     """
     t, nodes = data["time"].values, np.nan_to_num(data["normal_force"].values[:, k])
     if "borders" not in data.attrs:
@@ -217,8 +217,9 @@ def _list_forces(data: xr.Dataset, k: int) -> list[Array]:
     points = np.empty(2 * len(t) - 1)
     points[::2] = nodes
     points[1::2] = (6 * impulse / np.diff(t) - nodes[:-1] - nodes[1:]) / 4
-    ends = [int(np.abs(t - x).argmin()) for x in np.atleast_1d(data.attrs["borders"])]
-    return [points[2 * a : 2 * b + (1 if b == ends[-1] else -1)] for a, b in pairwise(ends)]
+    borders = [int(np.abs(t - x).argmin()) for x in np.atleast_1d(data.attrs["borders"])]
+    lasting = [(a, b) for a, b in pairwise(borders) if t[b] - t[a] > FEW * np.ptp(t)]
+    return [points[2 * a : 2 * b + (1 if b == borders[-1] else -1)] for a, b in lasting]
 
 
 def find_error_of_objective(data: xr.Dataset) -> LargestError | None:

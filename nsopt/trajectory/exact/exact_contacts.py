@@ -252,30 +252,30 @@ class ExactContacts(Strategy[StatedProgram]):
         """Return the optimum in the sequence of the steps.
 
         Modes of a single step are left out of that, unless there is no solution without them, or
-        none whose cost is low ``enough``. Where there is none at all its shortest phase is.
+        none whose cost is low ``enough``. Where there is none even so, short phases are too.
         """
         solved, faults = dict[str, OptimumInSequence](), list[NotExactError]()
-        for briefest in (False, True):
-            try:
-                sequence = recognizer.read_sequence(briefest=briefest)
-                if (key := _identify(sequence)) in solved:
-                    break
+
+        def try_sequence(sequence: tuple[ContactPhase, ...]) -> bool:
+            """Return whether no other sequence is to be tried after this one."""
+            if (key := _identify(sequence)) not in solved:
                 solved[key] = self._solve(motion, sequence, known)
-            except NotExactError as error:
-                faults.append(error)
-                continue
-            if solved[key].cost <= enough or is_interrupted():
-                break
+            return solved[key].cost <= enough or is_interrupted()
+
+        done = False
+        for briefest in (False, True):
+            if not done:
+                try:
+                    done = try_sequence(recognizer.read_sequence(briefest=briefest))
+                except NotExactError as error:
+                    faults.append(error)
         if not solved:
             raise faults[0]
-        best = min(solved.values(), key=lambda found: found.cost)  # the first if all are infinite
-        if np.isfinite(best.cost) or len(best.sequence) == 1 or is_interrupted():
-            return best
-        shortest = int(np.argmin([x.duration for x in best.sequence]))
-        with suppress(NotExactError):
-            other = self._solve(motion, drop_phase(best.sequence, shortest), known)
-            best = other if np.isfinite(other.cost) else best
-        return best
+        for sequence in [] if done else _list_shorter([x.sequence for x in solved.values()]):
+            with suppress(NotExactError):
+                if try_sequence(sequence):
+                    break
+        return min(solved.values(), key=lambda found: found.cost)  # the first if all are infinite
 
     def _solve_from_fewer_steps(
         self, first: OptimumInSequence, known: KnownMotion
@@ -377,6 +377,16 @@ class ExactContacts(Strategy[StatedProgram]):
         """Return the phases that last at most twice the shortest duration."""
         lengths = np.diff(motion.solved.borders)
         return np.flatnonzero(lengths <= 2 * self.shortest * lengths.sum()).tolist()
+
+
+def _list_shorter(sequences: Sequence[tuple[ContactPhase, ...]]) -> list[tuple[ContactPhase, ...]]:
+    """Return the last sequences first, each without one of its two shortest phases."""
+    return [
+        drop_phase(sequence, k)
+        for sequence in reversed(sequences)
+        if len(sequence) > 1
+        for k in np.argsort([x.duration for x in sequence], kind="stable")[:2].tolist()
+    ]
 
 
 def _identify(sequence: Sequence[ContactPhase]) -> str:
