@@ -114,10 +114,10 @@ def test_ctrl_c_keeps_what_is_found(monkeypatch, at):
     motion = sys.modules["nsopt.trajectory.exact.motion"].PhasedMotion
     solve = motion.solve
 
-    def pressed(*args, briefly=False):
+    def pressed(*args, briefly=False, **options):
         if briefly == (at == "trial"):
             signal.raise_signal(signal.SIGINT)
-        return solve(*args, briefly=briefly)
+        return solve(*args, briefly=briefly, **options)
 
     monkeypatch.setattr(motion, "solve", pressed)
     result = lift(plan=with_sequence(sequence=FLIGHT))

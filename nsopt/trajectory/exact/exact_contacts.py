@@ -285,7 +285,7 @@ class ExactContacts(Strategy[StatedProgram]):
         Steps that do not resolve how a pin rolls round its bore have many optima. In fewer steps
         its force follows the motion of the links, and does from there.
         """
-        if not first.alternates:
+        if np.isinf(first.cost) or not first.alternates:
             return first
         counts = [x.phase.horizon.steps for x in first.solved.linked.phases]
         best = first
