@@ -21,6 +21,7 @@ from nsopt.simulation.check.beyond import (
 from nsopt.simulation.check.comparison import (
     compare_figures,
     compare_forces,
+    compare_reactions,
     compare_states,
     estimate_figures,
     make_figure,
@@ -34,12 +35,14 @@ from nsopt.simulation.check.figures import (
     find_shared_figures,
 )
 from nsopt.simulation.check.repetition import (
+    MOST,
     STATES,
     CheckedRun,
     Repetition,
     has_contacts,
     name_recorded,
     name_steps,
+    pick_rows,
     repeat,
 )
 from nsopt.simulation.control import ErrorControl
@@ -92,7 +95,8 @@ class Check:
         # Where longer steps fail, what takes their place may take much longer than the run did.
         time_limit = SLOWER * max(allowed, checked.seconds, SHORT)
         repetitions: list[Repetition] = []
-        records = 2 * checked.record_seconds <= max(allowed, RECORDS)
+        share = min(1.0, MOST / times.size)  # of a record, most of which are forces
+        records = 2 * share * checked.record_seconds <= max(allowed, RECORDS)
         recorded = name_recorded(data) if records else frozenset[str]()
         for part in parts:
             repetitions.append(repeat(checked, part, times, recorded, progress, time_limit))
@@ -148,7 +152,8 @@ def _add_errors(
     parts: tuple[float, ...],
 ) -> xr.Dataset:
     """Return the dataset of a run with its errors, by repetitions with parts of its h."""
-    finer, rows = parts[0] < 1, data.sizes["time"]
+    finer, t, rows = parts[0] < 1, data["time"].values, data.sizes["time"]
+    picked = pick_rows(rows)
     needed = STATES | NEEDED if has_contacts(checked.dynamics) else STATES
     needed |= name_recorded(data)
     own = data
@@ -158,6 +163,8 @@ def _add_errors(
     states = [own, *(x.states for x in repetitions)]
     step = max(1.0, *parts) * float(np.nanmax(data["h"].values))
     errors = compare_states(states, radii, finer, rows, find_changes(own), step)
+    forces = [own.isel(time=picked), *(x.forces for x in repetitions)]
+    errors |= compare_reactions(forces, finer, t, picked)
     coords, courses = {}, list[Course]()
     if all(x.figures and not x.stop.reason for x in repetitions):
         coords["contact_joint"] = [*contacts_of_joints(own)]
@@ -167,7 +174,7 @@ def _add_errors(
         shared = find_shared_figures(own, slips, slow)
         figures = [find_figures(own), *(x.figures for x in repetitions)]
         courses = [find_course(own), *(x.course for x in repetitions if x.course is not None)]
-        errors |= compare_forces([find_forces(x) for x in states], finer, rows)
+        errors |= compare_forces([find_forces(x) for x in forces], finer, t, picked)
         has_order = bool(np.isfinite(errors[ERROR + "force"][2]["order"]))
         errors |= compare_figures(figures, finer, shared, has_order)
         errors |= {name: make_figure(name, x) for name, x in figures[0].items()}
@@ -185,11 +192,11 @@ def _add_errors(
         about["error_tolerance_power"] = checked.method.scheme.error_order + 1
     found = data.assign(errors).assign_coords(coords) if coords else data.assign(errors)
     found.attrs |= about
-    return found if ended else _look_beyond(found, states, courses)
+    return found if ended else _look_beyond(found, forces, courses)
 
 
 def _look_beyond(
-    data: xr.Dataset, states: Sequence[xr.Dataset], courses: Sequence[Course]
+    data: xr.Dataset, forces: Sequence[xr.Dataset], courses: Sequence[Course]
 ) -> xr.Dataset:
     """Return a run with what is known of it beyond the time until which it is predictable."""
     until, motion, t = find_predictable_time(data), ERROR + "motion", data["time"].values
@@ -197,4 +204,4 @@ def _look_beyond(
         return data
     growth = measure_growth(t, data[motion].values, until)
     told = data[motion].assign_attrs(growth_rate=growth)
-    return data.assign({motion: told, **compare_statistics(states, courses, until)})
+    return data.assign({motion: told, **compare_statistics(forces, courses, until)})

@@ -122,9 +122,6 @@ def compare_states(
     for name in (*ENTRIES, *recorded):
         values = [x[name].values for x in runs]
         errors[ERROR + name] = _make_error_over_time(name, _compare(values, finer), rows)
-    ideal = runs[0].attrs["ideal_joints"]
-    for name in (x for x in REACTIONS if ideal and all(x in run for run in runs)):
-        errors[ERROR + name] = _compare_reactions(name, runs, finer, rows)
     energies = [x["total_energy"].values for x in runs]
     t = runs[0]["time"].values
     apart = partial(measure_energy_distance, t, changes=changes[:known], step=step)
@@ -132,12 +129,47 @@ def compare_states(
     return errors | {ERROR + "total_energy": _make_error_over_time("total_energy", lost, rows)}
 
 
-def compare_forces(runs: Sequence[Array], finer: bool, rows: int) -> dict[str, Variable]:
-    """Return the error of what contacts of joints carry over time, of forces (time, joint, 3)."""
+def compare_reactions(
+    runs: Sequence[xr.Dataset], finer: bool, t: Array, picked: NDArray[np.int_]
+) -> dict[str, Variable]:
+    """Return the errors of what ideal joints carry over time t (rows,) [s].
+
+    The runs are at the rows ``picked`` of these; between them errors are interpolated.
+    """
+    known = min(x.sizes["time"] for x in runs)
+    runs = [x if x.sizes["time"] == known else x.isel(time=slice(known)) for x in runs]
+    errors = {}
+    for name in REACTIONS:
+        if runs[0].attrs["ideal_joints"] and all(name in run for run in runs):
+            found = _compare_reactions(name, runs, finer)
+            spread = found._replace(error=_spread(found.error, t, picked[:known]))
+            unique = int(not runs[0].attrs["redundant_joint_rows"])
+            errors[ERROR + name] = _make_error_over_time(name, spread, len(t), unique=unique)
+    return errors
+
+
+def compare_forces(
+    runs: Sequence[Array], finer: bool, t: Array, picked: NDArray[np.int_]
+) -> dict[str, Variable]:
+    """Return the error of what contacts of joints carry over time, as `compare_reactions` does.
+
+    Forces are (picked, joint, 3) [N].
+    """
     known = min(map(len, runs))
     runs = [x[:known] for x in runs]
     off = estimate_error(runs, lambda a, b: np.linalg.norm(a - b, axis=-1), finer, _extent(runs))
-    return {ERROR + "force": _make_error_over_time("force", off, rows)}
+    spread = off._replace(error=_spread(off.error, t, picked[:known]))
+    return {ERROR + "force": _make_error_over_time("force", spread, len(t))}
+
+
+def _spread(values: Array, t: Array, picked: NDArray[np.int_]) -> Array:
+    """Return values (picked, ...) at all rows up to the last of them, linear in between."""
+    known = int(picked[-1]) + 1
+    if len(picked) == known:
+        return values
+    columns = values.reshape(len(values), -1).T
+    spread = [np.interp(t[:known], t[picked], x) for x in columns]
+    return np.stack(spread, axis=1).reshape(known, *values.shape[1:])
 
 
 def compare_figures(
@@ -174,7 +206,7 @@ def make_figure(name: str, values: Array) -> Variable:
     return dims, values, {"units": unit, "long_name": text}
 
 
-def _compare_reactions(name: str, runs: Sequence[xr.Dataset], finer: bool, rows: int) -> Variable:
+def _compare_reactions(name: str, runs: Sequence[xr.Dataset], finer: bool) -> Estimate:
     """Return the error of what ideal joints carry, NaN of others, and in steps with impacts."""
     ideal, values = runs[0].attrs["ideal_joints"], [x[name].values for x in runs]
     struck = np.zeros(len(values[0]), dtype=bool)
@@ -184,8 +216,7 @@ def _compare_reactions(name: str, runs: Sequence[xr.Dataset], finer: bool, rows:
     parts = [np.where(struck[:, None, None], np.nan, x[:, :ideal]) for x in values]
     found, error = _compare(parts, finer), np.full_like(values[0], np.nan)
     error[:, :ideal] = found.error
-    unique = int(not runs[0].attrs["redundant_joint_rows"])
-    return _make_error_over_time(name, Estimate(error, found.order), rows, unique=unique)
+    return Estimate(error, found.order)
 
 
 def _compare(values: Sequence[Array], finer: bool, trusted: bool = True) -> Estimate:

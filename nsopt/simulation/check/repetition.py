@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
@@ -33,12 +34,22 @@ STATES = frozenset(
 """Variables that are compared at the times of a run, beside forces of contacts."""
 
 
-def name_recorded(data: xr.Dataset) -> frozenset[str]:
-    """Return the variables that a result has and that are compared, beside `STATES`.
+CARRIED = frozenset({*REACTIONS, "contact_mode", "lasting_force"})
+"""Variables that are compared at some of the times alone, for they take longest to compute: what
+joints carry, with the modes of contacts, by which impacts are left out."""
 
-    With the modes of contacts, by which impacts are left out of reactions.
-    """
+MOST = 4000
+"""Times at which these are compared."""
+
+
+def name_recorded(data: xr.Dataset) -> frozenset[str]:
+    """Return the variables that a result has and that are compared, beside `STATES`."""
     return frozenset({*RECORDED, *REACTIONS, "contact_mode"} & {*map(str, data.variables)})
+
+
+def pick_rows(count: int) -> NDArray[np.int_]:
+    """Return at which of so many rows `CARRIED` is compared, the first and the last among them."""
+    return np.unique(np.linspace(0, count - 1, min(count, MOST)).astype(int))
 
 
 def name_steps(part: float) -> str:
@@ -63,6 +74,7 @@ class Repetition:
     """A run in other steps."""
 
     states: xr.Dataset  # `STATES` at the start and at the times asked for, as far as it came
+    forces: xr.Dataset  # `CARRIED` at those of `pick_rows`
     figures: dict[str, Array]  # (joint,) by name, of all of its steps; none if they were not kept
     stop: Stop  # why it did not come to the last of the times
     course: Course | None = None  # what its contacts did, if it has any
@@ -79,10 +91,11 @@ def repeat(
     """Return a run again, with a part of its h, up to the last of some times (n,) [s].
 
     Where the run kept all of its steps, so does this one, for figures and for energies between
-    them: there is room for them. Beside `STATES` what is ``recorded`` is compared. After
-    ``time_limit`` [s] it ends.
+    them: there is room for them. Beside `STATES` what is ``recorded`` is compared, of many times
+    at some. After ``time_limit`` [s] it ends.
     """
     dynamics, run, whole = checked.dynamics, checked.run, checked.history.keeps_all
+    picked = pick_rows(len(times) + 1)
     driver = Driver(dynamics, run.repeat(part, float(times[-1])), checked.method)
     gains = checked.method.scheme.gains
     history = History(dynamics, run.start, run.p, gains=gains, times=None if whole else times)
@@ -91,22 +104,32 @@ def repeat(
     if has_contacts(dynamics) and whole:
         wanted |= {"lasting_force"}
     if not (whole and len(steps := history.steps())):
-        return Repetition(history.tabulate(wanted), {}, stop)
+        states = history.tabulate(wanted)
+        return Repetition(states, states.isel(time=picked[picked < states.sizes["time"]]), {}, stop)
     needed = NEEDED if has_contacts(dynamics) else frozenset[str]()
     every = history.tabulate({*needed, "total_energy"})
     rows, _ = OutputTimes(dynamics, times).interpolate(
         run.start, AcceptedSteps.empty(dynamics), steps
     )
-    kept = [rows] if len(rows) else []
-    record = History(dynamics, run.start, run.p, gains=gains, times=times, kept=kept)
-    states = record.tabulate(wanted)
+
+    def tabulate(some: AcceptedSteps, names: frozenset[str]) -> xr.Dataset:
+        kept = [some] if len(some) else []
+        record = History(dynamics, run.start, run.p, gains=gains, times=times, kept=kept)
+        return record.tabulate(names)
+
+    if len(picked) > len(times):
+        states = forces = tabulate(rows, wanted)
+    else:
+        states = tabulate(rows, wanted - CARRIED)
+        picked = picked[picked <= len(rows)]
+        forces = tabulate(rows.at(picked[1:] - 1), wanted & CARRIED)
     # Energies are interpolated themselves. Those of interpolated states would be off by as much as
     # interpolation is, for an interpolated v is not the derivative of an interpolated q.
     energy = interpolate(states["time"].values, every["time"].values, every["total_energy"].values)
     states = states.assign(total_energy=("time", energy))
     if not needed:
-        return Repetition(states, {}, stop)
-    return Repetition(states, find_figures(every), stop, find_course(every))
+        return Repetition(states, forces, {}, stop)
+    return Repetition(states, forces, find_figures(every), stop, find_course(every))
 
 
 def interpolate(t: Array, nodes: Array, values: Array) -> Array:
