@@ -23,9 +23,11 @@ FIRST = 100  # steps of the first run, where no bounds are given
 SMALLEST = 1e-4  # h_min over h_max of it: impacts are placed by it
 SAFE = 0.7  # part of the accuracy asked for at which the next run aims
 SHORTEST, LONGEST = 1 / 64, 0.8  # part of h that the next run takes at least and at most
-UNSURE = 1 / 8  # the least where the order differs from that of the run before by more than ...
-ALIKE = 0.2  # ... this
-UNKNOWN = 0.25  # part of h that it takes where no order was seen
+UNSURE = 1 / 8  # the least unless the order is that of the run before, to within ...
+ALIKE = 0.2  # ... this, or that of a scheme, which is a whole number from ...
+WHOLE = 2  # ... this on, to within ...
+NEARLY = 0.1  # ... this
+UNKNOWN = 0.25  # part of h that it takes at most where no order was seen
 GAIN = 0.8  # part of the error before, below which shorter steps helped
 LONGER = 1.5  # factor on the time until which a motion is predictable, above which they helped too
 FAILED = 4  # runs in a row that may tell nothing of their error, before one does
@@ -102,7 +104,9 @@ class Accuracy:
             if met or stalls > (FAILED if failed else 1) or result.interrupted:
                 break
             part, order = self._shrink(trial.error), trial.error.order
-            next_part = np.clip(part, SHORTEST if abs(order - before) <= ALIKE else UNSURE, LONGEST)
+            sure = abs(order - before) <= ALIKE or _is_of_scheme(order)
+            least = SHORTEST if sure else UNSURE if np.isfinite(order) or whole == 1 else UNKNOWN
+            next_part = np.clip(part, least, LONGEST)
             if result.data.attrs["steps"] > next_part * MOST:
                 if np.isfinite(order):
                     needed = whole * part * steps.h_max
@@ -115,9 +119,20 @@ class Accuracy:
 
     def _shrink(self, error: LargestError) -> float:
         """Return the part of h that is short enough, by the order that was seen."""
-        if not np.isfinite(error.order):
+        if not np.isfinite(error.part):
             return UNKNOWN
-        return float((SAFE * self.part / error.part) ** (1 / error.order))
+        fall = SAFE * self.part / error.part
+        if not np.isfinite(error.order):
+            return min(UNKNOWN, float(fall ** (1 / WHOLE)))
+        # Steps that are still too long show a little more than the order of the scheme.
+        lower = np.floor(error.order)
+        order = lower if lower and error.order - lower < 1 / 2 else error.order
+        return float(fall ** (1 / order))
+
+
+def _is_of_scheme(order: float) -> bool:
+    """Return whether an order is nearly one that a scheme may have."""
+    return order > WHOLE - NEARLY and abs(order - np.round(order)) <= NEARLY
 
 
 def _round_bounds(steps: StepBounds) -> StepBounds:
