@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from nsopt.arrays import Array
 from nsopt.caveats.impacts import find_late_impacts
 from nsopt.caveats.motion import LEAST, OFF, measure_way
-from nsopt.caveats.sizes import TINY, has_steps_with, suggest_shorter
-from nsopt.caveats.steps import EXACT
+from nsopt.caveats.sizes import TINY, USUAL_ORDER, find_order, has_steps_with, suggest_shorter
 from nsopt.contact_modes import FREE, count_rigid, find_changes, find_open
 
 if TYPE_CHECKING:
@@ -178,7 +177,7 @@ def _tell_swings(data: xr.Dataset) -> Iterator[str]:
     """Tell of bodies that swing far in a step beside contacts, which amplify errors."""
     if not has_steps_with(data, *NEEDED, "body_angular_velocity"):
         return
-    if data.attrs["scheme_name"] in EXACT or not data.attrs["ideal_joints"]:
+    if find_order(data) > USUAL_ORDER or not data.attrs["ideal_joints"]:
         return
     modes = data["contact_mode"].values[:, : count_rigid(data)]
     if data.attrs.get("degrees_of_freedom", 0) < 2 or not np.any(np.nan_to_num(modes) != FREE):

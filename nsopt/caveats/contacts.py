@@ -56,9 +56,6 @@ CREEPS = 2e-3
 STICKS = 1e-6
 """Slip over the speed of the wall, up to which a contact sticks."""
 
-CREEPING = ("MoreauJean",)
-"""Schemes by which contacts that stick on a wall that turns creep along it."""
-
 CREEP = 1.5
 """Slip over the change of the wall's velocity in a step by its rotation, up to which a contact
 creeps and does not slide."""
@@ -106,8 +103,9 @@ def _tell_depth_in_walls(data: xr.Dataset) -> Iterator[str]:
     k = int(np.argmax(deepest))
     if deepest[k] > DEEP:
         remedy = "smaller h"
-        if data.attrs["scheme_name"] == "MoreauJean":
-            remedy = "MoreauJean holds rates only; take Variational, or smaller h"
+        if data.attrs.get("allows_penetration"):
+            name = data.attrs["scheme_name"]
+            remedy = f"{name} holds rates only; take Variational, or smaller h"
         depth, name = deepest[k] * scales[k], data["contact"].values[k]
         yield f"bodies are inside walls by up to {depth:.2g} m, at {name}: {remedy}"
 
@@ -196,7 +194,7 @@ def _tell_creep(data: xr.Dataset) -> Iterator[str]:
     needed = {"contact_slip", "contact_mode", "contact_point", "body_velocity", "body_position"}
     if not data.sizes["contact"] or is_optimum(data) or not needed <= {*data.data_vars}:
         return
-    if data.attrs["scheme_name"] not in CREEPING:
+    if not data.attrs.get("scheme_creeps"):
         return
     rigid = count_rigid(data)
     bores, h = np.isfinite(np.atleast_1d(data.attrs["clearances"])), np.nan_to_num(data["h"].values)

@@ -10,6 +10,8 @@ import numpy as np
 from nsopt.arrays import Array
 from nsopt.blocks import blocks
 from nsopt.caveats.sizes import (
+    USUAL_ORDER,
+    find_order,
     is_optimum,
     measure_exchange,
     suggest_following,
@@ -59,7 +61,7 @@ def _tell_energy_of_steps(data: xr.Dataset) -> Iterator[str]:
         )
     elif lost > SWING * whole or stays > NOTABLE * whole:
         remedy = suggest_shorter(data)
-        if data.attrs["scheme_name"] == "MoreauJean":
+        if find_order(data) < USUAL_ORDER:
             remedy += ", or take Variational"
         takes = data.sizes["contact"] and (
             "contact_loss" not in data or np.any(_read_contact_losses(data))
@@ -150,7 +152,7 @@ def _tell_late_energy(data: xr.Dataset) -> Iterator[str]:
 
 def turns_directions(data: xr.Dataset) -> bool:
     """Return whether ``unplaced_energy`` is of directions at the start of steps, not of impacts."""
-    return bool(data.attrs["scheme_name"] == "MoreauJean")
+    return not data.attrs.get("forces_at_end", True)
 
 
 RULES = (_tell_late_energy, _tell_energy_of_steps, _tell_energy_by_contacts)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.arrays import Array
-from nsopt.caveats.sizes import has_steps_with, suggest_shorter
+from nsopt.caveats.sizes import USUAL_ORDER, find_order, has_steps_with, suggest_shorter
 from nsopt.contact_modes import LASTING, count_rigid, find_open, least_force
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _tell_alternating_forces(data: xr.Dataset) -> Iterator[str]:
     duration = np.nansum(h)
     if duration and of_steps > APART**2 * of_means > 0:
         remedy = suggest_shorter(data)
-        if data.attrs["scheme_name"] == "MoreauJean":
+        if find_order(data) < USUAL_ORDER:
             remedy = f"take Variational, or {remedy}"
         of_steps, of_means = np.sqrt([of_steps / duration, of_means / duration])
         yield (

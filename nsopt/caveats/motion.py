@@ -12,8 +12,15 @@ from nsopt.arrays import Array
 from nsopt.blocks import blocks
 from nsopt.caveats.energy import forces_dissipate, sum_step_losses
 from nsopt.caveats.impacts import carry_delays, find_late_impacts
-from nsopt.caveats.sizes import TINY, has_all_steps, is_optimum, suggest_shorter
-from nsopt.caveats.steps import EXACT, measure_phase_errors, tell_phase_error
+from nsopt.caveats.sizes import (
+    TINY,
+    USUAL_ORDER,
+    find_order,
+    has_all_steps,
+    is_optimum,
+    suggest_shorter,
+)
+from nsopt.caveats.steps import measure_phase_errors, tell_phase_error
 from nsopt.contact_modes import FREE, IMPACT, find_changes
 
 if TYPE_CHECKING:
@@ -139,7 +146,7 @@ def _find_changes_beside(data: xr.Dataset, unknown: NDArray[np.bool_]) -> NDArra
 
 def _tell_shift(data: xr.Dataset) -> Iterator[str]:
     """Tell how far bodies are ahead or behind at most; of an error of phase its cause."""
-    if is_optimum(data) or data.attrs["scheme_name"] in EXACT or not data.sizes["body"]:
+    if is_optimum(data) or find_order(data) > USUAL_ORDER or not data.sizes["body"]:
         return
     phase = measure_phase_errors(data)
     if not has_all_steps(data) or not {*data.data_vars} >= NEEDED:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 FEW = 0.01
 """Part of the steps, or of the time, that may be otherwise than asked for without a word."""
 
+USUAL_ORDER = 2
+"""Order of most schemes; those of a lower one are helped by others, a higher one is near exact."""
+
 TINY = 1e-300
 """Size that keeps quotients of zeros finite."""
 
@@ -71,6 +74,11 @@ def has_all_steps(data: xr.Dataset) -> bool:
 def has_steps_with(data: xr.Dataset, *needed: str) -> bool:
     """Return whether the dataset is of a simulation, with all its steps and some variables."""
     return not is_optimum(data) and has_all_steps(data) and {*needed} <= {*data.data_vars}
+
+
+def find_order(data: xr.Dataset) -> int:
+    """Return the order of the scheme of a run; of results of earlier versions that of most."""
+    return int(data.attrs.get("scheme_order", USUAL_ORDER))
 
 
 def is_optimum(data: xr.Dataset) -> bool:

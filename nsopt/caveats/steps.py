@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nsopt.arrays import Array
 from nsopt.blocks import blocks
-from nsopt.caveats.sizes import FEW, is_optimum, suggest_shorter
+from nsopt.caveats.sizes import FEW, USUAL_ORDER, find_order, is_optimum, suggest_shorter
 from nsopt.stored import read_names
 
 if TYPE_CHECKING:
@@ -21,9 +21,6 @@ NOTABLE_TURN = 0.1
 
 PHASE = 0.01
 """Angle [rad] by which such a body may be ahead at the end without a word."""
-
-EXACT = ("RungeKutta", "Composition")
-"""Schemes whose errors are of a higher order than those told here."""
 
 LARGEST_TURN = 1.0
 """Angle [rad] that a body may turn in a step, about an axis that moves."""
@@ -114,7 +111,7 @@ def measure_phase_errors(data: xr.Dataset) -> dict[str, float]:
     Unless on a hinge in the ground, centres go along chords: too fast by (w h)^2 / 8.
     """
     names = read_names(data.attrs, "phase_bodies")
-    simulated = not is_optimum(data) and data.attrs["scheme_name"] not in EXACT
+    simulated = not is_optimum(data) and find_order(data) <= USUAL_ORDER
     if not names or not simulated or "body_angular_velocity" not in data:
         return {}
     turns, bodies = _measure_turns(data), [str(name) for name in data["body"].values]

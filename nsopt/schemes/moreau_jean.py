@@ -70,6 +70,7 @@ class MoreauJean(UnifiedScheme):
     takes_joint_friction: ClassVar[bool] = True
     takes_rate_constraints: ClassVar[bool] = True
     holds_inputs: ClassVar[bool] = True
+    creeps: ClassVar[bool] = True
 
     theta: float = 0.5
     project: bool = False

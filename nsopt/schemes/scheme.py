@@ -40,6 +40,8 @@ class Scheme(ABC):
         The same as ``forces_at_end``, of the steps of `add_interval`.
     holds_inputs : bool
         Whether inputs and drives are constant over a step there; else they act at nodes.
+    creeps : bool
+        Whether contacts that stick on a wall that turns creep along it, in proportion to h.
     takes_contacts : bool
         Whether mechanisms may have contacts.
     takes_rate_constraints : bool
@@ -55,6 +57,7 @@ class Scheme(ABC):
     order: ClassVar[int] = 2
     horizon_at_end: ClassVar[bool] = False
     holds_inputs: ClassVar[bool] = False
+    creeps: ClassVar[bool] = False
     takes_contacts: ClassVar[bool] = True
     takes_rate_constraints: ClassVar[bool] = False
     takes_joint_friction: ClassVar[bool] = False
@@ -161,10 +164,7 @@ class Scheme(ABC):
     def add_modes(
         self, mpcc: Mpcc, dynamics: Dynamics, start: StepStart, h: ca.SX, scales: Scales
     ) -> StepStart:
-        """State what is solved before `add_step`; return the start with the modes of contacts.
-
-        Nothing by default.
-        """
+        """State what is solved before `add_step`, if anything; return the start with modes."""
         del mpcc, dynamics, h, scales
         return start
 

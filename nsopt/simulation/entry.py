@@ -260,11 +260,15 @@ def _tell_of_redundancy(dynamics: Dynamics, run: Run) -> None:
 
 def _method_attributes(method: Method, dynamics: Dynamics) -> dict[str, Any]:
     """Return the attributes of a result that describe the method of its steps."""
-    control = method.own_control
+    control, scheme = method.own_control, method.scheme
     return {
-        "scheme": repr(method.scheme),
+        "scheme": repr(scheme),
         "acceptance": json.dumps(asdict(method.acceptance)),
-        "scheme_name": type(method.scheme).__name__,
+        "scheme_name": type(scheme).__name__,
+        "scheme_order": scheme.order,
+        "scheme_creeps": int(scheme.creeps),
+        "forces_at_end": int(scheme.forces_at_end),
+        "allows_penetration": int(scheme.allows_penetration),
         "solver": repr(method.solver),
         "solver_name": method.solver_name(dynamics),
         "step_control": "" if control is None else repr(control),
