@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 from nsopt import (
     GROUND,
     Body,
+    Fixed,
     Frame,
     Mechanism,
     Parameter,
@@ -41,6 +42,26 @@ def test_a_point_mass_on_a_hinge_is_refused(kind):
     arm = Body("arm", **GOOD, position=(2.0, 0.0, 0.0))
     carried = kind("pin", Frame(bob), Frame.at(arm, (1.0, 0.0, 0.0)))
     assert len(Mechanism([bob, arm], [Planar("floor", *on_ground), carried]).joints) == 2
+
+
+def test_a_joint_beside_the_centre_of_a_point_mass_is_refused():
+    """Its lever would keep its direction in the world, whatever the other body does."""
+    bob = Body("bob", 1.0, position=(1.0, 0.0, 0.0), point_mass=True)
+    arm = Body("arm", **GOOD, position=(2.0, 0.0, 0.0))
+    beside = Spherical("pin", Frame.at(bob, (1.1, 0.0, 0.0)), Frame.at(arm, (1.1, 0.0, 0.0)))
+    with pytest.raises(ValueError, match=r"'pin' would hold 'bob' on a lever.*put the joint at"):
+        Mechanism([bob, arm], [beside])
+
+
+def test_a_body_fixed_to_a_point_mass_is_refused():
+    """It would not turn any more; a ball joint at the centre of the mass lets it."""
+    bob = Body("bob", 1.0, position=(1.0, 0.0, 0.0), point_mass=True)
+    arm = Body("arm", **GOOD, position=(2.0, 0.0, 0.0))
+    at = Frame(bob), Frame.at(arm, (1.0, 0.0, 0.0))
+    with pytest.raises(ValueError, match=r"'weld' would keep 'arm' from turning.*Spherical"):
+        Mechanism([bob, arm], [Fixed("weld", *at)])
+    assert Mechanism([bob, arm], [Spherical("weld", *at)]).joints
+    assert Mechanism([bob], [Fixed("weld", Frame(GROUND, (1.0, 0.0, 0.0)), Frame(bob))]).joints
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -41,16 +41,40 @@ def _check_single_freedom(what: str, name: str, joints: Mapping[str, Constraint]
 
 
 def _check_point_masses(joints: Iterable[Constraint]) -> None:
-    """Refuse joints that only turn between the ground and a point mass: they hold it in place."""
+    """Refuse joints that hold what they should let turn, for a point mass does not turn."""
     for joint in joints:
-        steps, bodies = joint.freedom(), [frame.body for frame in joint.frames]
-        turns_only = steps and not any(isinstance(x, Axis) and any(x.slide) for x in steps)
-        for body in bodies:
-            if turns_only and None in bodies and body is not None and body.point_mass:
-                raise ValueError(
-                    f"joint {joint.name!r} would hold {body.name!r} in place, for a point mass "
-                    "does not turn: give the body an inertia, or take Distance for a string"
-                )
+        for frame in joint.frames:
+            if frame.body is not None and frame.body.point_mass:
+                if fault := _find_fault(joint, frame, frame.body.name):
+                    raise ValueError(
+                        f"joint {joint.name!r} would {fault[0]}, for the point mass "
+                        f"{frame.body.name!r} does not turn: {fault[1]}"
+                    )
+
+
+def _find_fault(joint: Constraint, frame: Frame, name: str) -> tuple[str, str] | None:
+    """Return what a joint would do wrong at a frame of a point mass, and the remedy; None if none.
+
+    One that only turns holds the mass in place on the ground, and makes it a lever along the axes
+    of the world beside its centre. What the mass is fixed to turns no more.
+    """
+    steps, bodies = joint.freedom(), [x.body for x in joint.frames]
+    turning = [x.name for x in bodies if x is not None and not x.point_mass]
+    if steps == () and turning:
+        return (
+            f"keep {turning[0]!r} from turning",
+            f"take Spherical, or give {turning[0]!r} the mass too",
+        )
+    if not steps or any(isinstance(x, Axis) and any(x.slide) for x in steps):
+        return None
+    if None in bodies:
+        return f"hold {name!r} in place", "give it an inertia, or take Distance for a string"
+    if np.any(number(frame.origin)):
+        return (
+            f"hold {name!r} on a lever that keeps its direction",
+            "put the joint at its centre, or give it an inertia",
+        )
+    return None
 
 
 @dataclass(frozen=True, eq=False)
