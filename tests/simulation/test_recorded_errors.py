@@ -20,6 +20,8 @@ from nsopt import (
     SpringDamper,
     assemble,
 )
+from nsopt.simulation.check import check as check_module
+from nsopt.simulation.check import repetition
 from tests.schemes.models import G, ball
 from tests.simulation.test_check import COARSER, FINER, LENGTH, LIKE, RATE, pendulum, run
 
@@ -52,6 +54,21 @@ def test_a_reaction_is_off_by_what_it_tells(coordinates):
     assert told.values[:, 0, :2].max(axis=0) == pytest.approx(true[:2], rel=LIKE - 1)
     assert told.values[:, 0, 2].max() < 1e-9
     assert "reactions 0." in result.summary()
+
+
+@pytest.mark.parametrize("check", [FINER, COARSER], ids=["finer", "coarser"])
+def test_of_many_times_some_are_compared(check, monkeypatch):
+    """Errors between them are interpolated, nearly those that comparing there tells."""
+    whole = run(pendulum(), 5e-3, check).error
+    for module in (check_module, repetition):
+        monkeypatch.setattr(module, "MOST_CARRIED", 120)
+    monkeypatch.setattr(check_module, "MOST_STATES", 240)
+    some = run(pendulum(), 5e-3, check).error
+    assert some.sizes["time"] == 401
+    for name in ("motion", "v", "total_energy", "joint_reaction"):
+        told, every = some[name].values, whole[name].values
+        assert not np.array_equal(told, every, equal_nan=True), name
+        assert told == pytest.approx(every, abs=0.05 * np.nanmax(every), nan_ok=True), name
 
 
 def test_by_longer_steps_a_reaction_is_off_by_no_more_than_it_tells():

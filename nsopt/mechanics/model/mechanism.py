@@ -44,12 +44,13 @@ def _check_point_masses(joints: Iterable[Constraint]) -> None:
     """Refuse joints that hold what they should let turn, for a point mass does not turn."""
     for joint in joints:
         for frame in joint.frames:
-            if frame.body is not None and frame.body.point_mass:
-                if fault := _find_fault(joint, frame, frame.body.name):
-                    raise ValueError(
-                        f"joint {joint.name!r} would {fault[0]}, for the point mass "
-                        f"{frame.body.name!r} does not turn: {fault[1]}"
-                    )
+            if frame.body is None or not frame.body.point_mass:
+                continue
+            if fault := _find_fault(joint, frame, frame.body.name):
+                raise ValueError(
+                    f"joint {joint.name!r} would {fault[0]}, for the point mass "
+                    f"{frame.body.name!r} does not turn: {fault[1]}"
+                )
 
 
 def _find_fault(joint: Constraint, frame: Frame, name: str) -> tuple[str, str] | None:

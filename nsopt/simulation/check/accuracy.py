@@ -126,7 +126,8 @@ class Accuracy:
             return min(UNKNOWN, float(fall ** (1 / WHOLE)))
         # Steps that are still too long show a little more than the order of the scheme.
         lower = np.floor(error.order)
-        order = lower if lower and error.order - lower < 1 / 2 else error.order
+        long = lower >= WHOLE and error.order - lower < 1 / 2
+        order = lower if long else error.order
         return float(fall ** (1 / order))
 
 

@@ -25,6 +25,7 @@ from nsopt.simulation.check.comparison import (
     compare_states,
     estimate_figures,
     make_figure,
+    spread_over,
 )
 from nsopt.simulation.check.distances import find_gyration_radii
 from nsopt.simulation.check.figures import (
@@ -35,7 +36,8 @@ from nsopt.simulation.check.figures import (
     find_shared_figures,
 )
 from nsopt.simulation.check.repetition import (
-    MOST,
+    MOST_CARRIED,
+    MOST_STATES,
     STATES,
     CheckedRun,
     Repetition,
@@ -83,7 +85,8 @@ class Check:
 
     def measure(self, checked: CheckedRun, data: xr.Dataset, progress: bool) -> xr.Dataset:
         """Return the dataset of a run with its errors, or with why they are not known."""
-        times = data["time"].values[1:]
+        t = data["time"].values
+        times = t[pick_rows(len(t), MOST_STATES)][1:]
         if not times.size:
             return explain_missing(data, "no step was made")
         cost = RECORDED * checked.seconds * sum(1 / part for part in FINER)
@@ -95,7 +98,7 @@ class Check:
         # Where longer steps fail, what takes their place may take much longer than the run did.
         time_limit = SLOWER * max(allowed, checked.seconds, SHORT)
         repetitions: list[Repetition] = []
-        share = min(1.0, MOST / times.size)  # of a record, most of which are forces
+        share = min(1.0, MOST_CARRIED / len(t))  # of a record, most of which are forces
         records = 2 * share * checked.record_seconds <= max(allowed, RECORDS)
         recorded = name_recorded(data) if records else frozenset[str]()
         for part in parts:
@@ -152,18 +155,20 @@ def _add_errors(
     parts: tuple[float, ...],
 ) -> xr.Dataset:
     """Return the dataset of a run with its errors, by repetitions with parts of its h."""
-    finer, t, rows = parts[0] < 1, data["time"].values, data.sizes["time"]
-    picked = pick_rows(rows)
+    finer, all_times = parts[0] < 1, data["time"].values
+    rows = pick_rows(len(all_times), MOST_STATES)
+    t, picked = all_times[rows], pick_rows(len(rows), MOST_CARRIED)
     needed = STATES | NEEDED if has_contacts(checked.dynamics) else STATES
     needed |= name_recorded(data)
     own = data
     if not needed <= {*data.variables}:  # what the user did not want is needed all the same
         own = checked.history.result({}, wanted=needed).data
     radii = find_gyration_radii(checked.dynamics, checked.run.p)
-    states = [own, *(x.states for x in repetitions)]
+    states = [own.isel(time=rows), *(x.states for x in repetitions)]
     step = max(1.0, *parts) * float(np.nanmax(data["h"].values))
-    errors = compare_states(states, radii, finer, rows, find_changes(own), step)
-    forces = [own.isel(time=picked), *(x.forces for x in repetitions)]
+    changes = np.add.reduceat(find_changes(own), np.append(0, rows[:-1] + 1)) > 0
+    errors = compare_states(states, radii, finer, len(rows), changes, step)
+    forces = [states[0].isel(time=picked), *(x.forces for x in repetitions)]
     errors |= compare_reactions(forces, finer, t, picked)
     coords, courses = {}, list[Course]()
     if all(x.figures and not x.stop.reason for x in repetitions):
@@ -190,6 +195,10 @@ def _add_errors(
     if isinstance(control := checked.method.own_control, ErrorControl):
         about["error_tolerance"] = control.tolerance
         about["error_tolerance_power"] = checked.method.scheme.error_order + 1
+    errors = {
+        name: (dims, spread_over(all_times, rows, x) if "time" in dims else x, attrs)
+        for name, (dims, x, attrs) in errors.items()
+    }
     found = data.assign(errors).assign_coords(coords) if coords else data.assign(errors)
     found.attrs |= about
     return found if ended else _look_beyond(found, forces, courses)

@@ -142,7 +142,7 @@ def compare_reactions(
     for name in REACTIONS:
         if runs[0].attrs["ideal_joints"] and all(name in run for run in runs):
             found = _compare_reactions(name, runs, finer)
-            spread = found._replace(error=_spread(found.error, t, picked[:known]))
+            spread = found._replace(error=spread_over(t, picked[:known], found.error))
             unique = int(not runs[0].attrs["redundant_joint_rows"])
             errors[ERROR + name] = _make_error_over_time(name, spread, len(t), unique=unique)
     return errors
@@ -158,11 +158,11 @@ def compare_forces(
     known = min(map(len, runs))
     runs = [x[:known] for x in runs]
     off = estimate_error(runs, lambda a, b: np.linalg.norm(a - b, axis=-1), finer, _extent(runs))
-    spread = off._replace(error=_spread(off.error, t, picked[:known]))
+    spread = off._replace(error=spread_over(t, picked[:known], off.error))
     return {ERROR + "force": _make_error_over_time("force", spread, len(t))}
 
 
-def _spread(values: Array, t: Array, picked: NDArray[np.int_]) -> Array:
+def spread_over(t: Array, picked: NDArray[np.int_], values: Array) -> Array:
     """Return values (picked, ...) at all rows up to the last of them, linear in between."""
     known = int(picked[-1]) + 1
     if len(picked) == known:

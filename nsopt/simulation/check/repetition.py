@@ -38,8 +38,8 @@ CARRIED = frozenset({*REACTIONS, "contact_mode", "lasting_force"})
 """Variables that are compared at some of the times alone, for they take longest to compute: what
 joints carry, with the modes of contacts, by which impacts are left out."""
 
-MOST = 4000
-"""Times at which these are compared."""
+MOST_CARRIED, MOST_STATES = 4000, 40_000
+"""Times at which these are compared at most, and states."""
 
 
 def name_recorded(data: xr.Dataset) -> frozenset[str]:
@@ -47,9 +47,9 @@ def name_recorded(data: xr.Dataset) -> frozenset[str]:
     return frozenset({*RECORDED, *REACTIONS, "contact_mode"} & {*map(str, data.variables)})
 
 
-def pick_rows(count: int) -> NDArray[np.int_]:
-    """Return at which of so many rows `CARRIED` is compared, the first and the last among them."""
-    return np.unique(np.linspace(0, count - 1, min(count, MOST)).astype(int))
+def pick_rows(count: int, most: int) -> NDArray[np.int_]:
+    """Return ``most`` of so many rows, or all, with the first and the last among them."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(int))
 
 
 def name_steps(part: float) -> str:
@@ -74,7 +74,7 @@ class Repetition:
     """A run in other steps."""
 
     states: xr.Dataset  # `STATES` at the start and at the times asked for, as far as it came
-    forces: xr.Dataset  # `CARRIED` at those of `pick_rows`
+    forces: xr.Dataset  # `CARRIED` at some of these, `pick_rows`
     figures: dict[str, Array]  # (joint,) by name, of all of its steps; none if they were not kept
     stop: Stop  # why it did not come to the last of the times
     course: Course | None = None  # what its contacts did, if it has any
@@ -95,7 +95,7 @@ def repeat(
     at some. After ``time_limit`` [s] it ends.
     """
     dynamics, run, whole = checked.dynamics, checked.run, checked.history.keeps_all
-    picked = pick_rows(len(times) + 1)
+    picked = pick_rows(len(times) + 1, MOST_CARRIED)
     driver = Driver(dynamics, run.repeat(part, float(times[-1])), checked.method)
     gains = checked.method.scheme.gains
     history = History(dynamics, run.start, run.p, gains=gains, times=None if whole else times)
