@@ -72,7 +72,7 @@ def test_of_many_times_some_are_compared(check, smooth, monkeypatch):
     for name in ("motion", "total_energy", *smooth):
         told, every = some[name].values, whole[name].values
         assert not np.array_equal(told, every, equal_nan=True), name
-        assert told == pytest.approx(every, abs=0.05 * np.nanmax(every), nan_ok=True), name
+        assert told == pytest.approx(every, abs=0.1 * np.nanmax(every), nan_ok=True), name
 
 
 def test_by_longer_steps_a_reaction_is_off_by_no_more_than_it_tells():
