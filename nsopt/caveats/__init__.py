@@ -31,6 +31,7 @@ from nsopt.caveats.errors import (
     find_error_of_reactions,
     find_predictable_time,
     has_errors,
+    tell_percent,
 )
 from nsopt.caveats.optima import (
     cap_exact_cost,
@@ -62,6 +63,7 @@ __all__ = [
     "has_errors",
     "measure_alternation",
     "measure_exchange",
+    "tell_percent",
     "tell_share_of_other_schemes",
     "tell_slip",
     "tell_unresolved_closing",

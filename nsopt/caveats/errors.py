@@ -51,6 +51,9 @@ AIM = 0.5
 BELOW = 0.99
 """Usual step, over h_max, up to which something else than h_max sets h."""
 
+HUNDRED = 99.5
+"""Percent from which they would read 1e+02 in two digits."""
+
 PREDICTABLE = 0.05
 """Error of a motion, over its size, up to which it is predictable."""
 
@@ -170,6 +173,11 @@ def find_predictable_time(data: xr.Dataset) -> float:
     return float(data["time"].values[max(off[0] - 1, 0) if off.size else -1])
 
 
+def tell_percent(part: float) -> str:
+    """Return a part in percent, in two digits; of 100 % or more in whole ones."""
+    return f"{100 * part:.2g}" if 100 * part < HUNDRED else f"{100 * part:.0f}"
+
+
 def _tell_error_of_motion(data: xr.Dataset) -> Iterator[str]:
     found = find_error_of_motion(data)
     if found.matters:
@@ -177,8 +185,8 @@ def _tell_error_of_motion(data: xr.Dataset) -> Iterator[str]:
         if until < data["time"].values[-1]:
             before = f" (at most {100 * PREDICTABLE:.2g} % until {until:.4g} s)"
         yield (
-            f"bodies are off by up to {found.value:.2g} m, {100 * found.part:.2g} % of the motion"
-            f"{before}: {_suggest(data, found)}"
+            f"bodies are off by up to {found.value:.2g} m, {tell_percent(found.part)} % of the "
+            f"motion{before}: {_suggest(data, found)}"
         )
 
 
@@ -186,8 +194,8 @@ def _tell_error_of_energy(data: xr.Dataset) -> Iterator[str]:
     found = find_error_of_energy(data)
     if found.matters:
         yield (
-            f"the energy is off by up to {found.value:.2g} J, {100 * found.part:.2g} % of what the "
-            f"motion exchanges: {_suggest(data, found)}"
+            f"the energy is off by up to {found.value:.2g} J, {tell_percent(found.part)} % of what "
+            f"the motion exchanges: {_suggest(data, found)}"
         )
 
 
@@ -218,7 +226,7 @@ def _tell_error_of_impacts(data: xr.Dataset) -> Iterator[str]:
 def _tell_part(found: LargestError, unit: str) -> str:
     """Return an error in percent of its figure; beside a smaller figure, that in its unit."""
     if found.part <= 1:
-        return f"{100 * found.part:.2g} %"
+        return f"{tell_percent(found.part)} %"
     return f"where this run has {found.value / found.part:.2g} {unit}"
 
 
@@ -261,7 +269,7 @@ def _tell_missed_accuracy(data: xr.Dataset) -> Iterator[str]:
         why = f"it takes steps of {h:.1g} s, too many of them: ask for less, or give such bounds"
     else:
         until = find_predictable_time(data)
-        why = f"shorter steps do not help; motion is predictable until {until:.4g} s"
+        why = f"shorter steps hardly help; motion is predictable until {until:.4g} s"
     yield (
         f"the accuracy of {data.attrs['accuracy']:g} is not met: this run is off by {part:.2g}, "
         f"and {why}"

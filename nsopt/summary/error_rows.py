@@ -17,6 +17,7 @@ from nsopt.caveats import (
     find_error_of_reactions,
     find_predictable_time,
     has_errors,
+    tell_percent,
 )
 from nsopt.summary.energy_rows import Row
 
@@ -52,8 +53,11 @@ def tell_errors(data: xr.Dataset) -> list[Row]:
     if not has_errors(data):
         return [("error unknown", unknown)]
     motion = find_error_of_motion(data)
+    until, end = find_predictable_time(data), data["time"].values[-1]
+    known = f"; predictable until {until:.4g} s" if not unknown and until < end else ""
     parts = [
-        f"motion {_tell_percent(motion.part)} ({motion.value:.2g} m)",
+        f"motion {_tell_percent(motion.part)} ({motion.value:.2g} m{known})",
+        *_tell_angles(data),
         f"energy {_tell_percent(find_error_of_energy(data).part)}",
         *_tell_figures(data),
     ]
@@ -61,15 +65,12 @@ def tell_errors(data: xr.Dataset) -> list[Row]:
     *rest, last = (f"{part:g} h" if part > 1 else f"h/{1 / part:g}" for part in sizes)
     others = f"{', '.join(rest)} and {last}"
     how = f"order {motion.order:.2g}" if np.isfinite(motion.order) else "no order seen"
-    until = find_predictable_time(data)
     if unknown:
         how = unknown
         if not cover_all(data):
             known = np.isfinite(data["error_motion"].values)
             how += f"; no error is known after t = {data['time'].values[known].max():.4g} s"
-    elif until < data["time"].values[-1]:
-        how += f", predictable until {until:.4g} s"
-    rows = [("errors at most", f"{', '.join(parts)} (by {others}: {how})")]
+    rows = [("errors at most", f"{', '.join(parts)} (by runs in {others}: {how})")]
     return [*rows, *_tell_accuracy(data)]
 
 
@@ -78,6 +79,18 @@ def _tell_accuracy(data: xr.Dataset) -> Iterator[Row]:
     if (asked := data.attrs.get("accuracy")) is not None and not data.attrs["accuracy_missed"]:
         bounds = ", ".join(f"{data.attrs[name]:.10g}" for name in ("h_min", "h_max", "h_part"))
         yield "accuracy", f"{asked:g} of motion and energy, met by StepBounds({bounds})"
+
+
+def _tell_angles(data: xr.Dataset) -> Iterator[str]:
+    """Yield the largest error of angles of ideal joints, if any is known."""
+    if "error_joint_coordinate" not in data.variables:
+        return
+    of_angles = [
+        str(name).rpartition(".")[2].startswith("angle") for name in data["freedom"].values
+    ]
+    error = data["error_joint_coordinate"].values[:, of_angles]
+    if np.isfinite(error).any():
+        yield f"angles {np.nanmax(error):.2g} rad"
 
 
 def _tell_figures(data: xr.Dataset) -> Iterator[str]:
@@ -91,8 +104,9 @@ def _tell_figures(data: xr.Dataset) -> Iterator[str]:
         alone = [x for x in ("largest_force", "rms_force") if x in parts]
         # Forces that swing somewhat earlier or later are off at each time, their sizes are not.
         swings = force.matters and not any(errors[x].matters for x in alone)
-        why = "of swings that come earlier or later: " if swings else ""
-        yield f"force {_tell_percent(force.part)} ({why}{', '.join(parts.pop(x) for x in alone)})"
+        why = " at each time, for it swings earlier or later" if swings else ""
+        sizes = ", ".join(parts.pop(x) for x in alone)
+        yield f"contact force {_tell_percent(force.part)}{why} ({sizes})"
     yield from parts.values()
 
 
@@ -104,7 +118,7 @@ def _tell_size(data: xr.Dataset, name: str, found: LargestError) -> str:
 
 
 def _tell_percent(part: float) -> str:
-    return f"< {LEAST:g} %" if 100 * part < LEAST else f"{100 * part:.2g} %"
+    return f"< {LEAST:g} %" if 100 * part < LEAST else f"{tell_percent(part)} %"
 
 
 def tell_beyond(data: xr.Dataset, short: bool) -> list[Row]:

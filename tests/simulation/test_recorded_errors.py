@@ -212,7 +212,7 @@ def test_a_force_that_swings_out_of_phase_is_told_apart_from_its_size():
     told = result.error["force"].values[2:].max()
     assert told == pytest.approx(off, rel=LIKE - 1)
     assert off > 0.1 * 2 * G
-    assert "(of swings that come earlier or later: largest 0" in result.summary()
+    assert "at each time, for it swings earlier or later (largest 0" in result.summary()
 
 
 def test_what_is_not_recorded_has_no_error():
