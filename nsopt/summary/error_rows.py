@@ -97,7 +97,7 @@ def _tell_figures(data: xr.Dataset) -> Iterator[str]:
     """Yield the errors of reactions and of figures of contacts."""
     if joints := find_error_of_reactions(data):
         shared = "" if data["error_joint_reaction"].attrs["unique"] else ", of least norm"
-        yield f"reactions {_tell_percent(joints.part)}{shared}"
+        yield f"joint reactions {_tell_percent(joints.part)}{shared}"
     errors = {name: found for name in FIGURES if (found := find_error_of_figure(data, name))}
     parts = {name: f"{FIGURES[name]} {_tell_size(data, name, x)}" for name, x in errors.items()}
     if force := find_error_of_force(data):
