@@ -1,5 +1,6 @@
 """Checks of stated numbers: one clear error that names the thing, the value and the remedy."""
 
+from collections.abc import Iterable
 from numbers import Integral
 from typing import Any
 
@@ -7,6 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.parameter import number, parameters_in
+
+NOT_IN_MECHANISM = ", which is not in the mechanism"
+"""Why a name is refused, for `check_names`."""
 
 
 def numbers(what: str, value: Any) -> NDArray[np.float64]:
@@ -66,6 +70,19 @@ def whole(what: str, value: Any, remedy: str = "") -> int:
         told = f"{what} must be a whole number, 1 or more, got {value!r}"
         raise ValueError(f"{told}: {remedy}" if remedy else told)
     return int(value)
+
+
+def check_names(what: str, names: Iterable[str], known: Iterable[str], why: str = "") -> None:
+    """Raise a ValueError for a name that is not known: ``what`` with the name, why, those known.
+
+    "Reach names the body 'arm', which is not in the mechanism: one of crank, rod" has ``what``
+    "Reach names the body" and ``why`` `NOT_IN_MECHANISM`.
+    """
+    there_are = dict.fromkeys(map(str, known))
+    for name in names:
+        if name not in there_are:
+            choice = f"one of {', '.join(there_are)}" if there_are else "there are none"
+            raise ValueError(f"{what} {name!r}{why}: {choice}")
 
 
 def check_text(what: str, text: str) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nsopt.algebra import rotate
 from nsopt.arrays import Array
+from nsopt.checks import check_names
 from nsopt.contact_modes import contacts_of_joints, count_rigid
 from nsopt.result import Result
 
@@ -47,9 +48,7 @@ def joint_loads(result: Result, joints: Sequence[str] | None = None) -> xr.Datas
 
     known = list_loaded_joints(result)
     chosen = known if joints is None else list(joints)
-    for name in chosen:
-        if name not in known:
-            raise ValueError(f"no joint {name!r} in {result.name!r}: one of {', '.join(known)}")
+    check_names("no joint", chosen, known, f" in {result.name!r}")
     data = result.data.sel(joint=chosen)
     axes = _find_axes(result)
     axis = np.stack([axes[name] for name in chosen], axis=1)  # (time, joint, 3)

@@ -268,7 +268,7 @@ def test_effort_adds_up_iterations_and_time(clearance, ideal):
 
 
 def test_unknown_figure_lists_the_names(clearance):
-    with pytest.raises(ValueError, match="unknown figure 'gap': choose one of overview, contact_p"):
+    with pytest.raises(ValueError, match="unknown figure 'gap': one of overview, contact_p"):
         draw("gap", clearance)
 
 

@@ -105,9 +105,9 @@ def test_components_of_forces_and_velocities(crank):
 def test_what_there_is_not_is_named(crank, tmp_path):
     path = str(crank.save(tmp_path / "crank.nc"))
     for words, told in [
-        (["contact_forces", "--joint", "door"], "'door'; there are main bearing, crank pin"),
-        (["contact_forces", "--component", "up"], "'up'; there are x, y, z, size, axial, radial"),
-        (["velocities", "--component", "axial"], "'axial'; there are x, y, z, size"),
+        (["contact_forces", "--joint", "door"], "'door': one of main bearing, crank pin"),
+        (["contact_forces", "--component", "up"], "'up': one of x, y, z, size, axial, radial"),
+        (["velocities", "--component", "axial"], "'axial': one of x, y, z, size"),
         (["energies", "--component", "x"], "--component is of contact_forces, velocities, not of"),
         (["energies", "--over", "rod"], "'rod' on record in crank; there are main bearing.angle"),
         (["overview", "--over", "main bearing"], "--over is of contact_forces, velocities"),

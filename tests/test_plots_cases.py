@@ -121,11 +121,11 @@ def test_shape_of_a_link_is_what_its_joints_turn(cases):
 
 @pytest.mark.slow
 def test_what_there_is_not_is_refused_by_name(cases):
-    with pytest.raises(ValueError, match="no flexible link 'boom'; there are link0"):
+    with pytest.raises(ValueError, match="no flexible link 'boom': one of link0"):
         link_shapes(*cases, link="boom")
     with pytest.raises(ValueError, match="no Programmed or Corridor 'arm' in rigid"):
         programmed_paths(*cases, name="arm")
-    with pytest.raises(ValueError, match="no joint 'knee'; there are hinge0"):
+    with pytest.raises(ValueError, match="no joint 'knee': one of hinge0"):
         joint_forces(*cases, joints=["knee"])
     with pytest.raises(ValueError, match="no coordinate 'knee'"):
         joint_coordinates(*cases, names=["knee"])

@@ -174,7 +174,7 @@ def test_views(stone):
         matrix = view_of(scene, name).matrix
         assert np.allclose(matrix @ matrix.T, np.eye(2))
         assert (matrix @ [0.0, 1.0, 0.0])[1] > 0 or name == "xz"
-    with pytest.raises(ValueError, match="unknown view 'front': choose one of xy, xz, yz, oblique"):
+    with pytest.raises(ValueError, match="unknown view 'front': one of xy, xz, yz, oblique"):
         view_of(scene, "front")
 
 

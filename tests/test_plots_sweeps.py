@@ -93,11 +93,11 @@ def test_an_output_that_is_asked_for_is_shown(tmp_path, monkeypatch):
     assert columns(data, ["place.z"])["place.z"].values == pytest.approx(known)
     (ax,) = measures(data, of="place.z").axes
     assert ax.lines[0].get_ydata() == pytest.approx(factor_of(ax, "m") * known[::-1])
-    with pytest.raises(ValueError, match=r"'place.w' in this sweep; there are place\.x"):
+    with pytest.raises(ValueError, match=r"'place.w' in this sweep: one of place\.x"):
         columns(data, ["place.w"])
     done = CliRunner().invoke(app, [*words[:-1], "place.w"])
     assert done.exit_code == BAD_INPUT
-    assert "--of 'place.w' is no output of an element: there are place.x" in done.stderr
+    assert "--of 'place.w' is no output of an element: one of place.x" in done.stderr
 
 
 def test_samples_are_drawn_over_any_of_their_names():
@@ -139,9 +139,9 @@ def test_the_command_draws_a_sweep(fallen, folder):
         assert made.stat().st_size > 5000
         made.unlink()
     for words, told in [
-        (["--what", "orbits"], "'orbits': choose one of measures, bifurcation_diagram"),
-        (["--of", "speed"], "no measure 'speed' in this sweep; there are completed, end_time"),
-        (["--over", "speed"], "'speed' was not swept; there are mass, h"),
+        (["--what", "orbits"], "'orbits': one of measures, bifurcation_diagram"),
+        (["--of", "speed"], "no measure 'speed' in this sweep: one of completed, end_time"),
+        (["--over", "speed"], "'speed' was not swept: one of mass, h"),
         (["--joint", "hinge"], "--joint is of other results, not of measures"),
         (["--from", "0.1"], "--from and --to are of results, not of sweeps"),
         (["--what", "bifurcation_diagram"], "several names were swept (mass, h)"),

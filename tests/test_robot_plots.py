@@ -169,7 +169,7 @@ def test_results_are_overlaid_or_side_by_side_also_where_one_stopped_early(resul
 
 
 def test_what_is_not_there_is_told(result):
-    with pytest.raises(ValueError, match="no joint 'knee'; there are foot, elbow, hinge"):
+    with pytest.raises(ValueError, match="no joint 'knee': one of foot, elbow, hinge"):
         joint_torques(result, joints=["knee"])
     bare = Result(result.data.drop_vars([f"tip.{axis}" for axis in "xyz"]))
     with pytest.raises(ValueError, match="give assemble a Tracker"):

@@ -11,6 +11,7 @@ import pandas as pd
 
 from nsopt.analysis.quantities import Quantity, quantity
 from nsopt.arrays import Array
+from nsopt.checks import check_names
 from nsopt.contact_modes import IMPACT
 from nsopt.result import Result
 
@@ -121,10 +122,9 @@ class Impacts(PoincareSection):
 
     def times(self, result: Result) -> Array:
         names, mode = list(result["contact"].values), result["contact_mode"].values
-        if self.contact is not None and self.contact not in names:
-            have = ", ".join(map(str, names)) or "none"
-            raise ValueError(f"no contact {self.contact!r}; there are {have}")
-        chosen = slice(None) if self.contact is None else [names.index(self.contact)]
+        wanted = [] if self.contact is None else [self.contact]
+        check_names("no contact", wanted, names)
+        chosen = [names.index(x) for x in wanted] or slice(None)
         return np.asarray(result["time"].values[np.any(mode[:, chosen] == IMPACT, axis=1)])
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nsopt.arrays import Array
-from nsopt.checks import positive
+from nsopt.checks import check_names, positive
 from nsopt.contact_modes import contacts_of_joints, count_rigid, read_clearances
 from nsopt.loads import bores_of_joints
 from nsopt.result import Result
@@ -91,8 +91,7 @@ def wear(
     little of the clearance.
     """
     contacts = contacts_of_joints(result.data)
-    if joint not in contacts:
-        raise ValueError(f"no contact in joint {joint!r}: one of {', '.join(contacts) or 'none'}")
+    check_names("no contact in joint", [joint], contacts)
     positive("wear coefficient", coefficient)
     positive("runs", runs)
     ks, h = contacts[joint], result["h"].values

@@ -13,6 +13,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from nsopt import mpcc, schemes
+from nsopt.checks import check_names
 from nsopt.mpcc import Backend, Solver
 from nsopt.schemes import LinearisedClosure, PaperStep, Scheme
 from nsopt.simulation import Compiled
@@ -76,8 +77,7 @@ SolverName = Annotated[
 
 def choose(table: dict[str, Callable[[], T]], name: str, kind: str) -> T:
     """Return a new object by its name in a table; ``kind`` is what it is, for messages."""
-    if name not in table:
-        raise ValueError(f"unknown {kind} {name!r}: choose one of {', '.join(table)}")
+    check_names(f"unknown {kind}", [name], table)
     return table[name]()
 
 

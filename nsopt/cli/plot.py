@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from nsopt.checks import check_names
 from nsopt.cli.common import plain_errors
 from nsopt.cli.look import PICTURES, SWEEP_PICTURES
 from nsopt.files import check_writable
@@ -109,8 +110,7 @@ def plot(
         what = what or ("measures" if of_sweeps else "overview")
         figures: dict[str, Callable[..., Any]] = {**FIGURES, "animation": animate}
         figures = dict(SWEEP_FIGURES) if of_sweeps else figures
-        if what not in figures:
-            raise ValueError(f"unknown picture {what!r}: choose one of {', '.join(figures)}")
+        check_names("unknown picture", [what], figures)
         ending = ".gif" if what == "animation" else ".png"
         target = out or results[0].with_name(f"{results[0].stem}_{what}{ending}")
         options: dict[str, Any] = {"component": component, "over": over}

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from nsopt.checks import check_names
 from nsopt.cli.choices import ImpactName, SchemeName, SolverName, choose_scheme, choose_solver
 from nsopt.cli.common import (
     INTERRUPTED,
@@ -75,10 +76,8 @@ def run_sweep(
             raise ValueError("--set takes every name once: NAME=VALUE,VALUE,...")
         grid, chosen = Grid(values), load(problem, load_stated)
         first = chosen.at(grid.rows()[0])
-        known = first.dynamics.output_names
-        for output in (x for x in of or () if x not in known):
-            what = f"there are {', '.join(known)}" if known else "this problem has none"
-            raise ValueError(f"--of {output!r} is no output of an element: {what}")
+        why = " is no output of an element"
+        check_names("--of", of or (), first.dynamics.output_names, why)
         begin = first.start.t if first.start else 0.0
         method: dict[str, Any] = {}
         if scheme is not None or impact is not None:  # else each point has that of its problem

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nsopt.algebra import JetScalars, Scalars, TimeJet, evaluate
 from nsopt.arrays import Array
+from nsopt.checks import check_names
 from nsopt.mechanics import Constraint, Mechanism, Motion, State
 from nsopt.mobility.linkages import cut_bodies, pose_bodies
 from nsopt.mobility.screws import (
@@ -315,10 +316,6 @@ def _displace(motion: Motion, point: ca.SX, twist: ca.SX) -> Motion:
 
 def _restate(mechanism: Mechanism, values: Mapping[str, float]) -> Mechanism:
     """Return a mechanism with other values of its Parameters."""
-    known = parameters_in((mechanism,))
-    for name in values:
-        if name not in known:
-            have = ", ".join(known) or "none"
-            raise ValueError(f"unknown parameter {name!r}; this mechanism has: {have}")
+    check_names("unknown parameter", values, parameters_in((mechanism,)))
     restated: Mechanism = substitute(mechanism, values) if values else mechanism
     return restated

@@ -21,6 +21,7 @@ from types import MappingProxyType
 
 from matplotlib.figure import Figure
 
+from nsopt.checks import check_names
 from nsopt.files import check_writable, create, replacing
 from nsopt.plots.coordinates import coordinates
 from nsopt.plots.curves import Curves, Recorded, Vector, draw_curves, draw_vectors
@@ -111,8 +112,7 @@ def draw(name: str, *results: Result) -> Figure:
     ValueError
         For an unknown name, listing the names; or if the results have nothing for that figure.
     """
-    if name not in FIGURES:
-        raise ValueError(f"unknown figure {name!r}: choose one of {', '.join(FIGURES)}")
+    check_names("unknown figure", [name], FIGURES)
     return FIGURES[name](*results)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from nsopt.arrays import Array
-from nsopt.checks import finite
+from nsopt.checks import NOT_IN_MECHANISM, check_names, finite
 from nsopt.elements import ExtensionSpring, JointDrives
 from nsopt.mechanics import Contact, Dynamics, Element, Mechanism, assemble
 from nsopt.parameter import Numbers
@@ -240,13 +240,8 @@ def _check_bounds(d: Dynamics, bounds: Mapping[str, tuple[float, float]]) -> tup
     known = {x.name: x.value for x in d.parameters}
     if not bounds:
         raise ValueError("bounds are empty: name at least one Parameter to choose")
-    for name, pair in bounds.items():
-        if name not in known:
-            raise ValueError(
-                f"bounds name the Parameter {name!r}, which is not in the mechanism: one of "
-                f"{', '.join(known) or 'none'}"
-            )
-        low, high = pair
+    check_names("bounds name the Parameter", bounds, known, NOT_IN_MECHANISM)
+    for name, (low, high) in bounds.items():
         if not low < high:
             raise ValueError(
                 f"bounds of the Parameter {name!r} must be lower < upper, got {low} and {high}"
@@ -263,12 +258,8 @@ def _check_bounds(d: Dynamics, bounds: Mapping[str, tuple[float, float]]) -> tup
 def _find_entries(d: Dynamics, joints: tuple[str, ...]) -> list[int]:
     """Return the indices in v of the joints to balance."""
     owners = d.v_owners
-    for name in joints:
-        if name not in owners:
-            raise ValueError(
-                f"fit_springs is to balance the joint {name!r}, which has no coordinates: one of "
-                f"{', '.join(dict.fromkeys(owners))}"
-            )
+    why = ", which has no coordinates"
+    check_names("fit_springs is to balance the joint", joints, owners, why)
     if not joints:
         raise ValueError("fit_springs is to balance no joint: name at least one")
     return [i for name in dict.fromkeys(joints) for i, owner in enumerate(owners) if owner == name]

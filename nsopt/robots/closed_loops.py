@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from nsopt.algebra import null_space, rank, rotation_matrix
 from nsopt.arrays import Array
-from nsopt.checks import finite
+from nsopt.checks import NOT_IN_MECHANISM, check_names, finite
 from nsopt.mechanics import INSTANT, Dynamics
 from nsopt.robots.sharing import SharingRule, lexicographic_least_squares
 
@@ -296,11 +296,7 @@ class ClosedLoops:
     def _find_sign(self, rule: SharingRule, name: str) -> float:
         """Return 1 where the wrench of a joint is on the body of the rule, -1 on the other one."""
         joints = {joint.name: joint for joint in self.dynamics.mechanism.joints}
-        if name not in joints:
-            raise ValueError(
-                f"{type(rule).__name__} names the joint {name!r}, which is not in the mechanism: "
-                f"one of {', '.join(joints)}"
-            )
+        check_names(f"{type(rule).__name__} names the joint", [name], joints, NOT_IN_MECHANISM)
         a, b = joints[name].frames
         if rule.body not in (a.body, b.body):
             raise ValueError(

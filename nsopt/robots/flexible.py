@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 
 from nsopt.arrays import Array
-from nsopt.checks import finite, not_negative, plain, positive, whole
+from nsopt.checks import NOT_IN_MECHANISM, check_names, finite, not_negative, plain, positive, whole
 from nsopt.elements import Bend, Bushing
 from nsopt.mechanics import Body, Element, Frame, Mechanism, axes_matrix
 from nsopt.parameter import Numbers, exchange, objects_in
@@ -261,10 +261,9 @@ def replace_link(
     ValueError
         If there is no such body.
     """
-    old = next((x for x in mechanism.bodies if x.name == body), None)
-    if old is None:
-        known = ", ".join(x.name for x in mechanism.bodies)
-        raise ValueError(f"replace_link names the body {body!r}, but there are {known}")
+    bodies = {x.name: x for x in mechanism.bodies}
+    check_names("replace_link names the body", [body], bodies, NOT_IN_MECHANISM)
+    old = bodies[body]
     attached, A = (tuple(mechanism.joints), tuple(elements)), old.rotation
     moved = []
     for frame in (x for x in objects_in(attached, Frame) if x.body is old):

@@ -18,6 +18,7 @@ import numpy as np
 import scipy
 
 from nsopt.arrays import Array
+from nsopt.checks import check_names
 from nsopt.robots.urdf_model import numbers_of, pose_of
 from nsopt.robots.urdf_xml import NUMBERS, check_numbers, parse
 
@@ -170,11 +171,9 @@ def link_vertices(path: str | os.PathLike[str], link: str, visual: bool = False)
     """
     path, tag = Path(path), "visual" if visual else "collision"
     robot = parse(path)
-    element = next((x for x in robot.findall("link") if x.get("name") == link), None)
-    if element is None:
-        known = ", ".join(x.get("name", "") for x in robot.findall("link"))
-        raise ValueError(f"{path.name}: no link {link!r}: one of {known}")
-    shapes = element.findall(tag)
+    links = {x.get("name", ""): x for x in robot.findall("link")}
+    check_names(f"{path.name}: no link", [link], links)
+    shapes = links[link].findall(tag)
     if not shapes:
         other = "" if visual else ": take visual=True, or another link"
         raise ValueError(f"{path.name}: link {link!r} has no <{tag}>{other}")

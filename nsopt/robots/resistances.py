@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nsopt.checks import not_negative
+from nsopt.checks import check_names, not_negative
 from nsopt.elements import (
     JointDrives,
     Law,
@@ -215,12 +215,9 @@ class WithPlay:
     clearance: Scalar
 
     def __post_init__(self) -> None:
-        if not isinstance(self._hinge, Revolute):
-            known = [x.name for x in self.robot.joints if isinstance(x, Revolute)]
-            raise ValueError(
-                f"WithPlay names {self.joint!r}, which is no Revolute joint of the robot: one of "
-                f"{', '.join(known) or 'none'}"
-            )
+        known = (x.name for x in self.robot.joints if isinstance(x, Revolute))
+        why = ", which is no Revolute joint of the robot"
+        check_names("WithPlay names", [self.joint], known, why)
 
     @property
     def _hinge(self) -> object:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from nsopt.algebra import ROUND_OFF, axes_from_z, without_round_off
 from nsopt.arrays import Array
-from nsopt.checks import finite
+from nsopt.checks import check_names, finite
 from nsopt.elements import Fixed, Planar, Prismatic, Revolute
 from nsopt.mechanics import Body, Frame
 from nsopt.parameter import Numbers, Scalar, parameters_in
@@ -163,11 +163,9 @@ def _index_by_child(names: set[str], link_joints: Sequence[LinkJoint]) -> dict[s
     by_child: dict[str, LinkJoint] = {}
     for x in link_joints:
         for role, name in (("parent", x.parent), ("child", x.child)):
-            if name is not None and name not in names:
-                raise ValueError(
-                    f"{role} {name!r} of joint {x.name!r} is unknown: name one of "
-                    f"{', '.join(sorted(names))}"
-                )
+            if name is not None:
+                why = f" of joint {x.name!r} is unknown"
+                check_names(role, [name], sorted(names), why)
         if x.child in by_child:
             raise ValueError(
                 f"{x.child!r} hangs on two joints, {by_child[x.child].name!r} and {x.name!r}: "

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nsopt.arrays import Array
-from nsopt.checks import positive, whole
+from nsopt.checks import check_names, positive, whole
 from nsopt.mechanics import Dynamics, Start, check_start
 from nsopt.schemes import Scales, Scheme
 from nsopt.simulation.bounds import StepBounds
@@ -233,10 +233,8 @@ class Batch:
     def _set_parameters(self, parameters: Mapping[str, ArrayLike]) -> None:
         """Take other values of parameters, all of them or none."""
         p = self._p.copy()
+        check_names("unknown parameter", parameters, self._names)
         for name, values in parameters.items():
-            if name not in self._names:
-                have = ", ".join(self._names) or "none"
-                raise ValueError(f"unknown parameter {name!r}; this mechanism has: {have}")
             given = np.asarray(values, dtype=float)
             if given.shape not in ((), (len(self),)) or not np.all(np.isfinite(given)):
                 raise ValueError(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nsopt.checks import check_names
 from nsopt.stored import ERROR, FIGURE
 
 if TYPE_CHECKING:
@@ -97,10 +98,7 @@ def columns(data: xr.Dataset, outputs: Sequence[str] = ()) -> pd.DataFrame:
 def _pick_output(data: xr.Dataset, name: str) -> dict[str, xr.DataArray]:
     """Return the largest of an output of an element and, if there is one, its error, by name."""
     known = [str(x) for x in data["output"].values] if "output" in data else []
-    if name not in known:
-        raise ValueError(
-            f"no output {name!r} in this sweep; there are {', '.join(known) or 'none'}"
-        )
+    check_names("no output", [name], known, " in this sweep")
     found = {name: LARGEST, ERROR + name: ERROR + LARGEST}
     return {own: data[of].sel(output=name, drop=True) for own, of in found.items() if of in data}
 

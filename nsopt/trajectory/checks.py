@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nsopt.checks import numbers, plain
+from nsopt.checks import NOT_IN_MECHANISM, check_names, numbers, plain
 from nsopt.mechanics import Dynamics, Frame, Mimic, entry_named
 
 Targets = ArrayLike | Mapping[str, float]
@@ -25,12 +25,7 @@ def check_joints(what: str, joints: Sequence[str], known: Sequence[str]) -> None
         raise TypeError(
             f"joints of {what} must be a sequence of names, got {joints!r}: write [{joints!r}]"
         )
-    for name in joints:
-        if name not in known:
-            raise ValueError(
-                f"{what} names the joint {name!r}, which is not in the mechanism: one of "
-                f"{', '.join(known) or 'none'}"
-            )
+    check_names(f"{what} names the joint", joints, known, NOT_IN_MECHANISM)
 
 
 def find_followers(d: Dynamics) -> dict[str, Mimic]:

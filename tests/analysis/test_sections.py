@@ -145,7 +145,7 @@ def test_impacts_are_a_section_with_the_state_after_them():
     speed = np.sqrt(2 * G * height)
     expected = speed * e ** np.arange(1, len(points) + 1)
     assert points["ball.vz"].values[:4] == pytest.approx(expected[:4], rel=1e-8)
-    with pytest.raises(ValueError, match="no contact 'wall'; there are floor"):
+    with pytest.raises(ValueError, match="no contact 'wall': one of floor"):
         Impacts("wall").times(result)
 
 

@@ -136,7 +136,7 @@ def test_require_raises_with_the_solution():
 
 WRONG = {
     "missing": ({}, "parameters \\['low'\\] are missing"),
-    "unknown": ({"low": 0, "high": 1}, "no block 'high', there are low"),
+    "unknown": ({"low": 0, "high": 1}, "no block 'high': one of low"),
     "size": ({"low": [0, 1]}, "'low' has 1 entries"),
     "not finite": ({"low": np.nan}, "low not finite"),
 }

@@ -214,7 +214,7 @@ def test_values_that_open_the_start_are_told():
 def test_bad_input_is_told(oscillator):
     options = {"times": 0.5, "outputs": place, "steps": StepBounds(1e-3, 1e-3)}
     known = [Unknown("stiffness", 30.0, 1.0, 40.0)]
-    with pytest.raises(ValueError, match=r"unknown 'mass' is no parameter; .* has: stiffness"):
+    with pytest.raises(ValueError, match=r"unknown 'mass' is no parameter: one of stiffness"):
         design(oscillator, [Unknown("mass", 1, 0, 2)], lambda y, p: 1, **options)
     with pytest.raises(ValueError, match=r"cost must be one number, got shape \(2, 1\): sum"):
         design(oscillator, known, lambda y, p: ca.vertcat(y, y), **options)

@@ -144,7 +144,7 @@ def test_what_is_no_share_is_refused(margin):
 @pytest.mark.parametrize(
     ("contacts", "friction", "kind", "message"),
     [
-        (["belt"], MU, ValueError, "names the contact 'belt', which is not in .*: name one of bed"),
+        (["belt"], MU, ValueError, "names the contact 'belt', which is not in .*: one of bed"),
         ("bed", MU, TypeError, r"must be a list, got 'bed': write \['bed'\]"),
         (None, 0.0, ValueError, "is of no contact, as none has friction: give one a ContactLaw"),
     ],

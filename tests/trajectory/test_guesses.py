@@ -87,7 +87,7 @@ def test_an_earlier_optimum_without_an_input_is_told():
         [StartAt([0], [0]), EndAt([1], [0])],
         Straight([0], [1]),
     )
-    with pytest.raises(ValueError, match="has no input 'u': it has none"):
+    with pytest.raises(ValueError, match="has no input 'u': there are none"):
         Earlier(result).trajectory(FINE, BOUNDS, ["u"])
 
 

@@ -234,7 +234,7 @@ def test_horizons_refuse(horizon, message):
         ),
         ({"conditions": [Within("rail.speed", 1, 0)]}, "limits of 'rail.speed' are reversed"),
         ({"guess": Straight([0, 0], [1, 1])}, "the guess has 2 coordinates, the mechanism has 1"),
-        ({"inputs": ["u"]}, "input 'u' is no Parameter of the mechanism: one of none"),
+        ({"inputs": ["u"]}, "input 'u' is no Parameter of the mechanism: there are none"),
         ({"costs": [InputEffort(input="u")]}, "InputEffort names the input 'u', which is no Param"),
     ],
 )

@@ -263,7 +263,7 @@ def test_steps_without_derivatives_are_refused():
 
 def test_bad_input_is_told():
     steps = StepBounds(1e-2, 1e-2)
-    with pytest.raises(ValueError, match=r"unknown parameter 'radius' in by; .* has: mass, cle"):
+    with pytest.raises(ValueError, match=r"by names the parameter 'radius', .*: one of mass, cle"):
         sensitivities(CASE_A, None, 0.1, steps=steps, by=("radius",))
     with pytest.raises(TypeError, match=r"write by=\('mass',\)"):
         sensitivities(CASE_A, None, 0.1, steps=steps, by="mass")

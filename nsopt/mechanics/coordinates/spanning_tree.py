@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from nsopt.checks import NOT_IN_MECHANISM, check_names
 from nsopt.mechanics.model.actuator import Actuator, Mimic
 from nsopt.mechanics.model.bodies import Body
 from nsopt.mechanics.model.element import Constraint
@@ -65,7 +66,8 @@ def spanning_tree(
     order of ``joints``. A body that no joint of the tree leads to is free. ValueError if a joint to
     cut is unknown, or one that mimics, is mimicked or has a rotor would be cut.
     """
-    _check_names(joints, option)
+    names = (joint.name for joint in joints)
+    check_names("Relative(cut=...) names the joint", option.cut, names, NOT_IN_MECHANISM)
     required = {x.joint for x in actuators} | {x.joint for x in mimics}
     required |= {x.of for x in mimics}
     usable = [j for j in joints if j.name not in option.cut and is_usable(j)]
@@ -107,16 +109,6 @@ def _branch(joint: Constraint, reached: dict[Body | None, int]) -> Branch:
         return Branch(b.body, joint, a, b, freedom)
     assert a.body is not None
     return Branch(a.body, joint, b, a, reverse_freedom(freedom))
-
-
-def _check_names(joints: Sequence[Constraint], option: Relative) -> None:
-    names = [joint.name for joint in joints]
-    for name in option.cut:
-        if name not in names:
-            raise ValueError(
-                f"Relative(cut=...) names the joint {name!r}, which is not in the mechanism: one "
-                f"of {', '.join(names) or 'none'}"
-            )
 
 
 def _check_required(

@@ -12,6 +12,7 @@ import numpy as np
 
 from nsopt.algebra import rank
 from nsopt.arrays import Array
+from nsopt.checks import check_names
 from nsopt.mechanics.equations.inertia import check_inertia
 from nsopt.mechanics.equations.least_norm import PASSES, least_norm_impulses, self_stresses
 from nsopt.mechanics.equations.made_together import MadeTogether
@@ -358,10 +359,8 @@ class Dynamics(MadeTogether):
             If a name is unknown, or an element refuses the new value (its own message).
         """
         numbers = dict(numbers or {})
+        check_names("unknown parameter", numbers, self.parameter_names)
         for name, value in numbers.items():
-            if name not in self.parameter_names:
-                have = ", ".join(self.parameter_names) or "none"
-                raise ValueError(f"unknown parameter {name!r}; this mechanism has: {have}")
             Parameter(name, value)  # refuses what is no finite number
         p = np.array([numbers.get(x.name, x.value) for x in self.parameters], dtype=float)
         if numbers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
+from nsopt.checks import check_names
 from nsopt.mechanics.equations.dynamics import Dynamics
 from nsopt.mechanics.model.element import INSTANT
 
@@ -34,8 +35,7 @@ def joint_resistance(d: Dynamics, joint: str) -> ca.Function:
     ``mu`` (nm,), ``lam`` (ng,) and ``slip`` (ns,) are forces of joints and contacts and of their
     friction; ``vdot`` (nv,) is the acceleration, from which reactions of joints in a tree follow.
     """
-    if joint not in d.joint_names:
-        raise ValueError(f"no joint {joint!r}: one of {', '.join(d.joint_names) or 'none'}")
+    check_names("no joint", [joint], d.joint_names)
     sizes = {"t": 1, "q": d.nq, "v": d.nv, "p": len(d.parameters), "vdot": d.nv}
     sizes |= {"mu": len(d.multiplier_names), "lam": len(d.contact_names)}
     sizes |= {"slip": len(d.slip_contacts)}

@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from nsopt.checks import NOT_IN_MECHANISM, check_names
 from nsopt.mechanics.coordinates.absolute import AbsoluteCoordinates
 from nsopt.mechanics.coordinates.base import Coordinates
 from nsopt.mechanics.coordinates.relative import RelativeCoordinates
@@ -27,11 +28,7 @@ LONGEST = 20  # bodies in a row up to which joint coordinates are the default, a
 
 def _check_single_freedom(what: str, name: str, joints: Mapping[str, Constraint]) -> None:
     """Refuse a name that is not that of a joint of one freedom."""
-    if name not in joints:
-        known = ", ".join(joints) or "none"
-        raise ValueError(
-            f"{what} names the joint {name!r}, which is not in the mechanism: one of {known}"
-        )
+    check_names(f"{what} names the joint", [name], joints, NOT_IN_MECHANISM)
     freedom = joints[name].freedom()
     if freedom is None or len(freedom) != 1 or not isinstance(freedom[0], Axis):
         raise ValueError(
@@ -223,10 +220,9 @@ class Mechanism:
         """
         if name in self.frames:
             return self.frames[name]
-        body = next((x for x in self.bodies if x.name == name), None)
-        if body is None:
-            known = ", ".join([*(x.name for x in self.bodies), *self.frames])
-            raise ValueError(f"no link {name!r}: one of {known}")
+        bodies = {body.name: body for body in self.bodies}
+        check_names("no link", [name], [*bodies, *self.frames])
+        body = bodies[name]
         branch = next(x for x in self.tree.branches if x.body is body)
         if branch.joint is None:
             raise ValueError(

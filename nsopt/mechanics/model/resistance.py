@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from nsopt.checks import NOT_IN_MECHANISM, check_names
 from nsopt.mechanics.model.element import Element, Force
 
 
@@ -20,17 +21,12 @@ def resisted_joint(force: Force, joints: Sequence[Element]) -> Element | None:
     if force.joint is None:  # no part of the resistance of any joint
         return None
     named = [joint for joint in joints if joint.name == force.joint]
-    if force.joint and not named:
-        raise ValueError(
-            f"{type(force).__name__} {force.name!r} names the joint {force.joint!r}, which is not "
-            f"in the mechanism: one of {', '.join(joint.name for joint in joints) or 'none'}"
-        )
+    what, wanted = f"{type(force).__name__} {force.name!r}", [force.joint] if force.joint else []
+    names = (joint.name for joint in joints)
+    check_names(f"{what} names the joint", wanted, names, NOT_IN_MECHANISM)
     bodies = {frame.body for frame in force.frames}
     if named and {frame.body for frame in named[0].frames} != bodies:
-        raise ValueError(
-            f"{type(force).__name__} {force.name!r} names the joint {force.joint!r}, which "
-            "connects other bodies"
-        )
+        raise ValueError(f"{what} names the joint {force.joint!r}, which connects other bodies")
     # A constraint with `Constraint.drives` is kept by drives in other joints, which alone push: it
     # connects no bodies of its own, and nothing resists it.
     candidates = named or [
@@ -39,8 +35,6 @@ def resisted_joint(force: Force, joints: Sequence[Element]) -> Element | None:
         if {frame.body for frame in joint.frames} == bodies and not getattr(joint, "drives", ())
     ]
     if len(candidates) > 1:
-        raise ValueError(
-            f"{type(force).__name__} {force.name!r} may resist {candidates[0].name!r} or "
-            f"{candidates[1].name!r}: name one by joint=..."
-        )
+        one, other, *_ = candidates
+        raise ValueError(f"{what} may resist {one.name!r} or {other.name!r}: name one by joint=...")
     return candidates[0] if candidates else None

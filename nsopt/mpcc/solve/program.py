@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nsopt.checks import check_names
 from nsopt.mpcc.backends.backend import Backend, Point
 from nsopt.mpcc.solve.active_set import ActiveSetRun
 from nsopt.mpcc.solve.branch import Branches
@@ -284,10 +285,9 @@ class Program:
 
 def _fill(stack: Vector, slots: dict[str, slice], given: Mapping[str, Any], what: str) -> None:
     """Write the given blocks into ``stack``; ValueError that names the block where one is wrong."""
+    check_names(f"{what}: no block", given, slots)
     for name, value in given.items():
-        slot = slots.get(name)
-        if slot is None:
-            raise ValueError(f"{what}: no block {name!r}, there are {', '.join(slots)}")
+        slot = slots[name]
         array = np.asarray(value, dtype=float).ravel()
         if array.size != slot.stop - slot.start:
             size = slot.stop - slot.start

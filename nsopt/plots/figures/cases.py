@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from nsopt.arrays import Array
+from nsopt.checks import check_names
 from nsopt.loads import joint_loads, list_loaded_joints, rms_loads
 from nsopt.plots import style
 from nsopt.plots.across import across
@@ -185,9 +186,7 @@ def _collect(columns: Sequence[dict[str, Array]], name: str) -> dict[int, Array]
 
 def _choose(figure: str, what: str, known: Sequence[str], names: Sequence[str] | None) -> list[str]:
     known = list(dict.fromkeys(known))
-    for name in names or ():
-        if name not in known:
-            raise ValueError(f"{figure}: no {what} {name!r}; there are {', '.join(known)}")
+    check_names(f"{figure}: no {what}", names or (), known)
     chosen = list(known if names is None else names)
     if not chosen:
         raise ValueError(f"{figure}: there is no {what} to draw")

@@ -13,6 +13,7 @@ from scipy.interpolate import CubicHermiteSpline
 from scipy.spatial.transform import Rotation
 
 from nsopt.arrays import Array
+from nsopt.checks import check_names
 from nsopt.loads import joint_loads
 from nsopt.plots import style
 from nsopt.plots.across import across
@@ -130,19 +131,16 @@ def _list_names(results: Sequence[Result], quantity: _Quantity, only: str | None
     names, what = style.names(results, quantity.coordinate), quantity.coordinate
     if not names:
         raise ValueError(f"{quantity.title}: no {what} in {results[0].name}")
-    if only is not None and only not in names:
-        raise ValueError(f"{quantity.title}: no {what} {only!r}; there are {', '.join(names)}")
-    return names if only is None else [only]
+    chosen = names if only is None else [only]
+    check_names(f"{quantity.title}: no {what}", chosen, names)
+    return chosen
 
 
 def _list_components(quantity: _Quantity, component: str | None) -> Sequence[str]:
     """Return the components to draw."""
-    known = (*AXES, SIZE, *quantity.loads)
-    if component is not None and component not in known:
-        raise ValueError(
-            f"{quantity.title}: no component {component!r}; there are {', '.join(known)}"
-        )
-    return AXES if component is None else [component]
+    chosen = AXES if component is None else [component]
+    check_names(f"{quantity.title}: no component", chosen, (*AXES, SIZE, *quantity.loads))
+    return chosen
 
 
 def _list_nonzero(

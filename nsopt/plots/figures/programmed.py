@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from nsopt.arrays import Array
+from nsopt.checks import check_names
 from nsopt.plots import style
 from nsopt.plots.curves import Recorded, Vector, draw_vectors
 from nsopt.plots.scenes.scene import Scene, path_of_point
@@ -99,9 +100,7 @@ def link_shapes(
         raise ValueError(f"link_shapes shows flexible links; {who} has none")
     link = link or names[0]
     shapes = {k: x for k, r in enumerate(results) if (x := link_points(r, link)) is not None}
-    if not shapes:
-        known = ", ".join(dict.fromkeys(names))
-        raise ValueError(f"link_shapes: no flexible link {link!r}; there are {known}")
+    check_names("link_shapes: no flexible link", [link], names)
     end = min(float(results[k]["time"].values[-1]) for k in shapes)
     at = np.linspace(0, end, 5)[1:] if times is None else np.asarray(times, dtype=float)
     size = (3.2 * len(at), 3.6)

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from nsopt.arrays import Array
+from nsopt.checks import check_names
 from nsopt.plots import style
 from nsopt.plots.across import across
 from nsopt.plots.curves import Curves, Recorded, Vector, draw_panel, draw_vectors
@@ -44,11 +45,7 @@ def joint_torques(
     style.require_steps(results, "joint_torques")
     known = style.names(results, "joint")
     chosen = known if joints is None else list(joints)
-    for name in chosen:
-        if name not in known:
-            raise ValueError(
-                f"joint_torques: no joint {name!r}; there are {', '.join(known) or 'none'}"
-            )
+    check_names("joint_torques: no joint", chosen, known)
     if not chosen:
         raise ValueError(f"joint_torques: no joint in {results[0].name}")
     results, text = across(results, over)

@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 
 from nsopt.analysis import bifurcation
 from nsopt.arrays import Array
+from nsopt.checks import check_names
 from nsopt.plots import style
 from nsopt.plots.curves import MOST_NAMED
 from nsopt.stored import ERROR, FIGURE, NOTES
@@ -50,11 +51,10 @@ def measures(*sweeps: xr.Dataset, of: str | None = None, over: str | None = None
     if of is not None and "output" in data and of in data["output"].values:
         data = data.assign({of: _pick_output(data, of)})
     names = _list_shown(data, swept) if of is None else [of]
-    if of is not None and of not in data.data_vars:
-        have = ", ".join(str(x) for x in data.data_vars if x != "stop_reason")
-        raise ValueError(f"no measure {of!r} in this sweep; there are {have}")
     if of == "stop_reason":
         raise ValueError("stop_reason is a text; nsopt sweep prints those there are")
+    measures = (str(x) for x in data.data_vars if x != "stop_reason")
+    check_names("no measure", names, measures, " in this sweep")
     columns = min(COLUMNS, len(names))
     rows = -(-len(names) // columns)
     size = (max(6.4, 4.6 * columns), 1.2 + 2.7 * rows)
@@ -126,9 +126,9 @@ def _list_dimensions(data: xr.Dataset) -> list[str]:
 
 def _choose(data: xr.Dataset, over: str | None, swept: list[str]) -> str:
     names = [str(name) for name, x in data.coords.items() if x.dims and {*x.dims} <= {*swept}]
-    if over is not None and over not in names:
-        raise ValueError(f"{over!r} was not swept; there are {', '.join(names)}")
-    return names[0] if over is None else over
+    chosen = names[0] if over is None else over
+    check_names("over names", [chosen], names, ", which was not swept")
+    return chosen
 
 
 def _list_shown(data: xr.Dataset, swept: list[str]) -> list[str]:

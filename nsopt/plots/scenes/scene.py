@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from nsopt.algebra import rotate
 from nsopt.arrays import Array
+from nsopt.checks import check_names
 from nsopt.loads import read_frames
 from nsopt.plots.style import read_stored
 from nsopt.result import Result
@@ -183,8 +184,7 @@ def view_of(scene: Scene, name: str | None = None) -> View:
     """
     if name is None:
         return _make_plane_view(*_find_widest_plane(scene), scene.gravity)
-    if name not in VIEWS:
-        raise ValueError(f"unknown view {name!r}: choose one of {', '.join(VIEWS)}")
+    check_names("unknown view", [name], VIEWS)
     return VIEWS[name](scene.gravity)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from nsopt.checks import finite
+from nsopt.checks import NOT_IN_MECHANISM, check_names, finite
 from nsopt.mechanics import Dynamics, Outline
 from nsopt.mpcc import Bound
 from nsopt.trajectory.conditions.base import Condition, Span, limit
@@ -78,11 +78,8 @@ class _ContactMode(Condition):
     contact: str
 
     def check(self, dynamics: Dynamics) -> None:
-        if self.contact not in dynamics.contact_names:
-            raise ValueError(
-                f"{type(self).__name__} names the contact {self.contact!r}, which is not in the "
-                f"mechanism: one of {', '.join(dynamics.contact_names) or 'none'}"
-            )
+        what, known = f"{type(self).__name__} names the contact", dynamics.contact_names
+        check_names(what, [self.contact], known, NOT_IN_MECHANISM)
 
 
 class Touching(_ContactMode):
@@ -139,12 +136,8 @@ class FrictionMargin(Condition):
                 f"contacts of FrictionMargin must be a list, got {self.contacts!r}: write "
                 f"[{self.contacts!r}]"
             )
-        for name in self.contacts or ():
-            if name not in known:
-                raise ValueError(
-                    f"FrictionMargin names the contact {name!r}, which is not in the mechanism, or "
-                    f"has no friction: name one of {', '.join(known) or 'none'}"
-                )
+        why = f"{NOT_IN_MECHANISM}, or has no friction"
+        check_names("FrictionMargin names the contact", self.contacts or (), known, why)
         if not known:
             raise ValueError(
                 "FrictionMargin is of no contact, as none has friction: give one a ContactLaw, or "

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nsopt.arrays import Array
+from nsopt.checks import NOT_IN_MECHANISM, check_names
 from nsopt.mechanics import Axis, Dynamics, entry_named
 from nsopt.mpcc import Bound
 from nsopt.parameter import number
@@ -185,11 +186,7 @@ class Within(Condition):
         d = dynamics
         followers = [x for names in _names_of_followers(d).values() for x in names]
         known = [*d.q_names, *d.v_names, *followers, *d.parameter_names, *d.output_names]
-        if self.name not in known:
-            raise ValueError(
-                f"Within names {self.name!r}, which is not in the mechanism: one of "
-                f"{', '.join(known)}"
-            )
+        check_names("Within names", [self.name], known, NOT_IN_MECHANISM)
         check_limits(repr(self.name), self.lower, self.upper)
         if np.isinf([self.lower, self.upper]).all():
             raise ValueError(f"Within limits nothing of {self.name!r}: give lower=, upper= or both")

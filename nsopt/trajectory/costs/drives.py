@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from nsopt.checks import between, positive
+from nsopt.checks import between, check_names, positive
 from nsopt.mechanics import Dynamics
 from nsopt.trajectory.costs.base import Cost, ScaledCost
 from nsopt.trajectory.node_sample import NodeSample
@@ -46,12 +46,8 @@ class InputEffort(Cost):
     input: str
 
     def check(self, dynamics: Dynamics) -> None:
-        names = dynamics.parameter_names
-        if self.input not in names:
-            raise ValueError(
-                f"InputEffort names the input {self.input!r}, which is no Parameter of the "
-                f"mechanism: one of {', '.join(names) or 'none'}"
-            )
+        why = ", which is no Parameter of the mechanism"
+        check_names("InputEffort names the input", [self.input], dynamics.parameter_names, why)
 
     def rate(self, m: NodeSample) -> ca.SX:
         return m.input(self.input) ** 2

@@ -9,7 +9,7 @@ from typing import ClassVar, TypeAlias
 import casadi as ca
 import numpy as np
 
-from nsopt.checks import numbers, positive
+from nsopt.checks import NOT_IN_MECHANISM, check_names, numbers, positive
 from nsopt.elements import RangeOfMotion, SlideRange, TurnRange
 from nsopt.mechanics import STILL, Contact, Dynamics, Force, Frame, Motion, State, resisted_joint
 from nsopt.trajectory.checks import check_joints
@@ -121,12 +121,7 @@ class _Restricting(Cost):
         what, known = type(self).__name__, [x.name for x in _find_ranges(dynamics)]
         if not known:
             raise ValueError(f"{what}: the mechanism has no range of motion; add a RangeOfMotion")
-        for name in self.elements or ():
-            if name not in known:
-                raise ValueError(
-                    f"{what} names the range {name!r}, which is not in the mechanism: one of "
-                    f"{', '.join(known)}"
-                )
+        check_names(f"{what} names the range", self.elements or (), known, NOT_IN_MECHANISM)
 
     def _choose(self, m: NodeSample) -> list[Range]:
         ranges = _find_ranges(m.dynamics)

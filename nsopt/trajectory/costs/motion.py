@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from nsopt.checks import positive
+from nsopt.checks import NOT_IN_MECHANISM, check_names, positive
 from nsopt.mechanics import Dynamics
 from nsopt.trajectory.costs.base import Cost
 from nsopt.trajectory.node_sample import NodeSample
@@ -51,12 +51,8 @@ class Smoothness(Cost):
     names: Sequence[str] | None = None
 
     def check(self, dynamics: Dynamics) -> None:
-        for name in self.names or ():
-            if name not in dynamics.v_names:
-                raise ValueError(
-                    f"Smoothness names the velocity {name!r}, which is not in the mechanism: one "
-                    f"of {', '.join(dynamics.v_names)}"
-                )
+        what, names = "Smoothness names the velocity", self.names or ()
+        check_names(what, names, dynamics.v_names, NOT_IN_MECHANISM)
 
     def rate(self, m: NodeSample) -> ca.SX:
         if self.names is None:
@@ -94,14 +90,8 @@ class _OfContacts(Cost):
     contacts: Sequence[str] | None = None
 
     def check(self, dynamics: Dynamics) -> None:
-        known = dynamics.contact_names
-        for name in self.contacts or ():
-            if name not in known:
-                raise ValueError(
-                    f"{type(self).__name__} names the contact {name!r}, which is not in "
-                    "the mechanism: one of "
-                    f"{', '.join(known) or 'none'}"
-                )
+        what, known = f"{type(self).__name__} names the contact", dynamics.contact_names
+        check_names(what, self.contacts or (), known, NOT_IN_MECHANISM)
         if not known:
             raise ValueError(
                 f"{type(self).__name__} is a cost of contacts, but the mechanism has none"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from nsopt.arrays import Array
-from nsopt.checks import finite, numbers, plain, positive
+from nsopt.checks import check_names, finite, numbers, plain, positive
 from nsopt.mechanics import Dynamics
 from nsopt.trajectory.conditions import Condition
 
@@ -99,12 +99,7 @@ def constant_inputs(
 
     Zero where no value is given.
     """
-    for name in values:
-        if name not in inputs:
-            raise ValueError(
-                f"{guess} gives a value to {name!r}, which is no input: one of "
-                f"{', '.join(inputs) or 'none'}"
-            )
+    check_names(f"{guess} gives a value to", values, inputs, ", which is no input")
     return np.tile([float(values.get(name, 0.0)) for name in inputs], (n, 1))
 
 

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from nsopt.arrays import Array
-from nsopt.checks import finite
+from nsopt.checks import check_names, finite
 from nsopt.mechanics import Dynamics
 from nsopt.result import Result
 from nsopt.sampled import interpolate_columns
@@ -75,11 +75,7 @@ class Earlier(Guess):
     def trajectory(self, share: Array, bounds: Bounds, inputs: Sequence[str]) -> Trajectory:
         data = self.result.data
         known = [str(name) for name in data["input_name"].values]
-        for name in inputs:
-            if name not in known:
-                raise ValueError(
-                    f"{self.result.name} has no input {name!r}: it has {', '.join(known) or 'none'}"
-                )
+        check_names(f"{self.result.name} has no input", inputs, known)
         recorded = data["input"].values[:, [known.index(name) for name in inputs]]
         motion = _resample(self.result, share, recorded)
         if self.shift is None:

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from nsopt.arrays import Array
-from nsopt.checks import numbers
+from nsopt.checks import check_names, numbers
 from nsopt.mechanics import Dynamics, Start
 from nsopt.trajectory.sensitivity import Output
 
@@ -62,11 +62,8 @@ class ScaledUnknowns:
         if not unknowns:
             raise ValueError("give at least one Unknown")
         self.names = tuple(x.name for x in unknowns)
-        known = dynamics.parameter_names
+        check_names("unknown", self.names, dynamics.parameter_names, " is no parameter")
         for name in self.names:
-            if name not in known:
-                have = ", ".join(known) or "none"
-                raise ValueError(f"unknown {name!r} is no parameter; this mechanism has: {have}")
             if self.names.count(name) > 1:
                 raise ValueError(f"unknown {name!r} is given twice: leave one of them")
             if name in (parameters or {}):

@@ -18,6 +18,7 @@ import casadi as ca
 import numpy as np
 
 from nsopt.arrays import Array
+from nsopt.checks import NOT_IN_MECHANISM, check_names
 from nsopt.mechanics import Dynamics, Start, check_start
 from nsopt.mpcc import Newton
 from nsopt.schemes import Scheme, Variational
@@ -363,10 +364,7 @@ def _find_indices(dynamics: Dynamics, by: Sequence[str] | None) -> tuple[int, ..
     known = dynamics.parameter_names
     if isinstance(by, str):
         raise TypeError(f"by must be a sequence of names, got {by!r}: write by=({by!r},)")
-    for name in by or ():
-        if name not in known:
-            have = ", ".join(known) if known else "none"
-            raise ValueError(f"unknown parameter {name!r} in by; this mechanism has: {have}")
+    check_names("by names the parameter", by or (), known, NOT_IN_MECHANISM)
     return tuple(known.index(name) for name in (known if by is None else by))
 
 

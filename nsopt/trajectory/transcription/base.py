@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.arrays import Array
+from nsopt.checks import check_names
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Bound, Solution, StructuredNlp
 from nsopt.simulation import AcceptedSteps, objects
@@ -113,13 +114,8 @@ class Transcription(ABC):
 
     def __post_init__(self) -> None:
         check_latches(self.dynamics)
-        names = self.dynamics.parameter_names
-        for name in self.inputs:
-            if name not in names:
-                raise ValueError(
-                    f"input {name!r} is no Parameter of the mechanism: one of "
-                    f"{', '.join(names) or 'none'}"
-                )
+        why = " is no Parameter of the mechanism"
+        check_names("input", self.inputs, self.dynamics.parameter_names, why)
 
     @property
     @abstractmethod
