@@ -30,7 +30,8 @@ MASSLESS = 1e-12
 """Part of the largest inertia that counts as none."""
 
 NUDGE = 1e-7
-"""Displacement [m, rad] by which stiffness is measured."""
+"""Displacement [m, rad] by which stiffness is measured: the root of the round-off of a number, at
+which differences to one side have six digits; a warning needs one."""
 
 
 def warn_of_limits(dynamics: Dynamics, run: Run, method: Method, stacklevel: int = 3) -> None:

@@ -6,11 +6,14 @@ import casadi as ca
 
 from nsopt.trajectory.node_sample import NodeSample
 
-# Below a least limit of friction the tip of its cone in space is rounded: a part of the weight of
-# all bodies, or without gravity a small force for each kg of them. At a limit well above the least
-# one |friction| may exceed it by (least / limit)^2 / 8 of it.
 LEAST_OF_WEIGHT = 1e-3
-LEAST_OF_MASS = 1e-6  # [N/kg]
+"""Limit of friction, over the weight of all bodies, below which the tip of its cone in space is
+rounded. At a limit well above it |friction| may exceed that by (least / limit)^2 / 8 of it: by
+1.3e-5 of it where it is a tenth of the weight."""
+
+LEAST_OF_MASS = 1e-6
+"""The same without gravity [N/kg]: friction that gives all bodies 1e-6 m/s^2 moves none by more
+than half a millimetre in half a minute."""
 
 
 def find_least_limit(m: NodeSample) -> ca.SX:

@@ -17,7 +17,9 @@ from nsopt.mpcc.solve.solution import Residuals, Solution, StageRun, Status
 from nsopt.mpcc.solve.stationarity import Stationarity
 from nsopt.mpcc.statement.layout import Layout
 
-NARROW = 3.0  # ratio of sigmas of a good and a failed stage below which none between is tried
+NARROW = 3.0
+"""Ratio of the sigmas of a good and a failed stage below which none between is tried: between two a
+factor of ten apart, as most schedules have them, that at 10^(1/2) and then one of 10^(1/4)."""
 
 
 @dataclass(frozen=True, eq=False)

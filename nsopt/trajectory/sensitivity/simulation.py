@@ -38,7 +38,8 @@ ROUND_OFF = 1e-14
 """Opening [m, 1] that round-off of positions leaves, which small parameters change by less."""
 
 NUDGE = 1e-6
-"""Relative change of a parameter that tests whether the stated start depends on it."""
+"""Relative change of a parameter that tests whether the start depends on it: small enough for
+elements to take it, and an opening of `OPENED` times it is a hundred times `ROUND_OFF`."""
 
 
 class Derivatives(NamedTuple):
