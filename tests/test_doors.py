@@ -42,7 +42,7 @@ BEHIND = {
         """,
     "what pictures and commands are made of": """
         cli.choices cli.look cli.plot plots.bands plots.scenes.browser plots.figures.contact
-        plots.impulses plots.lines plots.scenes.magnified plots.figures.programmed
+        plots.impulses plots.lines plots.scenes.film plots.figures.programmed
         plots.figures.robot plots.figures.run plots.scenes.scene plots.style
         """,
 }

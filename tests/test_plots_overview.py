@@ -22,7 +22,7 @@ from nsopt import (
 )
 from nsopt.algebra import rotate
 from nsopt.plots import Film, overview
-from nsopt.plots.scenes.magnified import magnify_clearances
+from nsopt.plots.scenes.film import magnify_clearances
 from nsopt.plots.scenes.scene import VIEWS, Scene, view_of
 from tests.plotted import CLEARANCE, loose, ran_clearance, ran_ideal, ran_stone, repeated, run
 

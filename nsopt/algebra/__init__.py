@@ -15,12 +15,11 @@ from nsopt.algebra.euler_parameters import (
 from nsopt.algebra.jets import JetScalars, TimeJet, leibniz
 from nsopt.algebra.null_vectors import left_null_arrays, left_null_vectors
 from nsopt.algebra.quantile import find_quantile
-from nsopt.algebra.rank import has_independent_rows, new_directions, null_space, rank
+from nsopt.algebra.rank import find_parts, has_independent_rows, new_directions, null_space, rank
 from nsopt.algebra.scalars import Scalars, evaluate
 from nsopt.algebra.se3 import Ad, ad, bracket, cross, exp
 from nsopt.algebra.so3 import ROUND_OFF, axes_from_z, rotation_vector, without_round_off
 from nsopt.algebra.state_once import state_once
-from nsopt.algebra.systems import find_parts
 
 __all__ = [
     "ROUND_OFF",

@@ -1,4 +1,4 @@
-"""Checks of the joints, coordinates and frames that costs and conditions refer to."""
+"""Checks of the joints, coordinates, axes and frames that costs and conditions refer to."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nsopt.checks import NOT_IN_MECHANISM, check_names, numbers, plain
+from nsopt.checks import NOT_IN_MECHANISM, check_names, finite, numbers, plain
 from nsopt.mechanics import Dynamics, Frame, Mimic, entry_named
 
 Targets = ArrayLike | Mapping[str, float]
 """One number for each name, in order, or numbers of some by name; `FREE` where one is free."""
+
+ORTHONORMAL = 1e-6
+"""Largest entry of A^T A - 1 of a rotation matrix A: users type six digits."""
 
 FREE: Any = None
 """In place of a number: this coordinate, velocity or acceleration is free. Any, so that it may
@@ -92,6 +95,16 @@ def check_latches(d: Dynamics) -> None:
             f"{owner!r} latches its {quantity} when contact begins, which a horizon has no "
             "derivative of: state it as a number, as in LankaraniNikravesh(K, impact_speed=0.1)"
         )
+
+
+def check_axes(what: str, axes: ArrayLike) -> NDArray[np.float64]:
+    """Return axes as a rotation matrix, (3, 3); refuse others by a ValueError with ``what``."""
+    A = finite(what, axes, (3, 3))
+    if not np.allclose(A.T @ A, np.eye(3), atol=ORTHONORMAL) or np.linalg.det(A) < 0:
+        raise ValueError(
+            f"{what} must be a rotation matrix, columns the axes in the world, got {A.tolist()}"
+        )
+    return A
 
 
 def check_frame(what: str, frame: Frame, dynamics: Dynamics | None = None) -> None:

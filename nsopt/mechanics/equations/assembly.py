@@ -15,15 +15,14 @@ from nsopt.interrupt import interruptible
 from nsopt.mechanics.equations.constraints import (
     constraint_functions,
     contact_functions,
+    joint_coordinate_functions,
     nonholonomic_functions,
     pose_functions,
 )
+from nsopt.mechanics.equations.contact_checks import check_normals, check_planes, check_shapes
 from nsopt.mechanics.equations.dynamics import Dynamics
 from nsopt.mechanics.equations.efforts import check_efforts, effort_functions
 from nsopt.mechanics.equations.forces import ForceFunctions
-from nsopt.mechanics.equations.joint_coordinates import joint_coordinate_functions
-from nsopt.mechanics.equations.own_contacts import check_normals, check_shapes
-from nsopt.mechanics.equations.planes import check_planes
 from nsopt.mechanics.equations.reactions import ReactionFunction
 from nsopt.mechanics.equations.symbolic import SymbolicMechanism
 from nsopt.mechanics.model.element import Contact, Element, Force, RateConstraint

@@ -12,10 +12,9 @@ from nsopt.checks import finite, not_negative, positive
 from nsopt.elements import AnyPath, check_path, path_at
 from nsopt.mechanics import Dynamics, Frame
 from nsopt.mpcc import Bound
-from nsopt.trajectory.checks import check_frame
+from nsopt.trajectory.checks import check_axes, check_frame
 from nsopt.trajectory.conditions.base import Condition, limit
 from nsopt.trajectory.node_sample import NodeSample
-from nsopt.trajectory.rotations import check_axes, relative_rotation
 
 
 @dataclass(frozen=True)
@@ -150,7 +149,7 @@ class Orient(_OfFrame):
             )
 
     def end(self, m: NodeSample) -> list[Bound]:
-        R = relative_rotation(self.axes, m.motion(self.frame).A)
+        R = ca.DM(np.asarray(self.axes, dtype=float)).T @ m.motion(self.frame).A  # from the target
         if self.within:
             # Instead of the angle its chord, 2 sin(angle / 2): the square is smooth at zero too.
             squared_chord = 2 * (1 - R[2, 2]) if self.about_z else 3 - ca.trace(R)

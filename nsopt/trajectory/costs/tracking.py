@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike
 
 from nsopt.checks import finite, positive
 from nsopt.mechanics import Dynamics, Frame, State
-from nsopt.trajectory.checks import check_frame, read_targets, with_internal_states
+from nsopt.trajectory.checks import check_axes, check_frame, read_targets, with_internal_states
 from nsopt.trajectory.costs.base import Cost
 from nsopt.trajectory.node_sample import NodeSample
-from nsopt.trajectory.rotations import check_axes, relative_rotation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,5 +128,6 @@ class FinalTask(Cost):
             error += ca.sumsqr(motion.r - ca.SX(ca.DM(np.asarray(self.position, dtype=float))))
         if self.axes is not None:
             # 2 (1 - cos) is the squared angle while it is small, and smooth at half a turn.
-            error += self.length**2 * (3 - ca.trace(relative_rotation(self.axes, motion.A)))
+            R = ca.DM(np.asarray(self.axes, dtype=float)).T @ motion.A  # from the target axes
+            error += self.length**2 * (3 - ca.trace(R))
         return error
