@@ -65,7 +65,7 @@ def _state_turns() -> tuple[ca.Function, ca.Function]:
     """State `turn` and `turn_jacobian`, which a mechanism calls for each of its bodies."""
     p, w = ca.SX.sym("p", 4), ca.SX.sym("w", 3)
     x, W = ca.sumsqr(w) / 4, ca.skew(w)  # x: the square of half the angle
-    cosine, sinc = _cosine_and_sinc(x)
+    cosine, sinc = _sum_cosine_and_sinc(x)
     end = normalise(cosine * p + sinc * body_rate_matrix(p).T @ w / 2)
     series = ca.SX(1)  # of (a - sin a) 6 / a^3, a the angle
     for k in reversed(range(TERMS - 1)):
@@ -79,7 +79,7 @@ def turn_over(w: ca.SX, h: ca.SX) -> tuple[ca.SX, ca.SX]:
 
     h [s] may be zero.
     """
-    cosine, sinc = _cosine_and_sinc(h**2 * ca.sumsqr(w) / 4)
+    cosine, sinc = _sum_cosine_and_sinc(h**2 * ca.sumsqr(w) / 4)
     return cosine, sinc * w / 2
 
 
@@ -97,7 +97,7 @@ def angular_velocity_over(e0: ca.SX, rate: ca.SX, h: ca.SX) -> ca.SX:
     return 2 * rate * (1 + t) * (1 - y) * series
 
 
-def _cosine_and_sinc(x: ca.SX) -> tuple[ca.SX, ca.SX]:
+def _sum_cosine_and_sinc(x: ca.SX) -> tuple[ca.SX, ca.SX]:
     """Return cos(a) and sin(a) / a of x = a^2."""
     cosine = sinc = ca.SX(1)
     for k in reversed(range(TERMS - 1)):

@@ -33,7 +33,7 @@ def left_null_vectors(C: ca.SX, count: int) -> ca.SX:
     start = np.random.default_rng(0).normal(size=(m, count))  # not orthogonal to the result
     vectors = [ca.SX(column) for column in start.T]
     for _ in range(ITERATIONS):
-        vectors = _orthonormal([factor.solve(x) for x in vectors])
+        vectors = _orthonormalise([factor.solve(x) for x in vectors])
     lengths = (ca.sumsqr(C.T @ x) for x in vectors)
     found = [x * (square <= ZERO * size) for x, square in zip(vectors, lengths, strict=True)]
     return ca.densify(ca.horzcat(ca.SX(m, 0), *found))
@@ -53,7 +53,7 @@ def left_null_arrays(C: NDArray[np.float64], count: int) -> NDArray[np.float64]:
     return np.asarray(U * (squares <= ZERO * size))
 
 
-def _orthonormal(vectors: list[ca.SX]) -> list[ca.SX]:
+def _orthonormalise(vectors: list[ca.SX]) -> list[ca.SX]:
     """Return an orthonormal basis, by Gram and Schmidt."""
     done: list[ca.SX] = []
     for x in vectors:

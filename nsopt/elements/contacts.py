@@ -83,7 +83,7 @@ class _RoundContact(ContactPair):
         not_negative(f"radius {of_element}", self.radius)
         positive(f"scale {of_element}", self.scale)
 
-    def _outside(self, s: State, d: ca.SX) -> Gap:
+    def _measure_gap(self, s: State, d: ca.SX) -> Gap:
         """Return the gap, smooth and of unit gradient in contact, for an offset d (3,) [m] of b."""
         r = s.value(self.radius)
         reach = s.value(self.body_radius) + r
@@ -122,7 +122,7 @@ class SphereContact(_RoundContact):
 
     def gaps(self, s: State) -> list[Gap]:
         sphere = s.motion(self.a)
-        gap = self._outside(s, s.motion(self.b).r - sphere.r)
+        gap = self._measure_gap(s, s.motion(self.b).r - sphere.r)
         return self.with_law(s, [gap._replace(tangents=on_sphere(gap.normal, sphere.A))])
 
 
@@ -155,7 +155,7 @@ class CylinderContact(_RoundContact):
     def gaps(self, s: State) -> list[Gap]:
         cylinder = s.motion(self.a)
         D, axis = s.motion(self.b).r - cylinder.r, cylinder.A[:, 2]
-        gap = self._outside(s, D - axis * ca.dot(axis, D))
+        gap = self._measure_gap(s, D - axis * ca.dot(axis, D))
         tangents = around(axis, gap.normal) if self.planar else on_cylinder(axis, gap.normal)
         return self.with_law(s, [gap._replace(tangents=tangents)])
 

@@ -48,14 +48,14 @@ class Turn(DrivenFreedom):
 
     def misfit(self, s: State, value: ca.SX) -> ca.SX:
         # The sine has no jump after a turn, unlike the angle itself.
-        sine, cosine = self._direction(s)
+        sine, cosine = self._find_direction(s)
         return sine * ca.cos(value) - cosine * ca.sin(value)
 
     def alignment(self, s: State, value: ca.SX) -> ca.SX:
-        sine, cosine = self._direction(s)
+        sine, cosine = self._find_direction(s)
         return cosine * ca.cos(value) + sine * ca.sin(value)
 
-    def _direction(self, s: State) -> tuple[ca.SX, ca.SX]:
+    def _find_direction(self, s: State) -> tuple[ca.SX, ca.SX]:
         """Return sine and cosine of the angle: y and x, in frame a, of the x axis of frame b."""
         R = s.seen(self.a, self.b).A
         return R[1, 0], R[0, 0]
@@ -171,7 +171,7 @@ class JointDrives(Force):
         """Refuse a law that is not finite at t = 0 in the stated poses."""
         used = parameters_in((self.frames, self.gains)).values()
         known = State(ca.SX(0), {}, {x.name: ca.SX(x.value) for x in used})
-        torques = self._torques(known.stated(self.frames))
+        torques = self._evaluate_law(known.stated(self.frames))
         if not ca.symvar(torques) and not ca.evalf(torques).is_regular():
             raise ValueError(
                 f"law {of_element} must be finite, but is {ca.evalf(torques).full().ravel()} "
@@ -183,7 +183,7 @@ class JointDrives(Force):
         """Frames a and b of each joint in turn."""
         return tuple(frame for joint in self.joints for frame in (joint.a, joint.b))
 
-    def _torques(self, s: State) -> ca.SX:
+    def _evaluate_law(self, s: State) -> ca.SX:
         """Return torques and forces, (n,)."""
         q = ca.vertcat(*(joint.coordinate(s) for joint in self.joints))
         v = ca.vertcat(*(joint.rate(s) for joint in self.joints))
@@ -198,11 +198,11 @@ class JointDrives(Force):
         return ca.vec(torques)
 
     def loads(self, s: State) -> list[Load]:
-        torques = self._torques(s)
+        torques = self._evaluate_law(s)
         return [Load(joint.rate(s), torques[k]) for k, joint in enumerate(self.joints)]
 
     def outputs(self, s: State) -> list[Output]:
-        torques, outputs = self._torques(s), []
+        torques, outputs = self._evaluate_law(s), []
         for k, joint in enumerate(self.joints):
             values = (joint.coordinate(s), joint.rate(s), torques[k])
             for name, value, unit in zip(joint.names, values, joint.units, strict=True):
@@ -290,12 +290,12 @@ class Driven(Constraint):
         return self.drives[0].a, self.drives[0].b
 
     def residual(self, s: State) -> ca.SX:
-        return self.drives[0].misfit(s, self._coordinate(s))
+        return self.drives[0].misfit(s, self._evaluate_course(s))
 
     def alignment(self, s: State) -> ca.SX:
-        return self.drives[0].alignment(s, self._coordinate(s))
+        return self.drives[0].alignment(s, self._evaluate_course(s))
 
-    def _coordinate(self, s: State) -> ca.SX:
+    def _evaluate_course(self, s: State) -> ca.SX:
         """Return the coordinate of the joint at this time [rad or m]."""
         if callable(self.course):
             course = f"course of Driven {self.name!r}"

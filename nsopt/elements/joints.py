@@ -25,21 +25,21 @@ from nsopt.parameter import Scalar, at_time, constant
 class _Joint(Pair, Constraint):
     """A joint by the pose of frame b as seen from frame a."""
 
-    def _offset(self, s: State) -> ca.SX:
+    def _find_offset(self, s: State) -> ca.SX:
         """Return the origin of b from a, in the axes of a, shape (3,) [m]."""
         return s.seen(self.a, self.b).r
 
-    def _turn(self, s: State) -> ca.SX:
+    def _find_turn(self, s: State) -> ca.SX:
         """Return the rotation from the axes of b to those of a, shape (3, 3)."""
         return s.seen(self.a, self.b).A
 
 
-def _tilt(R: ca.SX) -> ca.SX:
+def _find_tilt(R: ca.SX) -> ca.SX:
     """Return x and y of the z axis of b in axes of a: zero where both z axes are parallel."""
     return ca.vertcat(R[0, 2], R[1, 2])
 
 
-def _misalignment(R: ca.SX) -> ca.SX:
+def _find_misalignment(R: ca.SX) -> ca.SX:
     """Return products of unlike axes of a and b, zero where all are parallel."""
     return ca.vertcat(R[0, 1], R[1, 2], R[2, 0])
 
@@ -48,14 +48,14 @@ class _NoTurn(_Joint):
     """A joint that keeps all three axes parallel."""
 
     def alignment(self, s: State) -> ca.SX:
-        return ca.diag(self._turn(s))
+        return ca.diag(self._find_turn(s))
 
 
 class _ParallelZ(_Joint):
     """A joint that keeps both z axes parallel."""
 
     def alignment(self, s: State) -> ca.SX:
-        return self._turn(s)[2, 2]
+        return self._find_turn(s)[2, 2]
 
 
 class Fixed(_NoTurn):
@@ -65,7 +65,7 @@ class Fixed(_NoTurn):
         return ()
 
     def residual(self, s: State) -> ca.SX:
-        return ca.vertcat(self._offset(s), _misalignment(self._turn(s)))
+        return ca.vertcat(self._find_offset(s), _find_misalignment(self._find_turn(s)))
 
 
 class Revolute(_ParallelZ):
@@ -75,7 +75,7 @@ class Revolute(_ParallelZ):
         return (Axis("angle", "rate", turn=Z),)
 
     def residual(self, s: State) -> ca.SX:
-        return ca.vertcat(self._offset(s), _tilt(self._turn(s)))
+        return ca.vertcat(self._find_offset(s), _find_tilt(self._find_turn(s)))
 
 
 class Prismatic(_NoTurn):
@@ -85,7 +85,7 @@ class Prismatic(_NoTurn):
         return (Axis("distance", "speed", slide=Z),)
 
     def residual(self, s: State) -> ca.SX:
-        return ca.vertcat(self._offset(s)[0:2], _misalignment(self._turn(s)))
+        return ca.vertcat(self._find_offset(s)[0:2], _find_misalignment(self._find_turn(s)))
 
 
 class Cylindrical(_ParallelZ):
@@ -95,7 +95,7 @@ class Cylindrical(_ParallelZ):
         return (Axis("distance", "speed", slide=Z), Axis("angle", "rate", turn=Z))
 
     def residual(self, s: State) -> ca.SX:
-        return ca.vertcat(self._offset(s)[0:2], _tilt(self._turn(s)))
+        return ca.vertcat(self._find_offset(s)[0:2], _find_tilt(self._find_turn(s)))
 
 
 class Spherical(_Joint):
@@ -105,7 +105,7 @@ class Spherical(_Joint):
         return (Ball(),)
 
     def residual(self, s: State) -> ca.SX:
-        return self._offset(s)
+        return self._find_offset(s)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,7 @@ class Bend(_Joint):
         )
 
     def residual(self, s: State) -> ca.SX:
-        return self._offset(s)
+        return self._find_offset(s)
 
 
 class Universal(_Joint):
@@ -141,7 +141,7 @@ class Universal(_Joint):
         return (Axis("angle_x", "rate_x", turn=X), Axis("angle_y", "rate_y", turn=Y))
 
     def residual(self, s: State) -> ca.SX:
-        return ca.vertcat(self._offset(s), self._turn(s)[0, 1])
+        return ca.vertcat(self._find_offset(s), self._find_turn(s)[0, 1])
 
 
 class PinInSlot(_ParallelZ):
@@ -155,7 +155,7 @@ class PinInSlot(_ParallelZ):
         return (Axis("distance", "speed", slide=X), Axis("angle", "rate", turn=Z))
 
     def residual(self, s: State) -> ca.SX:
-        return ca.vertcat(self._offset(s)[1:3], _tilt(self._turn(s)))
+        return ca.vertcat(self._find_offset(s)[1:3], _find_tilt(self._find_turn(s)))
 
 
 class Planar(_ParallelZ):
@@ -165,14 +165,14 @@ class Planar(_ParallelZ):
         return (Axis("x", "vx", slide=X), Axis("y", "vy", slide=Y), Axis("angle", "rate", turn=Z))
 
     def residual(self, s: State) -> ca.SX:
-        return ca.vertcat(self._offset(s)[2], _tilt(self._turn(s)))
+        return ca.vertcat(self._find_offset(s)[2], _find_tilt(self._find_turn(s)))
 
 
 class PointOnLine(_Joint):
     """The origin of b stays on the z axis of a: 2 rows."""
 
     def residual(self, s: State) -> ca.SX:
-        return self._offset(s)[0:2]
+        return self._find_offset(s)[0:2]
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,18 +202,18 @@ class Screw(_Joint):
 
     def residual(self, s: State) -> ca.SX:
         # The sine of (angle - advance / lead) has no jump after a turn, unlike the angle itself.
-        sine, _ = self._angle_error(s)
+        sine, _ = self._find_angle_error(s)
         lead = s.value(self.pitch) / (2 * np.pi)
-        return ca.vertcat(self._offset(s)[0:2], _tilt(self._turn(s)), lead * sine)
+        return ca.vertcat(self._find_offset(s)[0:2], _find_tilt(self._find_turn(s)), lead * sine)
 
     def alignment(self, s: State) -> ca.SX:
-        _, cosine = self._angle_error(s)
-        return ca.vertcat(self._turn(s)[2, 2], cosine)
+        _, cosine = self._find_angle_error(s)
+        return ca.vertcat(self._find_turn(s)[2, 2], cosine)
 
-    def _angle_error(self, s: State) -> tuple[ca.SX, ca.SX]:
+    def _find_angle_error(self, s: State) -> tuple[ca.SX, ca.SX]:
         """Return sine and cosine of the turn less the turn that belongs to the advance along z."""
-        R = self._turn(s)
-        angle = 2 * np.pi * self._offset(s)[2] / s.value(self.pitch)
+        R = self._find_turn(s)
+        angle = 2 * np.pi * self._find_offset(s)[2] / s.value(self.pitch)
         sine, cosine = ca.sin(angle), ca.cos(angle)
         return R[1, 0] * cosine - R[0, 0] * sine, R[0, 0] * cosine + R[1, 0] * sine
 

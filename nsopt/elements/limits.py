@@ -69,7 +69,7 @@ class _Range(ResistingPair):
         not_negative(f"damping {of_element}", self.damping)
 
     @abstractmethod
-    def _freedom(self, s: State) -> _Freedom:
+    def _find_freedom(self, s: State) -> _Freedom:
         """Return the limited coordinate."""
 
     @property
@@ -77,25 +77,29 @@ class _Range(ResistingPair):
         """The law beyond the lower end, and that beyond the upper one."""
         return self.law if isinstance(self.law, tuple) else (self.law, self.law)
 
-    def _excesses(self, s: State) -> tuple[ca.SX, ca.SX]:
+    def _find_excesses(self, s: State) -> tuple[ca.SX, ca.SX]:
         """Return how far it is below the lower end and above the upper one, less than 0 inside."""
-        x = self._freedom(s).value
+        x = self._find_freedom(s).value
         return s.value(self.lower) - x, x - s.value(self.upper)
 
     def energy(self, s: State) -> ca.SX:
         energy = ca.SX(0)
-        for law, excess in zip(self._laws, self._excesses(s), strict=True):
+        for law, excess in zip(self._laws, self._find_excesses(s), strict=True):
             energy += law.potential(s, excess if law.inside else ca.fmax(excess, 0))
         return energy
 
     def loads(self, s: State) -> list[Load]:
         if self.damping == 0:
             return []
-        rate = self._freedom(s).rate
+        rate = self._find_freedom(s).rate
         return [Load(rate, -s.value(self.damping) * rate)]
 
     def outputs(self, s: State) -> list[Output]:
-        freedom, push, (below, above) = self._freedom(s), ca.SX(0), self._excesses(s)
+        freedom, push, (below, above) = (
+            self._find_freedom(s),
+            ca.SX(0),
+            self._find_excesses(s),
+        )
         for sign, law, excess in zip((1, -1), self._laws, (below, above), strict=True):
             acts = ca.fmax(excess > 0, int(law.inside))
             push += sign * acts * law.moment(s, excess if law.inside else ca.fmax(excess, 0))
@@ -133,7 +137,7 @@ class TurnRange(_Range):
                 "rad: angles are in radians"
             )
 
-    def _freedom(self, s: State) -> _Freedom:
+    def _find_freedom(self, s: State) -> _Freedom:
         a, b = s.motion(self.a), s.motion(self.b)
         R, middle = a.A.T @ b.A, (s.value(self.lower) + s.value(self.upper)) / 2
         # Of the angle once the tilt is undone, each times 1 + cos(tilt).
@@ -150,7 +154,7 @@ class TurnRange(_Range):
 class SlideRange(_Range):
     """Ends of the slide of the origin of b along z of a [m]; damping in N s/m."""
 
-    def _freedom(self, s: State) -> _Freedom:
+    def _find_freedom(self, s: State) -> _Freedom:
         a, b = s.motion(self.a), s.motion(self.b)
         rate = ca.dot(a.A[:, 2], b.v - a.velocity_at(b.r))
         return _Freedom(ca.dot(a.A[:, 2], b.r - a.r), rate, "m")

@@ -33,7 +33,7 @@ class _Load(Force):
         """The frame it acts on."""
         return (self.frame,)
 
-    def _in_world(self, s: State) -> ca.SX:
+    def _turn_to_world(self, s: State) -> ca.SX:
         """Return the vector at this time in world axes, shape (3,)."""
         vector = vector_now(s, self.vector, f"vector of {type(self).__name__} {self.name!r}")
         return s.motion(self.frame).A @ vector if self.body_axes else vector
@@ -47,7 +47,7 @@ class AppliedForce(_Load):
     """
 
     def loads(self, s: State) -> list[Load]:
-        return [Load(s.motion(self.frame).v, self._in_world(s))]
+        return [Load(s.motion(self.frame).v, self._turn_to_world(s))]
 
 
 class AppliedTorque(_Load):
@@ -71,4 +71,4 @@ class AppliedTorque(_Load):
     """
 
     def loads(self, s: State) -> list[Load]:
-        return [Load(s.motion(self.frame).w, self._in_world(s))]
+        return [Load(s.motion(self.frame).w, self._turn_to_world(s))]

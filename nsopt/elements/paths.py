@@ -61,11 +61,11 @@ class CornerPath(PointPath):
 
     def __post_init__(self) -> None:
         count = len(_points("corners of a CornerPath", self.corners))
-        for side in self._sides(count - 1):
+        for side in self._divide_corners(count - 1):
             positive("side of a CornerPath [s]", side)
         finite("begin of a CornerPath", self.begin, ())
 
-    def _sides(self, count: int) -> list[Scalar]:
+    def _divide_corners(self, count: int) -> list[Scalar]:
         given = self.side
         sides = list(given) if isinstance(given, Sequence | np.ndarray) else [given] * count
         if len(sides) != count:
@@ -77,10 +77,10 @@ class CornerPath(PointPath):
     def at(self, s: State) -> ca.SX:
         corners, begin = s.value(self.corners), s.value(self.begin)
         r = corners[0, :].T
-        for k, side in enumerate(self._sides(corners.shape[0] - 1)):
+        for k, side in enumerate(self._divide_corners(corners.shape[0] - 1)):
             T = s.value(side)
             # The whole of each side that is passed, nothing of those to come.
-            r += (corners[k + 1, :] - corners[k, :]).T * _quintic((s.t - begin) / T)
+            r += (corners[k + 1, :] - corners[k, :]).T * _ease((s.t - begin) / T)
             begin += T
         return r
 
@@ -201,7 +201,7 @@ class ArcPath(PointPath):
 
     def at(self, s: State) -> ca.SX:
         share = (s.t - s.value(self.begin)) / s.value(self.duration)
-        angle = s.value(self.angle) * (share if self.constant_speed else _quintic(share))
+        angle = s.value(self.angle) * (share if self.constant_speed else _ease(share))
         circle = s.value(self.radius) * ca.vertcat(ca.cos(angle), ca.sin(angle), 0)
         return s.value(self.centre) + ca.SX(ca.DM(self.normal)) @ circle
 
@@ -232,7 +232,7 @@ def path_outline(a: Frame, path: AnyPath) -> list[Outline]:
     return [Outline(a, line)] if len(line) else []
 
 
-def _quintic(x: ca.SX) -> ca.SX:
+def _ease(x: ca.SX) -> ca.SX:
     """Return the share of the way at the share x of its time: from rest to rest, 0 before it."""
     x = ca.fmin(ca.fmax(x, 0), 1)
     return x**3 * (10 - 15 * x + 6 * x**2)

@@ -96,7 +96,7 @@ class Programmed(Pair, Constraint):
     def residual(self, s: State) -> ca.SX:
         error = s.seen(self.a, self.b).r - path_at(f"path of {self._what}", self.path, s)
         if set(self.axes) & set(TURNS):
-            error = ca.vertcat(error, _sine_vector(self._turn_error(s)))
+            error = ca.vertcat(error, _find_sine_vector(self._turn_error(s)))
         return ca.vertcat(*(error[(SLIDES + TURNS).index(axis)] for axis in self.axes))
 
     def alignment(self, s: State) -> ca.SX:
@@ -123,7 +123,7 @@ class Programmed(Pair, Constraint):
         return told.T @ s.seen(self.a, self.b).A
 
 
-def _sine_vector(R: ca.SX) -> ca.SX:
+def _find_sine_vector(R: ca.SX) -> ca.SX:
     """Return sin(theta) n of the turn by theta about n, (3,)."""
     return ca.vertcat(R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]) / 2
 

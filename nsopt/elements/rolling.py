@@ -179,7 +179,7 @@ class _Upright(_Round):
         If the radius is not above zero.
     """
 
-    def _slip(self, s: State) -> tuple[ca.SX, ca.SX]:
+    def _find_slip(self, s: State) -> tuple[ca.SX, ca.SX]:
         """Return the velocity of the lowest point along the heading and along the axis [m/s]."""
         x = s.seen(self.a, self.b)
         axis = ca.vertcat(x.A[:2, 1], 0)
@@ -201,7 +201,7 @@ class Wheel(_Upright):
     slides: bool = False
 
     def rate(self, s: State) -> ca.SX:
-        ahead, across = self._slip(s)
+        ahead, across = self._find_slip(s)
         return ahead if self.slides else ca.vertcat(ahead, across)
 
 
@@ -232,6 +232,6 @@ class MecanumWheel(_Upright):
             raise ValueError(f"{what} must not be zero, for then it drives nothing: {remedy}")
 
     def rate(self, s: State) -> ca.SX:
-        ahead, across = self._slip(s)
+        ahead, across = self._find_slip(s)
         angle = s.value(self.angle)
         return ca.cos(angle) * across - ca.sin(angle) * ahead

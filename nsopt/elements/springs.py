@@ -18,20 +18,20 @@ class TwoPointForce(Pair, Force):
 
     damping: Scalar
 
-    def _span(self, s: State) -> ca.SX:
+    def _find_span(self, s: State) -> ca.SX:
         """Return the vector from the origin of a to that of b, (3,) [m]."""
         return s.motion(self.b).r - s.motion(self.a).r
 
     @staticmethod
-    def _length(d: ca.SX) -> ca.SX:
+    def _find_length(d: ca.SX) -> ca.SX:
         """Return |d| [m]; at zero span, where there is no direction, its gradient is 0, not NaN."""
         return ca.sqrt(ca.sumsqr(d) + 1e-24)
 
     def loads(self, s: State) -> list[Load]:
         if self.damping == 0:
             return []
-        d, u = self._span(s), s.motion(self.b).v - s.motion(self.a).v
-        rate = ca.dot(d, u) / self._length(d)
+        d, u = self._find_span(s), s.motion(self.b).v - s.motion(self.a).v
+        rate = ca.dot(d, u) / self._find_length(d)
         return [Load(rate, -s.value(self.damping) * rate)]
 
 
@@ -65,8 +65,8 @@ class SpringDamper(TwoPointForce):
 
     def energy(self, s: State) -> ca.SX:
         # k (L - free)^2 / 2, expanded: without free length nothing but k |d|^2 / 2 is left.
-        k, free, d = s.value(self.stiffness), s.value(self.free_length), self._span(s)
-        return k * (ca.sumsqr(d) - 2 * free * self._length(d) + free**2) / 2
+        k, free, d = s.value(self.stiffness), s.value(self.free_length), self._find_span(s)
+        return k * (ca.sumsqr(d) - 2 * free * self._find_length(d) + free**2) / 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,11 +176,11 @@ class ExtensionSpring(TwoPointForce):
     def energy(self, s: State) -> ca.SX:
         # Expanded, so that nothing but k |d|^2 / 2 is left of a spring with F_0 = k L_0.
         k, free, pull = (s.value(x) for x in (self.stiffness, self.free_length, self.pretension))
-        d = self._span(s)
-        return k * (ca.sumsqr(d) - free**2) / 2 + (pull - k * free) * (self._length(d) - free)
+        d = self._find_span(s)
+        return k * (ca.sumsqr(d) - free**2) / 2 + (pull - k * free) * (self._find_length(d) - free)
 
     def outputs(self, s: State) -> list[Output]:
-        length = self._length(self._span(s))
+        length = self._find_length(self._find_span(s))
         tension = s.value(self.stiffness) * (length - s.value(self.free_length))
         return [
             Output("length", length, "m"),
@@ -238,16 +238,16 @@ class Bushing(ResistingPair):
     def energy(self, s: State) -> ca.SX:
         x = s.seen(self.a, self.b)
         energy = ca.dot(s.value(self.stiffness), x.r**2)
-        if _some(self.turning_stiffness):
+        if _has_some(self.turning_stiffness):
             energy += ca.dot(s.value(self.turning_stiffness), rotation_vector(x.A) ** 2)
         return energy / 2
 
     def loads(self, s: State) -> list[Load]:
         x = s.seen(self.a, self.b)
         pairs = ((x.v, self.damping), (x.w, self.turning_damping))
-        return [Load(rate, -s.value(d) * rate) for rate, d in pairs if _some(d)]
+        return [Load(rate, -s.value(d) * rate) for rate, d in pairs if _has_some(d)]
 
 
-def _some(numbers: Numbers) -> bool:
+def _has_some(numbers: Numbers) -> bool:
     """Return whether any of the numbers is not zero, or may become so."""
     return bool(parameters_in(numbers)) or bool(np.any(np.asarray(numbers, dtype=float)))

@@ -81,11 +81,11 @@ class Prolongation:
 
     def _solve(self, s: Array, within: Array, target: float) -> bool:
         """Solve for s in place, by damped Gauss-Newton; return whether g is zero to `MET`."""
-        E, damping = self._rows(s), 1e-3
+        E, damping = self._find_rows(s), 1e-3
         for _ in range(ITERATIONS):
             if np.max(np.abs(E), initial=0.0) < target:
                 break
-            J = self._jacobian(s, within)
+            J = self._find_jacobian(s, within)
             if not J.shape[1]:
                 break
             step = np.linalg.lstsq(
@@ -94,7 +94,7 @@ class Prolongation:
                 rcond=None,
             )[0]
             new = self._move(s, step, within)
-            after = self._rows(new)
+            after = self._find_rows(new)
             if np.linalg.norm(after) < np.linalg.norm(E):
                 s[:], E, damping = new, after, damping / 10
             else:
@@ -104,19 +104,19 @@ class Prolongation:
         met = np.max(np.abs(E), initial=0.0) < MET
         return bool(met and np.max(np.abs(s)) < LARGEST)
 
-    def _rows(self, s: Array) -> Array:
+    def _find_rows(self, s: Array) -> Array:
         """Return the coefficients of t^2 to t^order of g(s(t)), one after another."""
-        return self._series(self.g, s)[2:].ravel()
+        return self._expand_series(self.g, s)[2:].ravel()
 
-    def _series(self, polynomials: PolynomialMap, s: Array) -> Array:
+    def _expand_series(self, polynomials: PolynomialMap, s: Array) -> Array:
         padded = np.zeros((self.order, s.shape[1]))
         padded[: len(s)] = s
         return polynomials.series(padded)
 
-    def _jacobian(self, s: Array, within: Array) -> Array:
+    def _find_jacobian(self, s: Array, within: Array) -> Array:
         """Return the derivatives of the rows by the turn of s_1 and by s_2, s_3, ..."""
         count, size = s.shape[1], self.g.size
-        D = self._series(self.g.gradient, s).reshape(-1, size, count)
+        D = self._expand_series(self.g.gradient, s).reshape(-1, size, count)
         J = np.zeros((self.order - 1, size, len(s), count))
         for k in range(2, self.order + 1):
             for j in range(1, min(k, len(s)) + 1):

@@ -141,9 +141,9 @@ class LoopConstraints:
 
     @cached_property
     def _conditions(self) -> list[_Condition]:
-        return [self._condition(joint) for joint in self.cut]
+        return [self._make_condition(joint) for joint in self.cut]
 
-    def _condition(self, joint: Constraint) -> _Condition:
+    def _make_condition(self, joint: Constraint) -> _Condition:
         """Return the condition of a joint on the poses of its bodies [mobility 2016, eqs. 2-5]."""
         bodies = [frame.body for frame in joint.frames if frame.body is not None]
         names = tuple(dict.fromkeys(body.name for body in bodies))

@@ -47,18 +47,18 @@ def constraint_function(loops: LoopConstraints, order: int) -> ca.Function:
     """
     q, p = ca.SX.sym("q", len(loops.q)), ca.SX.sym("p", len(loops.p))
     motion = [ca.SX.sym(f"u{k + 1}", loops.n) for k in range(order)]
-    screws, poses = (_objects(x) for x in loops.tree.screws_and_poses(q, p))
+    screws, poses = (_list_objects(x) for x in loops.tree.screws_and_poses(q, p))
     # As jets that stand still: a power of which a Parameter is the exponent needs one.
     still = np.zeros((order, 1), dtype=object)
-    parameters = [TimeJet(np.concatenate([_objects(x), still])) for x in ca.vertsplit(p)]
-    u = np.stack([_objects(x) for x in motion])
+    parameters = [TimeJet(np.concatenate([_list_objects(x), still])) for x in ca.vertsplit(p)]
+    u = np.stack([_list_objects(x) for x in motion])
     H = loops.derivatives_in(SxScalars(), screws, poses, parameters, u)
     columns = [ca.vertcat(*map(ca.SX, derivative)) for derivative in H[:, :, 0]]  # of one motion
     names = ["q", "p", *(f"u{k + 1}" for k in range(order))]
     return ca.Function("H", [q, p, *motion], [ca.horzcat(*columns)], names, ["H"])
 
 
-def _objects(matrix: ca.SX) -> NDArray[Any]:
+def _list_objects(matrix: ca.SX) -> NDArray[Any]:
     """Return the entries of a matrix as an array of objects."""
     entries = np.empty(matrix.shape, dtype=object)
     for index in np.ndindex(*entries.shape):
@@ -123,16 +123,16 @@ class PolynomialScalars(Scalars):
         self._ring = ring
 
     def function(self, name: str, *x: Any) -> Any:
-        return self.lift(ExpressionScalars().function(name, *map(_expression, x)))
+        return self.lift(ExpressionScalars().function(name, *map(_make_expression, x)))
 
     def constant(self, value: float) -> Any:
         return self.lift(recognise(value))
 
     def reciprocal(self, x: Any) -> Any:
-        return self.lift(1 / _expression(x))
+        return self.lift(1 / _make_expression(x))
 
     def is_positive(self, x: Any) -> bool:
-        return bool(_expression(np.ravel(x)[0]) > 0)
+        return bool(_make_expression(np.ravel(x)[0]) > 0)
 
     def lift(self, expression: Any) -> Any:
         """Return a number as a constant polynomial."""
@@ -158,7 +158,7 @@ def constraint_expressions(loops: LoopConstraints) -> dict[str, list[Any]]:
     u = ca.SX.sym("u", loops.n)
     residual = ca.Function("closure", [u, loops.symbols], [ca.densify(loops.residual(u))])
     q = [s.Symbol(f"q{k + 1}", real=True) for k in range(loops.n)]
-    rows = evaluate(residual, [q, _parameters(loops)], ExpressionScalars())
+    rows = evaluate(residual, [q, _list_parameters(loops)], ExpressionScalars())
     found: dict[str, list[Any]] = {}
     for owner, row in zip(loops.owners, rows, strict=True):
         found.setdefault(owner, []).append(s.expand(row))
@@ -176,7 +176,7 @@ def constraint_polynomials(loops: LoopConstraints, order: int) -> list[list[Any]
     ImportError, ValueError
         As `constraint_expressions`; or a root or function of such numbers has no exact field.
     """
-    p = _parameters(loops)
+    p = _list_parameters(loops)
     symbols = ca.SX.sym("p", len(p))
     at = loops.tree.screws_and_poses(ca.SX(ca.DM(loops.q)), symbols)
     posture = [ca.densify(ca.vec(x)) for x in at]
@@ -187,7 +187,7 @@ def constraint_polynomials(loops: LoopConstraints, order: int) -> list[list[Any]
     while True:
         ring = _ring(loops.n, order, numbers)
         try:
-            return _polynomials(loops, PolynomialScalars(ring[0]), ring[1:], screws, poses)
+            return _make_polynomials(loops, PolynomialScalars(ring[0]), ring[1:], screws, poses)
         except _Outside as found:  # a root or a function of a number: once more, with it adjoined
             (number,) = found.args
             if number in numbers:
@@ -198,25 +198,25 @@ def constraint_polynomials(loops: LoopConstraints, order: int) -> list[list[Any]
             numbers.append(number)
 
 
-def _polynomials(
+def _make_polynomials(
     loops: LoopConstraints,
     scalars: PolynomialScalars,
     unknowns: Sequence[Any],
     screws: list[Any],
     poses: list[Any],
 ) -> list[list[Any]]:
-    p = [scalars.lift(x) for x in _parameters(loops)]
+    p = [scalars.lift(x) for x in _list_parameters(loops)]
     H = loops.derivatives_in(
         scalars,
-        _array(list(map(scalars.lift, screws)), 6),
-        _array(list(map(scalars.lift, poses)), 12),
+        _make_array(list(map(scalars.lift, screws)), 6),
+        _make_array(list(map(scalars.lift, poses)), 12),
         p,
-        _array(list(unknowns), loops.n).T[:, :, None],  # (order, n, 1), of one motion
+        _make_array(list(unknowns), loops.n).T[:, :, None],  # (order, n, 1), of one motion
     )
-    return [[_expression(x) for x in row] for row in H[:, :, 0]]
+    return [[_make_expression(x) for x in row] for row in H[:, :, 0]]
 
 
-def _array(entries: list[Any], rows: int) -> NDArray[Any]:
+def _make_array(entries: list[Any], rows: int) -> NDArray[Any]:
     """Return entries, column after column, as an array of objects."""
     found = np.empty(len(entries), dtype=object)
     for k, x in enumerate(entries):
@@ -224,11 +224,11 @@ def _array(entries: list[Any], rows: int) -> NDArray[Any]:
     return found.reshape(-1, rows).T
 
 
-def _expression(x: Any) -> Any:
+def _make_expression(x: Any) -> Any:
     return x.as_expr() if hasattr(x, "as_expr") else sympy().sympify(x)
 
 
-def _parameters(loops: LoopConstraints) -> list[Any]:
+def _list_parameters(loops: LoopConstraints) -> list[Any]:
     return [sympy().Symbol(name, real=True) for name in loops.parameters]
 
 

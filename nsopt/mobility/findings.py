@@ -103,26 +103,26 @@ class Mobility:
 
     def __str__(self) -> str:
         """Return the page that a designer reads, one finding a line."""
-        return "\n".join(f"{label:<{WIDTH}}{text}" for label, text in _page(self) if text)
+        return "\n".join(f"{label:<{WIDTH}}{text}" for label, text in _list_lines(self) if text)
 
 
-def _page(x: Mobility) -> list[tuple[str, str]]:
+def _list_lines(x: Mobility) -> list[tuple[str, str]]:
     dims = ", ".join(map(str, x.cone_dimensions))
     return [
-        ("mechanism", _mechanism(x)),
-        ("", _verdict(x)),
+        ("mechanism", _tell_mechanism(x)),
+        ("", _tell_verdict(x)),
         ("freedom by counting", f"{x.gruebler}: {x.freedoms} of joints less {x.rows} of loops"),
         ("rank", f"{x.rank} of {x.rows}"),
         ("freedom of order", f"{dims}   (1 to {x.order}; equal ones prove nothing about the next)"),
-        ("finite freedom", _finite(x)),
-        *_character(x),
-        ("redundant rows", _redundant(x)),
-        *(("gimbal lock", _lock(names)) for names in x.gimbal_locks),
-        *_branches(x),
+        ("finite freedom", _tell_finite(x)),
+        *_tell_character(x),
+        ("redundant rows", _tell_redundant(x)),
+        *(("gimbal lock", _tell_lock(names)) for names in x.gimbal_locks),
+        *_tell_branches(x),
     ]
 
 
-def _mechanism(x: Mobility) -> str:
+def _tell_mechanism(x: Mobility) -> str:
     t = x.topology
     cuts = ", ".join(cycle.cut for cycle in t.cycles)
     free = ", ".join(repr(body) for body, (joint, _) in t.tree.items() if joint is None)
@@ -133,18 +133,18 @@ def _mechanism(x: Mobility) -> str:
     )
 
 
-def _verdict(x: Mobility) -> str:
+def _tell_verdict(x: Mobility) -> str:
     if x.local_freedom is None:
         return "whether it moves is undecided"
     if x.local_freedom == 0:
-        free = _freedoms(x.differential_freedom)
+        free = _count_freedoms(x.differential_freedom)
         return "it cannot move" + (
             f", though to first order it has {free}" if x.differential_freedom else ""
         )
-    return f"it moves with {_freedoms(x.local_freedom)}"
+    return f"it moves with {_count_freedoms(x.local_freedom)}"
 
 
-def _finite(x: Mobility) -> str:
+def _tell_finite(x: Mobility) -> str:
     if x.local_freedom is None:
         return "undecided: see the directions below"
     found = [b for b in x.branches if b.finding is Finding.CONFIRMED]
@@ -158,7 +158,7 @@ def _finite(x: Mobility) -> str:
     return text
 
 
-def _character(x: Mobility) -> Iterator[tuple[str, str]]:
+def _tell_character(x: Mobility) -> Iterator[tuple[str, str]]:
     yield (
         "posture",
         {None: "undecided", True: "singular", False: "regular"}[x.singular]
@@ -176,19 +176,19 @@ def _character(x: Mobility) -> Iterator[tuple[str, str]]:
         yield "" if k else "character", word
 
 
-def _redundant(x: Mobility) -> str:
+def _tell_redundant(x: Mobility) -> str:
     names = ", ".join(f"{count} of {name!r}" for name, count in x.redundant_rows.items())
     return f"{total}: {names}" if (total := sum(x.redundant_rows.values())) else ""
 
 
-def _lock(names: tuple[str, str, str]) -> str:
+def _tell_lock(names: tuple[str, str, str]) -> str:
     return (
         f"of {', '.join(map(repr, names))}: three hinges through one point with axes in a plane, "
         "where a Spherical in their place has none"
     )
 
 
-def _branches(x: Mobility) -> Iterator[tuple[str, str]]:
+def _tell_branches(x: Mobility) -> Iterator[tuple[str, str]]:
     for k, branch in enumerate(x.branches):
         yield f"direction{'s' * (branch.dimension != 1)} {k + 1}", str(branch)
         # A refuted subspace has no rates of its own: its lines and subspaces are branches below.
@@ -198,7 +198,7 @@ def _branches(x: Mobility) -> Iterator[tuple[str, str]]:
             yield "", f"0 = {equation}"
 
 
-def _freedoms(n: int) -> str:
+def _count_freedoms(n: int) -> str:
     return _count(n, "freedom", "freedoms")
 
 

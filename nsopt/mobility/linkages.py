@@ -42,17 +42,17 @@ def linkage(screws: ArrayLike, names: Sequence[str] = ()) -> Mechanism:
     names = tuple(names) or tuple(f"joint {k + 1}" for k in range(len(Y)))
     if len(names) != len(Y):
         raise ValueError(f"names must be those of {len(Y)} joints, got {len(names)}")
-    points = np.array([_point(name, y) for name, y in zip(names, Y, strict=True)])
+    points = np.array([_find_point(name, y) for name, y in zip(names, Y, strict=True)])
     bodies = [
         Body(f"link {k + 1}", 0.0, position=(points[k] + points[k + 1]) / 2)
         for k in range(len(Y) - 1)
     ]
     chain = [GROUND, *bodies, GROUND]
-    joints = [_joint(names[k], Y[k], points[k], chain[k], chain[k + 1]) for k in range(len(Y))]
+    joints = [_make_joint(names[k], Y[k], points[k], chain[k], chain[k + 1]) for k in range(len(Y))]
     return Mechanism(bodies, joints, Relative(names[-1:]))
 
 
-def _point(name: str, y: np.ndarray) -> np.ndarray:
+def _find_point(name: str, y: np.ndarray) -> np.ndarray:
     """Return the point of an axis nearest to the origin (3,) [m]; the origin for a slide."""
     turn, slide = y[:3], y[3:]
     length = np.linalg.norm(turn) or np.linalg.norm(slide)
@@ -64,7 +64,7 @@ def _point(name: str, y: np.ndarray) -> np.ndarray:
     return np.cross(turn, slide)
 
 
-def _joint(
+def _make_joint(
     name: str, y: np.ndarray, point: np.ndarray, before: Body | None, after: Body | None
 ) -> Constraint:
     turn, slide = y[:3], y[3:]

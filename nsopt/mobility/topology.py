@@ -66,7 +66,7 @@ class Topology:
             tuple(edges),
             edges,
             {
-                name: (branch.joint.name if branch.joint else None, _parent(branch))
+                name: (branch.joint.name if branch.joint else None, _find_parent(branch))
                 for name, branch in branches.items()
             },
             tuple(
@@ -92,7 +92,7 @@ class Topology:
         return len(self.joints) - (len(self.bodies) + 1) + parts
 
 
-def _parent(branch: Branch) -> str | None:
+def _find_parent(branch: Branch) -> str | None:
     body = branch.parent_frame.body
     return body.name if body else None
 
@@ -117,5 +117,5 @@ def _list_branches_to_ground(body: str | None, branches: dict[str, Branch]) -> l
     passed = []
     while body is not None:
         passed.append(branches[body])
-        body = _parent(branches[body])
+        body = _find_parent(branches[body])
     return passed

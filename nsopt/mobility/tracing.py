@@ -195,7 +195,7 @@ def _find_zeros(
         count = across.shape[1]
         way = np.asarray(np.ones(1) if count == 1 else rng.normal(size=count))
         b = part * size * (way / max(float(np.linalg.norm(way)), 1e-300))
-        u, b, g, Dg = _gauss_newton(reduction, size * ray, across, b)
+        u, b, g, Dg = _iterate(reduction, size * ray, across, b)
         error = float(np.max(np.abs(g), initial=0.0))
         least = min(least, error)
         is_new = all(np.linalg.norm(u - zero.u) > APART * size for zero in zeros)
@@ -206,7 +206,7 @@ def _find_zeros(
     return ConeSection(sorted(zeros, key=lambda zero: zero.off), least)
 
 
-def _gauss_newton(
+def _iterate(
     reduction: Reduction, s: Array, across: Array, b: Array
 ) -> tuple[Array, Array, Array, Array]:
     """Return u of the iterate with the least |g| among s + across b, its b, g and dg/ds."""

@@ -167,7 +167,7 @@ class _StaticTorque:
         self._force = ca.Function("static", [q, p], [ca.densify(force), slope])
         _check_loops(d, q, p, chosen)
         self._drive_matrices = [
-            _drive_matrix(d, x, self.stated, rows, k) for k, x in enumerate(postures)
+            _find_drive_matrix(d, x, self.stated, rows, k) for k, x in enumerate(postures)
         ]
 
     def _at(self, x: Array, output: int) -> list[Array]:
@@ -190,7 +190,7 @@ class _StaticTorque:
         return np.vstack(self._at(x, 1))
 
 
-def _drive_matrix(d: Dynamics, q: Array, p: Array, rows: list[int], k: int) -> Array:
+def _find_drive_matrix(d: Dynamics, q: Array, p: Array, rows: list[int], k: int) -> Array:
     """Return the matrix B (motors, nv) from generalized forces to equal forces of the motors.
 
     Equal, as they do the same work along the motions that loops leave: Z^T S^T B = Z^T. ``k`` is

@@ -106,7 +106,7 @@ class ClosedLoops:
                     "is cut, mimics another or has more freedoms; coordinates are those of "
                     f"{', '.join(dict.fromkeys(d.v_owners))}"
                 )
-        free = d.nv - rank(self._closure_matrix(self.stated[0], 0.0))
+        free = d.nv - rank(self._find_closure_matrix(self.stated[0], 0.0))
         if free != len(self.driven):
             raise ValueError(
                 f"the mechanism has {free} degrees of freedom at its start, but "
@@ -130,7 +130,7 @@ class ClosedLoops:
         in_q = [d.q_owners.index(name) for name in self.driven]
         return in_v, in_q, [k for k in range(d.nv) if k not in in_v]
 
-    def _closure_matrix(self, q: Array, t: float) -> Array:
+    def _find_closure_matrix(self, q: Array, t: float) -> Array:
         return np.asarray(self.dynamics.closure_matrix(t, q, self._p))
 
     def motion(
@@ -160,7 +160,7 @@ class ClosedLoops:
         """
         d, (in_v, _, follow) = self.dynamics, self._entries
         q = self.positions(values, self.stated[0] if near is None else near, t)
-        C = self._closure_matrix(q, t)
+        C = self._find_closure_matrix(q, t)
         loose = null_space(C[:, follow])  # by which a following joint could move alone
         if loose.shape[1]:
             name = d.v_names[follow[int(np.argmax(np.abs(loose[:, 0])))]]
@@ -187,8 +187,8 @@ class ClosedLoops:
             if np.max(np.abs(residual), initial=0.0) < CLOSED:
                 return q
             move = np.zeros(d.nv)
-            move[follow] = _solve_least_norm(self._closure_matrix(q, t)[:, follow], -residual)
-            q, residual, size = self._line_search(q, move, residual, t)
+            move[follow] = _solve_least_norm(self._find_closure_matrix(q, t)[:, follow], -residual)
+            q, residual, size = self._shorten_move(q, move, residual, t)
             if size == 0:
                 break
         k = int(np.argmax(np.abs(residual)))
@@ -198,7 +198,7 @@ class ClosedLoops:
             "steps, each near the last, or drive within reach"
         )
 
-    def _line_search(
+    def _shorten_move(
         self, q: Array, move: Array, residual: Array, t: float
     ) -> tuple[Array, Array, float]:
         """Return q, residual and size of the largest part of a move that closes loops, or zero."""
@@ -247,16 +247,16 @@ class ClosedLoops:
 
     def _balance(self, motion: JointMotion, needed: Array, rules: Sequence[SharingRule]) -> Loads:
         """Return the loads whose generalized force is ``needed``."""
-        in_v, C = self._entries[0], self._closure_matrix(motion.q, motion.t)
+        in_v, C = self._entries[0], self._find_closure_matrix(motion.q, motion.t)
         select = np.eye(self.dynamics.nv)[:, in_v]
         unknowns = _solve_least_norm(np.hstack([select, C.T]), needed)
         tau, mu = unknowns[: len(in_v)], unknowns[len(in_v) :]
         if C.shape[0]:
             levels = self._state_levels(motion, rules)
             mu = lexicographic_least_squares(levels, mu, null_space(C.T))
-        return Loads(tau, mu, self._reactions(motion, mu))
+        return Loads(tau, mu, self._find_reactions(motion, mu))
 
-    def _reactions(self, motion: JointMotion, mu: Array) -> Array:
+    def _find_reactions(self, motion: JointMotion, mu: Array) -> Array:
         q, v, a, t = motion
         return np.asarray(self.dynamics.reactions(t, q, v, self._p, 1, a, mu, NONE, NONE))
 
@@ -277,7 +277,7 @@ class ClosedLoops:
         mu = np.zeros(len(d.closure_names))
         q, v, a, t = motion
         J = np.asarray(self._transmission(t, q, v, self._p, 1, a, mu, NONE, NONE))
-        r0 = self._reactions(motion, mu).ravel(order="F")
+        r0 = self._find_reactions(motion, mu).ravel(order="F")
         names = [body.name for body in d.mechanism.bodies]
         quaternions = d.poses(q, v, self._p)[1]
         levels = []

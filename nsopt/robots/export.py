@@ -140,7 +140,7 @@ class _CFiles:
 
     def source(self) -> str:
         inputs, outputs = self.function.name_in(), self.function.name_out()
-        lines = [f"{self._signature()} {{"]
+        lines = [f"{self._write_signature()} {{"]
         for key, kind in (("arg", "const double *"), ("res", "double *")):
             # As long as CasADi says, which is more than there are arguments, and not zero in C.
             lines.append(f"  {kind}casadi_{key}[{max(self.sizes[key], 1)}];")
@@ -171,13 +171,13 @@ class _CFiles:
 #ifndef {guard}
 #define {guard}
 
-{self._lengths()}
+{self._write_lengths()}
 
 #ifdef __cplusplus
 extern "C" {{
 #endif
 
-{self._signature()};
+{self._write_signature()};
 
 #ifdef __cplusplus
 }}
@@ -207,12 +207,12 @@ extern "C" {{
         )
         return re.sub(r"\n{3,}", "\n\n", _strip_other_functions(text, self.call))
 
-    def _signature(self) -> str:
+    def _write_signature(self) -> str:
         words = [f"const double *{word}" for word in self.function.name_in()]
         words += [f"double *{word}" for word in self.function.name_out()]
         return f"int {self.name}({', '.join(words) or 'void'})"
 
-    def _lengths(self) -> str:
+    def _write_lengths(self) -> str:
         f, prefix = self.function, self.name.upper()
         shapes = [(word, f.size_in(i)) for i, word in enumerate(f.name_in())]
         shapes += [(word, f.size_out(i)) for i, word in enumerate(f.name_out())]

@@ -187,7 +187,7 @@ def flexible_link(
     origin, part = np.asarray(finite(f"begin {what}", begin, (3,))), size / n
     edges = np.array([0.0, *(part * (np.arange(n) + 0.5)), size])
     bodies = tuple(
-        _element(f"{name}_{k}", origin, A, edges[k : k + 2], section, material)
+        _make_element(f"{name}_{k}", origin, A, edges[k : k + 2], section, material)
         for k in range(n + 1)
     )
     points = [tuple(origin + edge * A[:, 0]) for edge in edges]
@@ -217,7 +217,7 @@ def flexible_link(
     return FlexibleLink(bodies, joints, forces, *ends)
 
 
-def _element(
+def _make_element(
     name: str, origin: Array, A: Array, edges: Array, section: CrossSection, material: LinkMaterial
 ) -> Body:
     """Return the rigid element of a link between two edges [m] along it from its origin."""

@@ -115,12 +115,12 @@ def _read_collada(data: bytes) -> Array:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PendingDeprecationWarning)  # of NumPy, for its matrices
         try:
-            return _scene_vertices(collada.Collada(BytesIO(_remove_materials(data))))
+            return _list_scene_vertices(collada.Collada(BytesIO(_remove_materials(data))))
         except (ElementTree.ParseError, collada.DaeError) as error:
             raise ValueError(f"cannot be read as COLLADA ({error}): export it again") from None
 
 
-def _scene_vertices(document: Any) -> Array:
+def _list_scene_vertices(document: Any) -> Array:
     if document.scene is None:
         raise ValueError("a COLLADA file needs a <scene>, which places its meshes: export it again")
     placed = document.scene.objects("geometry")

@@ -79,7 +79,7 @@ def resistances(
     forces: list[Force] = []
     for actuator in mechanism.actuators:
         forces += damping_and_friction(actuator, joints[actuator.joint], creep)
-    forces += _stops(mechanism, joints, stop)
+    forces += _make_stops(mechanism, joints, stop)
     if not forces:
         warnings.warn(
             "resistances finds nothing that resists, for no Actuator states damping or friction: "
@@ -113,7 +113,7 @@ def damping_and_friction(
             yield TurnFriction(name, a, b, coulomb, load, radius=1.0, joint=joint.name)
 
 
-def _stops(
+def _make_stops(
     mechanism: Mechanism, joints: Mapping[str, Constraint], stop: Law | Mapping[str, Law] | None
 ) -> list[Force]:
     """Return the stops of joints, warning of those whose range is too wide for one."""
@@ -251,10 +251,10 @@ class WithPlay:
             if actuator.joint == self.joint
             for force in damping_and_friction(actuator, hinge)
         ]
-        return play, JointDrives(f"{self.joint}_motor", [turn], _torque, [torque]), *losses
+        return play, JointDrives(f"{self.joint}_motor", [turn], _return_torque, [torque]), *losses
 
 
-def _torque(t: Any, q: Any, v: Any, given: Any) -> Any:
+def _return_torque(t: Any, q: Any, v: Any, given: Any) -> Any:
     """Return the torque that is given."""
     del t, q, v
     return given

@@ -283,22 +283,22 @@ def mechanism_from_table(rows: Iterable[BodyRow]) -> Mechanism:
     rows = tuple(rows)
     if not rows:
         raise ValueError("a robot needs at least one row")
-    links = [Link(row.name, row.mass, _vector(row, "r_AC"), row.inertia) for row in rows]
-    bodies, joints = build_tree(links, [_link_joint(row) for row in rows])
+    links = [Link(row.name, row.mass, _read_vector(row, "r_AC"), row.inertia) for row in rows]
+    bodies, joints = build_tree(links, [_make_link_joint(row) for row in rows])
     return Mechanism(bodies, joints, coordinates="relative")
 
 
-def _vector(row: BodyRow, what: str) -> Array:
+def _read_vector(row: BodyRow, what: str) -> Array:
     return check_plain(f"{what} of body {row.name!r}", getattr(row, what))
 
 
-def _link_joint(row: BodyRow) -> LinkJoint:
+def _make_link_joint(row: BodyRow) -> LinkJoint:
     if row.joint not in JOINTS.values():
         raise TypeError(
             f"joint of body {row.name!r} must be Revolute, Prismatic or Fixed, the class itself, "
             f"got {row.joint!r}"
         )
-    axis, angles = _vector(row, "axis"), _vector(row, "angles")
+    axis, angles = _read_vector(row, "axis"), _read_vector(row, "angles")
     if not np.any(axis):
         raise ValueError(f"axis of body {row.name!r} has no length: give a direction")
     if np.any(angles) and row.joint is not Fixed:
@@ -312,6 +312,6 @@ def _link_joint(row: BodyRow) -> LinkJoint:
         row.joint,
         row.predecessor,
         row.name,
-        Pose(zxz(*angles), _vector(row, "r_AB")),
+        Pose(zxz(*angles), _read_vector(row, "r_AB")),
         Pose(np.eye(3) if fixed else axes_along(axis), np.zeros(3)),
     )

@@ -80,7 +80,7 @@ def load_urdf(
         link_joints = [read_joint(x) for x in robot.findall("joint")]
         # Refuses links that are no tree, before they are merged.
         place_links(
-            [link.name for link in links], _with_root_joint(links, link_joints, floating_base)
+            [link.name for link in links], _add_root_joint(links, link_joints, floating_base)
         )
         warn_of_unphysical(links, stacklevel=2)
         homes = homes_of(links, link_joints) if merge_fixed else {}
@@ -95,7 +95,7 @@ def load_urdf(
         names = {name: _find_free_name(f"{name}_link", taken) for name in shared}
         com = {link.name: link.com for link in links}
         bodies, joints = build_tree(
-            *_rename(links, _with_root_joint(links, link_joints, floating_base), names)
+            *_rename(links, _add_root_joint(links, link_joints, floating_base), names)
         )
         by_name = {body.name: body for body in bodies}
         mechanism = Mechanism(
@@ -119,7 +119,7 @@ def load_urdf(
     return mechanism
 
 
-def _with_root_joint(
+def _add_root_joint(
     links: Sequence[Link], link_joints: Sequence[LinkJoint], floating: bool
 ) -> list[LinkJoint]:
     """Return the joints, before them one that holds the root on the ground or leaves it free."""

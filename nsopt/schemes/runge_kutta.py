@@ -117,12 +117,12 @@ class RungeKutta(Scheme):
             with mpcc.before(f"stage_{k + 1}") as program:
                 sizes = (scales.force, scales.mass)
                 stages.append(_Stage(x, state_index_one(program, d, x, self.gains, sizes)))
-        q = now.q + h * _mean(self.weights, [s.found.qdot for s in stages])
-        v = now.v + h * _mean(self.weights, [s.found.vdot for s in stages])
+        q = now.q + h * _average(self.weights, [s.found.qdot for s in stages])
+        v = now.v + h * _average(self.weights, [s.found.vdot for s in stages])
         end = Node.without_drives(d, start.t + h, d.renormalise(q), start.p, v)
         parts = zip(self.weights, stages, strict=True)
         balances = tuple(_make_balance(d, w * h, stage) for w, stage in parts if w)
-        uneven, M = h * _mean(self.uneven, [s.found.vdot for s in stages]), balances[-1].M
+        uneven, M = h * _average(self.uneven, [s.found.vdot for s in stages]), balances[-1].M
         # |v_n|^2 + |v_n+1|^2 + |dv|^2 in the metric of the mass, as it is from rest on.
         energies = 4 * (d.kinetic(*now) + d.kinetic(end.t, end.q, v, end.p))
         square = 2 * kinetic(M, uneven)
@@ -139,7 +139,7 @@ class RungeKutta(Scheme):
         )
 
 
-def _mean(weights: tuple[float, ...], rates: list[ca.SX]) -> ca.SX:
+def _average(weights: tuple[float, ...], rates: list[ca.SX]) -> ca.SX:
     """Return the weighted sum of the rates of all stages."""
     return sum_columns([w * rate for w, rate in zip(weights, rates, strict=True)])
 

@@ -45,7 +45,7 @@ def read_targets(
     see `with_internal_states`.
     """
     plain(what, value)
-    targets = numbers(what, _free_as_nan(value))
+    targets = numbers(what, _replace_free(value))
     if targets.shape != (len(names),):
         raise ValueError(
             f"{what} must have shape ({len(names)},), got {targets.shape}: one for each of "
@@ -57,7 +57,7 @@ def read_targets(
     return targets
 
 
-def _free_as_nan(value: Any) -> Any:
+def _replace_free(value: Any) -> Any:
     entries = np.atleast_1d(np.asarray(value, dtype=object))
     if entries.ndim > 1 or not any(x is FREE for x in entries):
         return value

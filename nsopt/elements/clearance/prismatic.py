@@ -57,7 +57,7 @@ class PrismaticClearance(ContactPair):
                 f"polygon {of_element} needs at least three vertices (x, y): {self.polygon!r}"
             )
         vertices = finite(f"polygon {of_element}", self.polygon, (len(vertices), 2))
-        turns = _turns(vertices)
+        turns = _measure_turns(vertices)
         k = int(np.argmin(turns * np.sign(np.median(turns))))
         # Every corner turns one way, and all corners together turn once.
         if turns[k] * np.sign(np.median(turns)) <= 0 or abs(abs(np.sum(turns)) - 2 * np.pi) > 1e-6:
@@ -69,7 +69,7 @@ class PrismaticClearance(ContactPair):
     @property
     def _anticlockwise(self) -> Numbers:
         """The vertices in the order in which the inside is to the left."""
-        forward = np.sum(_turns(number(self.polygon))) > 0
+        forward = np.sum(_measure_turns(number(self.polygon))) > 0
         return list(self.polygon)[:: 1 if forward else -1]
 
     def gaps(self, s: State) -> list[Gap]:
@@ -96,7 +96,7 @@ class PrismaticClearance(ContactPair):
         ]
 
 
-def _turns(vertices: NDArray[np.float64]) -> NDArray[np.float64]:
+def _measure_turns(vertices: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the angle by which the boundary turns at each vertex, shape (N,) [rad]."""
     before = vertices - np.roll(vertices, 1, axis=0)
     after = np.roll(before, -1, axis=0)

@@ -148,7 +148,7 @@ class CompliantContact(Force):
         if not self.law.latches:
             return z
         gaps = self.contact.gaps(s)
-        approach = [ca.fmax(-self._rate(s, gap), LATCHED) for gap in gaps]
+        approach = [ca.fmax(-self._measure_rate(s, gap), LATCHED) for gap in gaps]
         speeds = [ca.if_else(z[k] > 0, z[k], approach[k]) for k in range(len(gaps))]
         return ca.vertcat(*(x * (gap.distance < 0) for x, gap in zip(speeds, gaps, strict=True)))
 
@@ -162,19 +162,19 @@ class CompliantContact(Force):
                 "leave out: give the contact to the mechanism as it is, or let a joint such as "
                 "Distance move a body with the wall"
             )
-        energies = [self.law.energy(s, self._depth(s, gap)) for gap in gaps]
+        energies = [self.law.energy(s, self._measure_depth(s, gap)) for gap in gaps]
         if not self.reaches:
             energies = [(gap.distance < 0) * x for gap, x in zip(gaps, energies, strict=True)]
         return ca.sum1(ca.vertcat(*energies))
 
     def loads(self, s: State) -> list[Load]:
-        return [load for x in self._surfaces(s) for load in x.losing]
+        return [load for x in self._list_surfaces(s) for load in x.losing]
 
     def pressed(self, s: State) -> list[Pressed]:
-        return [Pressed(x.gap, x.force, x.losing) for x in self._surfaces(s)]
+        return [Pressed(x.gap, x.force, x.losing) for x in self._list_surfaces(s)]
 
     def outputs(self, s: State) -> list[Output]:
-        surfaces = self._surfaces(s)
+        surfaces = self._list_surfaces(s)
         depth = ca.SX(0)
         for x in surfaces:
             depth = ca.fmax(depth, -x.gap.distance)
@@ -186,19 +186,19 @@ class CompliantContact(Force):
         """Whether its force is felt before surfaces touch."""
         return isinstance(self.reach, Parameter) or float(self.reach) > 0
 
-    def _depth(self, s: State, gap: Gap) -> ca.SX:
+    def _measure_depth(self, s: State, gap: Gap) -> ca.SX:
         """Return how deep surfaces are in each other [m]: if they reach, from far outside on."""
         g = gap.distance
         depth = (ca.sqrt(g**2 + s.value(self.reach) ** 2) - g) / 2 if self.reaches else -g
         return ca.fmax(depth, LEAST)
 
-    def _surfaces(self, s: State) -> list[_Surface]:
+    def _list_surfaces(self, s: State) -> list[_Surface]:
         gaps = self.contact.gaps(s)
         impacts = s.internal.get(self.name, ca.SX.zeros(len(gaps)))  # [m/s] speeds that are kept
-        return [self._surface(s, gap, impacts[k]) for k, gap in enumerate(gaps)]
+        return [self._make_surface(s, gap, impacts[k]) for k, gap in enumerate(gaps)]
 
-    def _surface(self, s: State, gap: Gap, impact: ca.SX) -> _Surface:
-        depth, rate = self._depth(s, gap), self._rate(s, gap)
+    def _make_surface(self, s: State, gap: Gap, impact: ca.SX) -> _Surface:
+        depth, rate = self._measure_depth(s, gap), self._measure_rate(s, gap)
         # By how much the depth grows as the gap closes: the force is the gradient of the energy.
         on = depth / (2 * depth + gap.distance) if self.reaches else gap.distance < 0
         e = s.value(gap.law.restitution)
@@ -214,7 +214,7 @@ class CompliantContact(Force):
             friction = -drag * gap.slip
         return _Surface(gap, rate, elastic, damping, friction)
 
-    def _rate(self, s: State, gap: Gap) -> ca.SX:
+    def _measure_rate(self, s: State, gap: Gap) -> ca.SX:
         """Return the rate at which a gap opens [m/s]."""
         a, b = (s.motion(frame) for frame in (self.frames[0], self.frames[-1]))
         return ca.dot(gap.normal, b.velocity_at(gap.point) - a.velocity_at(gap.point))

@@ -175,13 +175,13 @@ class LuGreLaw(FrictionLaw):
     def _steady(self) -> StribeckLaw:
         return StribeckLaw(self.kinetic, self.static, self.stribeck)
 
-    def _decay(self, s: State, u: ca.SX) -> ca.SX:
+    def _find_decay(self, s: State, u: ca.SX) -> ca.SX:
         """Return sigma_0 |u| / g(u) [1/s]."""
         g = self._steady.coefficient(s, u)
         return s.value(self.stiffness) * ca.sqrt(u**2 + self.creep**2) / g
 
     def resist(self, s: State, u: ca.SX, normal: ca.SX, h: ca.SX, z: ca.SX) -> ca.SX:
-        decay = self._decay(s, u)
+        decay = self._find_decay(s, u)
         x = decay * h
         mean_z = z * _phi1(x) + u * h * _phi2(x)
         mean_rate = (u - decay * z) * _phi1(x)
@@ -192,7 +192,7 @@ class LuGreLaw(FrictionLaw):
         )
 
     def advance_states(self, s: State, u: ca.SX, h: ca.SX, z: ca.SX) -> ca.SX:
-        x = self._decay(s, u) * h
+        x = self._find_decay(s, u) * h
         return z * ca.exp(-x) + u * h * _phi1(x)
 
 

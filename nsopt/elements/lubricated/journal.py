@@ -72,14 +72,14 @@ class OilFilm(ABC):
             )
         )
         closed = a * sc - b * cc, a * ss - b * sc
-        summed = self._sums(e, a, b, begin)
+        summed = self._sum_integrals(e, a, b, begin)
         along, aside = (
             ca.if_else(e > NEARLY_CENTRED, exact, near)
             for exact, near in zip(closed, summed, strict=True)
         )
         return along, aside
 
-    def _sums(self, e: ca.SX, a: ca.SX, b: ca.SX, begin: ca.SX) -> tuple[ca.SX, ca.SX]:
+    def _sum_integrals(self, e: ca.SX, a: ca.SX, b: ca.SX, begin: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Return the integrals by Gauss-Legendre sums over the half turn."""
         nodes, weights = np.polynomial.legendre.leggauss(POINTS)
         near = ca.fmin(e, 2 * NEARLY_CENTRED)
@@ -268,17 +268,17 @@ class JournalBearing(Pair, Force):
         return surface.losing
 
     def energy(self, s: State) -> ca.SX:
-        film = self._film(s)
-        depth = self._interference(s, film)
+        film = self._find_film(s)
+        depth = self._measure_interference(s, film)
         return (depth > 0) * self.contact.energy(s, ca.fmax(depth, LEAST))
 
     def pressed(self, s: State) -> list[Pressed]:
-        a, b, film = s.motion(self.a), s.motion(self.b), self._film(s)
+        a, b, film = s.motion(self.a), s.motion(self.b), self._find_film(s)
         middle = (a.r + b.r) / 2
         slide = b.velocity_at(middle) - a.velocity_at(middle)
         turn = ca.dot(a.A[:, 2], b.w - a.w)
         losing = [Load(slide, film.force), Load(turn, film.torque)]
-        depth = self._interference(s, film)
+        depth = self._measure_interference(s, film)
         pressure = (depth > 0) * self.contact.elastic(s, ca.fmax(depth, LEAST))
         asperities = pressure * film.toward
         c, R = s.value(self.clearance), s.value(self.radius)
@@ -294,7 +294,7 @@ class JournalBearing(Pair, Force):
         return [Pressed(gap, film.force + asperities, losing)]
 
     def outputs(self, s: State) -> list[Output]:
-        film = self._film(s)
+        film = self._find_film(s)
         return [
             Output("eccentricity", film.eccentricity, "1"),
             Output("film", film.thickness, "m"),
@@ -305,11 +305,11 @@ class JournalBearing(Pair, Force):
         r, c = float(number(self.radius)), float(number(self.clearance))
         return [Outline(self.a, circle(r, 0.0)), Outline(self.b, circle(r + c, 0.0))]
 
-    def _interference(self, s: State, film: _Film) -> ca.SX:
+    def _measure_interference(self, s: State, film: _Film) -> ca.SX:
         """Return by how much the film is thinner than the asperities are high [m]."""
         return s.value(self.roughness) - film.thickness
 
-    def _film(self, s: State) -> _Film:
+    def _find_film(self, s: State) -> _Film:
         a, b, c = s.motion(self.a), s.motion(self.b), s.value(self.clearance)
         mu, R, L = (s.value(x) for x in (self.viscosity, self.radius, self.length))
         axis, D = a.A[:, 2], b.r - a.r

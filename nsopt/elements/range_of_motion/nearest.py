@@ -46,12 +46,12 @@ class Nearest(NamedTuple):
 
 def nearest(curve: Curve, u: ca.SX) -> Nearest:
     """Return the point of ``curve`` nearest to the unit vector ``u`` (3,)."""
-    candidates = [_refine(curve, u, bracket) for bracket in _highest_two(curve, u)]
+    candidates = [_refine(curve, u, bracket) for bracket in _find_highest_two(curve, u)]
     best = candidates[0].choose(candidates[1], candidates[1].height > candidates[0].height)
     grid = curve.period / GRID
     piece, l = curve.piece(best.low), ca.floor(best.start / grid + 0.5) * grid
     for _ in range(DIFFERENTIATED_STEPS):
-        slope, curvature = _slopes(piece, u, l)
+        slope, curvature = _find_slopes(piece, u, l)
         l = l - slope / ca.if_else(curvature < 0, curvature, -1)
     jet = piece.jet(l)
     b, first, _ = generator(jet)
@@ -65,7 +65,7 @@ def generator(jet: Jet) -> tuple[ca.SX, ca.SX, ca.SX]:
     return b, first, second
 
 
-def _generator(x: ca.SX, dx: ca.SX, ddx: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+def _place_generator(x: ca.SX, dx: ca.SX, ddx: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
     """Return b = (sin(sigma) / sigma x, cos(sigma)), sigma = |x|, and both derivatives by l."""
     w, dw = ca.sumsqr(x) + TINY, 2 * ca.dot(x, dx)  # latitude squared
     ddw = 2 * (ca.sumsqr(dx) + ca.dot(x, ddx))
@@ -102,7 +102,7 @@ def _refine(curve: Curve, u: ca.SX, bracket: _Bracket) -> _Bracket:
     low, high, l, _ = bracket
     piece = curve.piece(low)
     for _ in range(SEARCH_STEPS):
-        slope, curvature = _slopes(piece, u, l)
+        slope, curvature = _find_slopes(piece, u, l)
         low, high = ca.if_else(slope > 0, l, low), ca.if_else(slope > 0, high, l)
         new = l - slope / ca.if_else(curvature < 0, curvature, -1)
         inside = ca.logic_and(new >= low, new <= high)
@@ -112,13 +112,13 @@ def _refine(curve: Curve, u: ca.SX, bracket: _Bracket) -> _Bracket:
     return bracket._replace(start=l, height=ca.if_else(exists, height, NONE))
 
 
-def _slopes(piece: Piece, u: ca.SX, l: ca.SX) -> tuple[ca.SX, ca.SX]:
+def _find_slopes(piece: Piece, u: ca.SX, l: ca.SX) -> tuple[ca.SX, ca.SX]:
     """Return first and second derivative of u . b by l."""
     _, first, second = generator(piece.jet(l))
     return ca.dot(first, u), ca.dot(second, u)
 
 
-def _highest_two(curve: Curve, u: ca.SX) -> tuple[_Bracket, _Bracket]:
+def _find_highest_two(curve: Curve, u: ca.SX) -> tuple[_Bracket, _Bracket]:
     """Return brackets of the two highest maxima of u . b, from values and slopes at samples."""
     samples = curve.samples()
     grid = [*(l for l, _ in samples), curve.period]
@@ -132,7 +132,7 @@ def _highest_two(curve: Curve, u: ca.SX) -> tuple[_Bracket, _Bracket]:
     return _Bracket(*ca.vertsplit(first)), _Bracket(*ca.vertsplit(second))
 
 
-def _higher(first: ca.SX, second: ca.SX, interval: ca.SX) -> tuple[ca.SX, ca.SX]:
+def _keep_higher(first: ca.SX, second: ca.SX, interval: ca.SX) -> tuple[ca.SX, ca.SX]:
     """Return the two highest of two brackets and of the maximum in an interval, (4,) each.
 
     The interval (6,) has l at its ends, the heights and the slopes there.
@@ -180,5 +180,5 @@ def _make_function(
     return ca.Function(name, arguments, list(expressions(*arguments)))
 
 
-_GENERATOR = _make_function("generator", _generator, 2, 2, 2)
-_HIGHER = _make_function("higher", _higher, 4, 4, 6)
+_GENERATOR = _make_function("generator", _place_generator, 2, 2, 2)
+_HIGHER = _make_function("higher", _keep_higher, 4, 4, 6)

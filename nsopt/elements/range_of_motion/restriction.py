@@ -88,7 +88,7 @@ class RangeOfMotion(ResistingPair):
     def energy(self, s: State) -> ca.SX:
         if not self._conservative:
             return ca.SX(0)
-        return self._law(s, self.excess.value(self._nearest(s)))[1]
+        return self._evaluate_law(s, self.excess.value(self._find_nearest(s)))[1]
 
     def loads(self, s: State) -> list[Load]:
         a, b = s.motion(self.a), s.motion(self.b)
@@ -96,17 +96,17 @@ class RangeOfMotion(ResistingPair):
         if self.damping != 0:
             loads.append(Load(b.w - a.w, -s.value(self.damping) * (b.w - a.w)))
         if not self._conservative:
-            at = self._nearest(s)
-            size = self._law(s, self.excess.value(at))[0] * (ca.cos(at.theta) > 0)
+            at = self._find_nearest(s)
+            size = self._evaluate_law(s, self.excess.value(at))[0] * (ca.cos(at.theta) > 0)
             # u x n of eq. 32 has the length cos(theta).
             loads.append(Load(b.w - a.w, -size * (a.A @ ca.cross(at.direction, at.n))))
         return loads
 
     def outputs(self, s: State) -> list[Output]:
-        u = self._pointer(s)
+        u = self._find_pointer(s)
         longitude, latitude = angles(u)
         at = nearest(self.cone.curve(s.value), u)
-        size = self._law(s, self.excess.value(at))[0]
+        size = self._evaluate_law(s, self.excess.value(at))[0]
         turning = s.motion(self.b).w - s.motion(self.a).w
         if self.printed or not isinstance(self.excess, SphericalAngle):
             size *= ca.fmax(ca.cos(at.theta), 0)
@@ -122,7 +122,7 @@ class RangeOfMotion(ResistingPair):
         longitudes, latitudes = self.cone.edge()
         numbers = {n: ca.SX(p.value) for n, p in parameters_in(self.law).items()}
         s, excess = State(ca.SX(0), {}, numbers), ca.SX.sym("excess")
-        law = ca.Function("law", [excess], [self._law(s, excess)[0]])
+        law = ca.Function("law", [excess], [self._evaluate_law(s, excess)[0]])
         width = float(self.law.width(s))
         span = np.linspace(0, 1.3 * width if np.isfinite(width) else 0.5, DRAWN)
         return {
@@ -140,11 +140,11 @@ class RangeOfMotion(ResistingPair):
     def _conservative(self) -> bool:
         return self.excess.conservative and not self.printed
 
-    def _pointer(self, s: State) -> ca.SX:
+    def _find_pointer(self, s: State) -> ca.SX:
         """Return z of frame b in the axes of frame a, (3,)."""
         return s.motion(self.a).A.T @ s.motion(self.b).A[:, 2]
 
-    def _law(self, s: State, excess: ca.SX) -> tuple[ca.SX, ca.SX]:
+    def _evaluate_law(self, s: State, excess: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Return size and potential at an excess of either sign; both zero inside.
 
         Of a law that acts inside already, what is beyond its tangent at the edge.
@@ -159,12 +159,12 @@ class RangeOfMotion(ResistingPair):
         size, slope, stored = ca.substitute(at_edge, [k], [ca.SX(0)])
         return moment - size - slope * x, potential - stored - size * x - slope * x**2 / 2
 
-    def _nearest(self, s: State) -> Nearest:
+    def _find_nearest(self, s: State) -> Nearest:
         """Return the pointer and the edge nearest to it.
 
         By the envelope theorem the edge counts as fixed in the gradient of the potential.
         """
-        u = self._pointer(s)
+        u = self._find_pointer(s)
         if parameters_in(self.cone):
             search, p = _search(self.cone, s)
         else:
@@ -185,10 +185,10 @@ def _search(cone: Cone, s: State) -> tuple[ca.Function, ca.SX]:
 @cache
 def _build_constant_search(cone: Cone) -> ca.Function:
     """Return the search of a cone without parameters, built once for all that ask for it."""
-    return _unless_inside(_search(cone, State(ca.SX(0), {}, {}))[0], cone)
+    return _skip_inside(_search(cone, State(ca.SX(0), {}, {}))[0], cone)
 
 
-def _unless_inside(search: ca.Function, cone: Cone) -> ca.Function:
+def _skip_inside(search: ca.Function, cone: Cone) -> ca.Function:
     """Return the search as a call evaluated only where the pointer may be outside.
 
     Where it is inside for certain, the pointer itself stands for the edge. It is so nearer to the

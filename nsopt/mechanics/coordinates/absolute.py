@@ -32,7 +32,7 @@ class AbsoluteCoordinates(Coordinates):
     bodies: tuple[Body, ...]
     joints: tuple[Constraint, ...] = ()
 
-    def _entries(self) -> Iterator[tuple[Body, slice, slice]]:
+    def _list_entries(self) -> Iterator[tuple[Body, slice, slice]]:
         """Yield each body with its entries of q and v."""
         i = j = 0
         for body in self.bodies:
@@ -43,7 +43,7 @@ class AbsoluteCoordinates(Coordinates):
     @property
     def blocks(self) -> Sequence[Block]:
         blocks = []
-        for body, q, v in self._entries():
+        for body, q, v in self._list_entries():
             blocks.append(Block(slice(q.start, q.start + 3), slice(v.start, v.start + 3), False))
             if not body.point_mass:
                 blocks.append(Block(slice(q.start + 3, q.stop), slice(v.start + 3, v.stop), True))
@@ -64,7 +64,7 @@ class AbsoluteCoordinates(Coordinates):
     ) -> dict[str, Motion]:
         del value
         motions = {}
-        for body, in_q, rate in self._entries():
+        for body, in_q, rate in self._list_entries():
             x, u = q[in_q], v[rate]
             shift = ca.SX.zeros(u.numel()) if displacement is None else displacement[rate]
             if body.point_mass:
@@ -78,7 +78,7 @@ class AbsoluteCoordinates(Coordinates):
     def quaternions(self, q: ca.SX) -> dict[str, ca.SX]:
         return {
             body.name: STILL if body.point_mass else q[in_q][3:7]
-            for body, in_q, _ in self._entries()
+            for body, in_q, _ in self._list_entries()
         }
 
     def mass(self, q: ca.SX, value: Value) -> ca.SX:
@@ -95,7 +95,7 @@ class AbsoluteCoordinates(Coordinates):
     def bias(self, q: ca.SX, v: ca.SX, value: Value) -> ca.SX:
         """Return S = (0, w x J w) per body, shape (nv,) [NLP-clearance 2024, eqs. 6-8]."""
         M, parts = self.mass(q, value), []
-        for body, _, rate in self._entries():
+        for body, _, rate in self._list_entries():
             parts.append(ca.SX.zeros(3))
             if not body.point_mass:
                 turn = slice(rate.start + 3, rate.stop)
@@ -104,20 +104,20 @@ class AbsoluteCoordinates(Coordinates):
 
     def twists(self, q: ca.SX, v: ca.SX, h: ca.SX, value: Value) -> ca.SX:
         del q
-        turning = [(circle.axis, v[turn]) for _, turn, circle in self._circles(value)]
+        turning = [(circle.axis, v[turn]) for _, turn, circle in self._list_circles(value)]
         return ca.vertcat(v, *(find_lag(axis, w, *turn_over(w, h)) for axis, w in turning))
 
     def momentum(self, q: ca.SX, twists: ca.SX, h: ca.SX, value: Value) -> ca.SX:
         v, lags = ca.vertsplit(twists, [0, len(self.v_names), twists.numel()])
         momentum = self.mass(q, value) @ v + h / 2 * self.bias(q, v, value)
-        for k, (body, turn, circle) in enumerate(self._circles(value)):
+        for k, (body, turn, circle) in enumerate(self._list_circles(value)):
             momentum[turn] += value(body.mass) * circle.square * lags[k] * circle.axis
         return momentum
 
-    def _circles(self, value: Value) -> Iterator[tuple[Body, slice, Circle]]:
+    def _list_circles(self, value: Value) -> Iterator[tuple[Body, slice, Circle]]:
         """Yield each body that turns about an axis fixed in the ground, with w among v."""
         circles = find_circles(self.joints, value)
-        for body, _, rate in self._entries():
+        for body, _, rate in self._list_entries():
             if body.name in circles:
                 yield body, slice(rate.start + 3, rate.stop), circles[body.name]
 

@@ -145,7 +145,7 @@ class LinkTree:
             steps, entries = (None,), (NO_COORDINATE,)
         rotor = self._rotors.get(branch.joint.name if branch.joint else "", ca.SX(0))
         for step, entry in zip(steps, entries, strict=True):
-            subspace = _subspace(step, self.value)
+            subspace = _find_subspace(step, self.value)
             self.links.append(TreeLink(parent, placement, step, entry, *subspace, rotor))
             parent, placement = len(self.links) - 1, Placement(np.eye(3), ca.SX.zeros(3))
         # The body from its child frame, which is where the last freedom ends.
@@ -168,7 +168,7 @@ def _sum_inertia(masses: Iterable[CentralInertia]) -> Inertia:
     return m, h, J
 
 
-def _subspace(step: Axis | Ball | None, value: Value) -> tuple[ca.SX, ca.SX]:
+def _find_subspace(step: Axis | Ball | None, value: Value) -> tuple[ca.SX, ca.SX]:
     """Return angular and linear velocity per rate, (3, k) each."""
     if step is None:
         return ca.SX(3, 0), ca.SX(3, 0)

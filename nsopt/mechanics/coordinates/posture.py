@@ -25,7 +25,7 @@ def joint_coordinates(owners: Sequence[Branch]) -> Array:
 
     Joints that move as others do (`Mimic`) have none. Where poses open joints, q is near them.
     """
-    return np.concatenate([np.zeros(0), *(_coordinates(branch) for branch in owners)])
+    return np.concatenate([np.zeros(0), *(_find_coordinates(branch) for branch in owners)])
 
 
 def check_closed(branches: Sequence[Branch], motions: Mapping[str, Motion]) -> None:
@@ -39,9 +39,9 @@ def check_closed(branches: Sequence[Branch], motions: Mapping[str, Motion]) -> N
         _refuse(branch, max(float(ca.norm_inf(ca.vec(ca.DM(x)))) for x in errors), "open")
 
 
-def _coordinates(branch: Branch) -> Array:
+def _find_coordinates(branch: Branch) -> Array:
     """Return the coordinates of the joint by which a body is attached."""
-    (A, r), (B, s) = _pose(branch.parent_frame), _pose(branch.child_frame)
+    (A, r), (B, s) = _find_pose(branch.parent_frame), _find_pose(branch.child_frame)
     R, d = A.T @ B, A.T @ (s - r)  # of the child frame in that of the parent
     if branch.joint is None:
         ball = [] if branch.body.point_mass else [number(branch.body.orientation)]
@@ -52,11 +52,11 @@ def _coordinates(branch: Branch) -> Array:
     if branch.parent_frame is not branch.joint.frames[0]:
         # The parent has frame b: from here on the pose is that of frame b in frame a.
         R, d, freedoms = R.T, -R.T @ d, reverse_freedom(branch.freedom)
-    values = _along([x for x in freedoms if isinstance(x, Axis)], R, d)
+    values = _measure_along([x for x in freedoms if isinstance(x, Axis)], R, d)
     return np.array([values[x.name] for x in branch.freedom_a_to_b if isinstance(x, Axis)])
 
 
-def _along(freedoms: Sequence[Axis], R: Array, d: Array) -> Mapping[str, float]:
+def _measure_along(freedoms: Sequence[Axis], R: Array, d: Array) -> Mapping[str, float]:
     """Return the coordinates of freedoms by name, for the pose R, d of frame b in frame a.
 
     These are slides, then one turn about x, y or z, or turns about x, y and maybe z.
@@ -81,7 +81,7 @@ def _along(freedoms: Sequence[Axis], R: Array, d: Array) -> Mapping[str, float]:
     return values
 
 
-def _pose(frame: Frame) -> tuple[Array, Array]:
+def _find_pose(frame: Frame) -> tuple[Array, Array]:
     """Return axes (3, 3) and origin (3,) of a frame in world axes, as its body is stated."""
     origin, axes = np.asarray(number(frame.origin)), np.asarray(frame.axes)
     body = frame.body
@@ -108,12 +108,12 @@ def joint_velocities(
         return np.zeros(v.numel()), np.zeros(len(bodies))
     twists = ca.vertcat(*(x for body in bodies for x in motions[body.name][2:]))  # v, w of each
     J = np.asarray(ca.evalf(ca.jacobian(twists, v)))
-    weights = _roots_of_inertia(bodies)
+    weights = _find_roots_of_inertia(bodies)
     rates: Array = np.linalg.lstsq(weights @ J, weights @ wanted, rcond=None)[0]
     return rates, np.abs(J @ rates - wanted).reshape(-1, 6).max(axis=1)
 
 
-def _roots_of_inertia(bodies: Sequence[Body]) -> Array:
+def _find_roots_of_inertia(bodies: Sequence[Body]) -> Array:
     """Return L (6 nb, 6 nb) with L.T L the inertia of all bodies, in world axes.
 
     What has no inertia is given a little, so that its velocities count as well: the roots in L are

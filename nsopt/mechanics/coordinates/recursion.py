@@ -58,7 +58,7 @@ class Recursion:
 
     def __init__(self, tree: LinkTree, q: ca.SX, displacement: ca.SX | None = None) -> None:
         self.tree = tree
-        self.poses = [_link_pose(link, q, displacement) for link in tree.links]
+        self.poses = [_find_pose(link, q, displacement) for link in tree.links]
 
     @cached_property
     def axes(self) -> list[ca.SX]:
@@ -102,7 +102,7 @@ class Recursion:
         wrenches : list of Wrench
             By which the parent of each link moves it and all that it carries.
         """
-        wrenches = self._inertial_wrenches(v, vdot, gravity)
+        wrenches = self._find_inertial_wrenches(v, vdot, gravity)
         for k, (force, torque) in (loads or {}).items():
             f, n = wrenches[k]
             wrenches[k] = (f - force, n - torque)
@@ -127,16 +127,16 @@ class Recursion:
                 wrenches[link.parent] = (up[0] + force, up[1] + torque)
         return ca.vertcat(ca.SX(0, 1), *tau)
 
-    def _inertial_wrenches(self, v: ca.SX, vdot: ca.SX, gravity: ca.SX) -> list[Wrench]:
+    def _find_inertial_wrenches(self, v: ca.SX, vdot: ca.SX, gravity: ca.SX) -> list[Wrench]:
         """Return rate of momentum and angular momentum of each link, less its weight."""
-        accelerations = self._accelerations(v, vdot, gravity)
+        accelerations = self._find_accelerations(v, vdot, gravity)
         wrenches = (
-            _inertial_wrench(*inertia, *acceleration)
+            _find_inertial_wrench(*inertia, *acceleration)
             for inertia, acceleration in zip(self.tree.inertias, accelerations, strict=True)
         )
         return [(f, n) for f, n in wrenches]
 
-    def _accelerations(self, v: ca.SX, vdot: ca.SX, gravity: ca.SX) -> list[_Acceleration]:
+    def _find_accelerations(self, v: ca.SX, vdot: ca.SX, gravity: ca.SX) -> list[_Acceleration]:
         """Return rates and accelerations of each link [CHARMIE 2023, eqs. 29-31]."""
         zero = ca.SX.zeros(3)
         ground = _Acceleration(zero, zero, -gravity, ca.SX.zeros(3, 3))
@@ -166,7 +166,7 @@ class Recursion:
         M = ca.SX(nv, nv)
         for k in reversed(range(len(self.tree.links))):
             link, own = self.tree.links[k], composite[k]
-            self._add_column(M, k, *_momenta_per_rate(link.turn, link.slide, *own))
+            self._add_column(M, k, *_find_momenta_per_rate(link.turn, link.slide, *own))
             if link.parent >= 0:
                 m, h, J = _carry(*self.poses[k], *own, *composite[link.parent])
                 composite[link.parent] = m, h, J
@@ -216,7 +216,7 @@ def _accelerate(
 
 
 @state_once
-def _inertial_wrench(
+def _find_inertial_wrench(
     m: ca.SX, h: ca.SX, J: ca.SX, w: ca.SX, wdot: ca.SX, a: ca.SX, B: ca.SX
 ) -> Wrench:
     """Return rate of momentum and angular momentum of a link."""
@@ -248,7 +248,7 @@ def _move_origin(
 
 
 @state_once
-def _momenta_per_rate(turn: ca.SX, slide: ca.SX, m: ca.SX, h: ca.SX, J: ca.SX) -> Wrench:
+def _find_momenta_per_rate(turn: ca.SX, slide: ca.SX, m: ca.SX, h: ca.SX, J: ca.SX) -> Wrench:
     """Return momentum and angular momentum of a link per rate of its freedom."""
     return m * slide - ca.skew(h) @ turn, J @ turn + ca.skew(h) @ slide
 
@@ -263,7 +263,7 @@ def _carry(R: ca.SX, p: ca.SX, m: ca.SX, h: ca.SX, J: ca.SX, *up: ca.SX) -> Iner
     return up_m + m, up_h + moment + m * p, up_J + carried
 
 
-def _link_pose(link: TreeLink, q: ca.SX, displacement: ca.SX | None) -> LinkPose:
+def _find_pose(link: TreeLink, q: ca.SX, displacement: ca.SX | None) -> LinkPose:
     A = ca.SX(link.placement.A)
     if link.step is None:
         return LinkPose(A, link.placement.c)
@@ -303,21 +303,21 @@ def tree_reactions(
             continue
         k = tree.placements[branch.body.name][0]
         f, n = wrenches[k]
-        free = _subspace(recursion, k, branch.freedom)
+        free = _list_twists(recursion, k, branch.freedom)
         reversed_joint = branch.child_frame is not branch.joint.frames[-1]
         if reversed_joint:
             # About frame b, where slides and turns of a joint are perpendicular.
-            arm = motions[k].A.T @ (_origin(tree, motions, k, branch.freedom) - motions[k].r)
+            arm = motions[k].A.T @ (_find_origin(tree, motions, k, branch.freedom) - motions[k].r)
             n = n - ca.cross(arm, f)
             free = [(turn, slide - ca.skew(arm) @ turn) for turn, slide in free]
-        f, n = (motions[k].A @ part for part in _without(free, f, n))
+        f, n = (motions[k].A @ part for part in _drop_along(free, f, n))
         if reversed_joint:
             f, n = -f, -n
         reactions[branch.joint.name] = ca.vertcat(f, n)
     return reactions
 
 
-def _origin(tree: LinkTree, motions: Sequence[Motion], k: int, freedom: Freedom) -> ca.SX:
+def _find_origin(tree: LinkTree, motions: Sequence[Motion], k: int, freedom: Freedom) -> ca.SX:
     """Return the origin of a joint on its parent link, (3,) [m] in world axes."""
     for _ in range(len(freedom) - 1):
         k = tree.links[k].parent
@@ -326,7 +326,7 @@ def _origin(tree: LinkTree, motions: Sequence[Motion], k: int, freedom: Freedom)
     return up.r + up.A @ link.placement.c
 
 
-def _subspace(recursion: Recursion, k: int, freedom: Freedom) -> list[Twist]:
+def _list_twists(recursion: Recursion, k: int, freedom: Freedom) -> list[Twist]:
     """Return the twist of each freedom of a joint, in its last link k."""
     twists: list[Twist] = []
     R, p = ca.SX.eye(3), ca.SX.zeros(3)  # the last link in the k-th
@@ -337,7 +337,7 @@ def _subspace(recursion: Recursion, k: int, freedom: Freedom) -> list[Twist]:
     return twists
 
 
-def _without(free: list[Twist], f: ca.SX, n: ca.SX) -> Wrench:
+def _drop_along(free: list[Twist], f: ca.SX, n: ca.SX) -> Wrench:
     """Return the part of a wrench that does no work on the freedoms of its joint.
 
     The rest drives or resists the joint: it is known otherwise, and is no reaction.

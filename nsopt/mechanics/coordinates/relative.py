@@ -48,14 +48,14 @@ class RelativeMotions:
     def __call__(self, a: Frame, b: Frame) -> Motion:
         """Return the motion of frame b as seen from frame a, in the axes of a."""
         (ka, at_a), (kb, at_b) = (self._place(frame) for frame in (a, b))
-        from_a, from_b = self._up(ka), self._up(kb)
+        from_a, from_b = self._list_up(ka), self._list_up(kb)
         common = next(k for k in from_a if k in from_b)
         if ka == common:  # the link of a carries b
-            return self._relate(at_a, self._between(from_b, common), at_b)
+            return self._relate(at_a, self._list_between(from_b, common), at_b)
         # Else by the motions of both in the link that carries both.
         origin = Placement(np.eye(3), ca.SX.zeros(3))
-        ra, A, va, wa = self._relate(origin, self._between(from_a, common), at_a)
-        rb, B, vb, wb = self._relate(origin, self._between(from_b, common), at_b)
+        ra, A, va, wa = self._relate(origin, self._list_between(from_a, common), at_a)
+        rb, B, vb, wb = self._relate(origin, self._list_between(from_b, common), at_b)
         apart = rb - ra
         speed = vb - va - ca.cross(wa, apart)
         return Motion(A.T @ apart, A.T @ B, A.T @ speed, A.T @ (wb - wa))
@@ -65,14 +65,14 @@ class RelativeMotions:
         k, placement = self._tree.placements[frame.body.name if frame.body else None]
         return k, placement.of_frame(frame, self._value)
 
-    def _up(self, k: int) -> list[int]:
+    def _list_up(self, k: int) -> list[int]:
         """Return a link and all that carry it, down to the ground."""
         chain = [k]
         while chain[-1] >= 0:
             chain.append(self._tree.links[chain[-1]].parent)
         return chain
 
-    def _between(self, chain: Sequence[int], common: int) -> list[TreeLink]:
+    def _list_between(self, chain: Sequence[int], common: int) -> list[TreeLink]:
         """Return the links from below a common one to the first of a chain."""
         return [self._tree.links[k] for k in chain[: chain.index(common)][::-1]]
 
@@ -86,14 +86,14 @@ class RelativeMotions:
         v = w = ca.SX.zeros(3)
         for link in links:
             r, v = _shift(r, v, w, A, link.placement.c)
-            A = _product(A, link.placement.A)
+            A = _multiply(A, link.placement.A)
             R, slide = link.move(self._q, self._displacement)
             way = ca.SX(A) @ slide
             r, v = r + way, v + ca.cross(w, way)
             A, rates = ca.SX(A) @ R, link.rates(self._v)
             w, v = w + A @ (link.turn @ rates), v + A @ (link.slide @ rates)
         r, v = _shift(r, v, w, A, end.c)
-        return Motion(r, ca.SX(_product(A, end.A)), v, w)
+        return Motion(r, ca.SX(_multiply(A, end.A)), v, w)
 
 
 def _shift(r: ca.SX, v: ca.SX, w: ca.SX, A: ca.SX | np.ndarray, c: ca.SX) -> tuple[ca.SX, ca.SX]:
@@ -102,7 +102,7 @@ def _shift(r: ca.SX, v: ca.SX, w: ca.SX, A: ca.SX | np.ndarray, c: ca.SX) -> tup
     return r + arm, v + ca.cross(w, arm)
 
 
-def _product(A: ca.SX | np.ndarray, B: np.ndarray) -> ca.SX | np.ndarray:
+def _multiply(A: ca.SX | np.ndarray, B: np.ndarray) -> ca.SX | np.ndarray:
     """Return A B; of numbers without round-off, so that what cancels does."""
     return without_round_off(A @ B) if isinstance(A, np.ndarray) else A @ ca.SX(B)
 

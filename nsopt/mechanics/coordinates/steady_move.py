@@ -71,10 +71,10 @@ class SteadyMove:
         e0, e, spin = _turn_on(link.turn, rates, h, up.e0, e)
         # Turns about one axis add up, however large; Euler parameters know them up to full turns.
         alike = ca.cross(carried, spin).is_zero()
-        return _Move(e0, e, carried + spin if alike else _rate_of_turn(e0, e, h)[0], u)
+        return _Move(e0, e, carried + spin if alike else _find_rate_of_turn(e0, e, h)[0], u)
 
 
-def _way(e0: ca.SX, e: ca.SX, c: ca.SX, h: ca.SX) -> ca.SX:
+def _find_way(e0: ca.SX, e: ca.SX, c: ca.SX, h: ca.SX) -> ca.SX:
     """Return the displacement by its turn of a point c (3,) [m] of a link, divided by h."""
     turning = ca.cross(e, c)
     return 2 * (e0 * turning + h * ca.cross(e, turning))
@@ -83,7 +83,7 @@ def _way(e0: ca.SX, e: ca.SX, c: ca.SX, h: ca.SX) -> ca.SX:
 @state_once
 def _move_centre(A: ca.SX, c: ca.SX, h: ca.SX, e0: ca.SX, e: ca.SX, u: ca.SX) -> tuple[ca.SX]:
     """Return the displacement of a point c of a link, divided by h, in world axes (3,) [m/s]."""
-    return (A @ (u + _way(e0, e, c, h)),)
+    return (A @ (u + _find_way(e0, e, c, h)),)
 
 
 @state_once
@@ -91,7 +91,7 @@ def _carry(slide: ca.SX, rates: ca.SX, h: ca.SX, R: ca.SX, p: ca.SX, *up: ca.SX)
     """Return u of a link, and e and w of its parent ``up`` in its axes."""
     e0, e, w, u = up
     along = slide @ rates
-    return R.T @ (u + _way(e0, e, p + h * R @ along, h)) + along, R.T @ e, R.T @ w
+    return R.T @ (u + _find_way(e0, e, p + h * R @ along, h)) + along, R.T @ e, R.T @ w
 
 
 @state_once
@@ -103,7 +103,7 @@ def _turn_on(turn: ca.SX, rates: ca.SX, h: ca.SX, e0: ca.SX, e: ca.SX) -> Parts:
 
 
 @state_once
-def _rate_of_turn(e0: ca.SX, e: ca.SX, h: ca.SX) -> tuple[ca.SX]:
+def _find_rate_of_turn(e0: ca.SX, e: ca.SX, h: ca.SX) -> tuple[ca.SX]:
     """Return the angular velocity of a turn over h."""
     return (angular_velocity_over(e0, e, h),)
 
@@ -120,7 +120,7 @@ def body_momenta(
     for link, masses, A in zip(tree.links, tree.masses, recursion.axes, strict=True):
         f, n = ca.SX.zeros(3), ca.SX.zeros(3)
         for (name, (_, at)), own in zip(link.bodies.items(), masses, strict=True):
-            push, moment = _momenta(*own, A, twists[i : i + 6], h)
+            push, moment = _find_momenta(*own, A, twists[i : i + 6], h)
             f, n, i = f + push, n + moment, i + 6
             if name in circles:
                 circle = circles[name]
@@ -131,7 +131,7 @@ def body_momenta(
 
 
 @state_once
-def _momenta(m: ca.SX, c: ca.SX, J: ca.SX, A: ca.SX, twist: ca.SX, h: ca.SX) -> Wrench:
+def _find_momenta(m: ca.SX, c: ca.SX, J: ca.SX, A: ca.SX, twist: ca.SX, h: ca.SX) -> Wrench:
     """Return momentum and angular momentum of a body about the origin of its link."""
     u, w = twist[:3], twist[3:]
     push, spin = m * A.T @ u, J @ w  # momentum and angular momentum about its centre

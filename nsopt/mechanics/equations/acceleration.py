@@ -70,7 +70,7 @@ def state_index_one(
     friction = ca.SX(d.nv, 1)
     if d.friction_joints:
         reactions = d.reactions(*loads, least, *no_contacts)[:, list(d.friction_joints)]
-        friction = d.joint_friction(*x, INSTANT, _internal(d, x.q), reactions)
+        friction = d.joint_friction(*x, INSTANT, _pick_internal(d, x.q), reactions)
     applied = d.applied(*x) - d.bias(x.q, x.v, x.p)
     motion = d.mass(x.q, x.p) @ a - d.effort_matrix(*at) @ mu - applied - friction
     rate = C @ x.v + d.closure_drift(*at)
@@ -99,7 +99,7 @@ def coordinate_rates(d: Dynamics, x: Instant) -> ca.SX:
     """Return the rates of the coordinates, those of internal states of friction too, (nq,)."""
     rates = d.rate_matrix(x.q) @ x.v
     if n := len(d.internal_names):
-        h, z = ca.SX.sym("h"), _internal(d, x.q)
+        h, z = ca.SX.sym("h"), _pick_internal(d, x.q)
         state_rates = ca.substitute(ca.jacobian(d.advance_states(*x, h, z), h), h, 0)
         rates = ca.vertcat(rates[:-n], state_rates)
     return rates
@@ -147,7 +147,7 @@ def acceleration(d: Dynamics, alpha: float = ALPHA, beta: float = BETA) -> ca.Fu
     found = state_index_one(mpcc, d, x, (alpha, beta), (force, mass))
     unknowns, given = mpcc.x, ca.vertcat(*x)
     outputs = ca.Function("outputs", [unknowns, given], [ca.densify(y) for y in found])
-    rows = ca.Function("rows", [unknowns, given], [_regular_rows(mpcc, d, x)])
+    rows = ca.Function("rows", [unknowns, given], [_make_regular(mpcc, d, x)])
     symbols = [ca.MX.sym(name, n) for name, n in sizes.items()]
     numbers = ca.vertcat(*symbols)
     newton = ca.rootfinder("newton", "newton", rows, {"error_on_fail": False, "abstol": EXACT})
@@ -159,7 +159,7 @@ def acceleration(d: Dynamics, alpha: float = ALPHA, beta: float = BETA) -> ca.Fu
     return ca.Function("acceleration", symbols, [vdot, mu, qdot], list(sizes), names)
 
 
-def _regular_rows(mpcc: Mpcc, d: Dynamics, x: Instant) -> ca.SX:
+def _make_regular(mpcc: Mpcc, d: Dynamics, x: Instant) -> ca.SX:
     """Return the scaled equations, with a regular Jacobian: redundant rows make forces unique.
 
     Rows that self-stresses cancel from are filled with the forces along these, to be zero.
@@ -175,5 +175,5 @@ def _regular_rows(mpcc: Mpcc, d: Dynamics, x: Instant) -> ca.SX:
     return ca.densify(ca.vertcat(*rows))
 
 
-def _internal(d: Dynamics, q: ca.SX) -> ca.SX:
+def _pick_internal(d: Dynamics, q: ca.SX) -> ca.SX:
     return q[d.nq - len(d.internal_names) :]

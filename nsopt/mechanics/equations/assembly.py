@@ -86,7 +86,7 @@ def assemble(
         parameters = parameters_in((mechanism, members, gravity))
         symbolic = SymbolicMechanism(mechanism, members, gravity, tuple(parameters.values()))
         check_shapes(symbolic)
-        dynamics = _functions(symbolic)
+        dynamics = _make_functions(symbolic)
         _check_names(dynamics)
     check_planes(symbolic, dynamics)
     check_normals(symbolic, dynamics)
@@ -109,7 +109,7 @@ def _check_names(dynamics: Dynamics) -> None:
         check_variable_name("name of a contact or force", name)
 
 
-def _functions(s: SymbolicMechanism) -> Dynamics:
+def _make_functions(s: SymbolicMechanism) -> Dynamics:
     coordinates, q, v = s.coordinates, s.q, s.v
     bias = coordinates.bias(q, v, s.state.value)
     qdot, h = ca.SX.sym("qdot", q.numel()), ca.SX.sym("h")

@@ -27,12 +27,12 @@ def constraint_functions(s: SymbolicMechanism) -> dict[str, Any]:
     rate = C @ s.v + s.evaluate(ca.jacobian(closure, s.t))[0]
     return {
         "closure": s.function("closure", "t q p", closure),
-        "closure_names": _owners(cut, [r.numel() for r in residuals]),
+        "closure_names": _name_owners(cut, [r.numel() for r in residuals]),
         "closure_matrix": s.function("closure_matrix", "t q p", C),
         "closure_drift": s.function("closure_drift", "t q p", ca.jacobian(closure, s.t)),
         "closure_bias": lambda: s.function("closure_bias", "t q v p", s.rate(rate)),
-        "alignment": _column(s, "alignment", alignments),
-        "alignment_names": _owners(cut, [a.numel() for a in alignments]),
+        "alignment": _make_column(s, "alignment", alignments),
+        "alignment_names": _name_owners(cut, [a.numel() for a in alignments]),
     }
 
 
@@ -55,7 +55,7 @@ def pose_functions(s: SymbolicMechanism) -> dict[str, Any]:
         "renormalise": lambda: s.function(
             "renormalise", "q", _with_internal(s, coordinates.renormalise)(q)
         ),
-        "poses": lambda: s.function("poses", "q v p", *_poses(s)),
+        "poses": lambda: s.function("poses", "q v p", *_list_poses(s)),
     }
 
 
@@ -78,7 +78,7 @@ def nonholonomic_functions(s: SymbolicMechanism) -> dict[str, Any]:
             )
     drift = ca.sparsify(ca.substitute(rate, s.v, ca.SX.zeros(s.v.numel())))
     return {
-        "nonholonomic_names": _owners(s.rate_constraints, [x.numel() for x in s.speeds]),
+        "nonholonomic_names": _name_owners(s.rate_constraints, [x.numel() for x in s.speeds]),
         "nonholonomic_matrix": s.function("nonholonomic_matrix", "t q p", B),
         "nonholonomic_drift": s.function("nonholonomic_drift", "t q p", drift),
         "nonholonomic_bias": lambda: s.function("nonholonomic_bias", "t q v p", s.rate(rate)),
@@ -89,7 +89,7 @@ def contact_functions(s: SymbolicMechanism) -> dict[str, Any]:
     """Return the functions of a `Dynamics` that concern contacts, by name."""
     gaps: list[Gap] = [gap for group in s.gaps for gap in group]
     function = ca.vertcat(ca.SX(0, 1), *(gap.function for gap in gaps))
-    gradients = ca.horzcat(ca.SX(s.v.numel(), 0), *(_gradients(s, x) for x in s.gaps))
+    gradients = ca.horzcat(ca.SX(s.v.numel(), 0), *(_find_gradients(s, x) for x in s.gaps))
     slopes = ca.vertcat(ca.SX(0, 1), *(gap.slope for gap in gaps))
     normals = ca.horzcat(ca.SX(3, 0), *(gap.normal for gap in gaps))
     terms = s.evaluate(function, gradients, slopes, normals)  # at once: they share much
@@ -102,24 +102,24 @@ def contact_functions(s: SymbolicMechanism) -> dict[str, Any]:
         "gap_matrix": s.function("gap_matrix", "t q p", W),
         "gap_drift": s.function("gap_drift", "t q p", drift),
         "gap_bias": lambda: s.function("gap_bias", "t q v p", s.rate(rate)),
-        "distance": lambda: _column(s, "distance", [gap.distance for gap in gaps]),
+        "distance": lambda: _make_column(s, "distance", [gap.distance for gap in gaps]),
         "slope": s.function("slope", "t q p", slope),
         "slope_rates": lambda: s.function("slope_rates", "t q v p", s.rate(slopes)),
-        "contact_points": lambda: _columns(s, "contact_points", [gap.point for gap in gaps]),
+        "contact_points": lambda: _make_columns(s, "contact_points", [gap.point for gap in gaps]),
         "contact_normals": s.function("contact_normals", "t q p", normal),
         "sliding": lambda: s.function("sliding", "t q v p", sliding(s, _with_frames(s))),
-        "gap_scale": _of_parameters(s, "gap_scale", [gap.scale for gap in gaps]),
-        "clearance": _of_parameters(s, "clearance", [gap.clearance for gap in gaps]),
-        "contact_owners": _owners(s.contacts, [len(group) for group in s.gaps]),
+        "gap_scale": _make_of_parameters(s, "gap_scale", [gap.scale for gap in gaps]),
+        "clearance": _make_of_parameters(s, "clearance", [gap.clearance for gap in gaps]),
+        "contact_owners": _name_owners(s.contacts, [len(group) for group in s.gaps]),
         "contact_names": names_of_gaps(
             (contact.name, len(group)) for contact, group in zip(s.contacts, s.gaps, strict=True)
         ),
-        **_bore_functions(s, gaps),
-        **_friction_functions(s, gaps),
+        **_make_bore_functions(s, gaps),
+        **_make_friction_functions(s, gaps),
     }
 
 
-def _gradients(s: SymbolicMechanism, gaps: Sequence[Gap]) -> ca.SX:
+def _find_gradients(s: SymbolicMechanism, gaps: Sequence[Gap]) -> ca.SX:
     """Return the gradients of the gaps of a contact by displacements, (nv, ng).
 
     Of the shorter kind: by as many passes as there are displacements, or gaps. They are still to be
@@ -158,7 +158,7 @@ def names_of_gaps(owners: Iterable[tuple[str, int]]) -> tuple[str, ...]:
     )
 
 
-def _bore_functions(s: SymbolicMechanism, gaps: list[Gap]) -> dict[str, Any]:
+def _make_bore_functions(s: SymbolicMechanism, gaps: list[Gap]) -> dict[str, Any]:
     """Return the functions of bores, among them their gaps as functions of the eccentricity.
 
     Raises
@@ -169,21 +169,21 @@ def _bore_functions(s: SymbolicMechanism, gaps: list[Gap]) -> dict[str, Any]:
     """
     bores = [gap.bore for gap in gaps if gap.bore is not None]
     offsets = [gap.bore.offset if gap.bore is not None else ca.SX.nan(3) for gap in gaps]
-    owners = _owners(s.contacts, [len(group) for group in s.gaps])
+    owners = _name_owners(s.contacts, [len(group) for group in s.gaps])
     names = [name for name, gap in zip(owners, gaps, strict=True) if gap.bore is not None]
     _check_bores(s, names, bores)
     return {
         "bores": tuple(k for k, gap in enumerate(gaps) if gap.bore is not None),
-        "contact_offsets": lambda: _columns(s, "contact_offsets", offsets),
+        "contact_offsets": lambda: _make_columns(s, "contact_offsets", offsets),
         "bore_bends": lambda: s.function(
             "bore_bends", "t q v p", ca.vertcat(ca.SX(0, 1), *(_bend(s, gap.bore) for gap in gaps))
         ),
-        "bore_axes": lambda: _columns(s, "bore_axes", [bore.axes for bore in bores]),
-        "bore_gap": lambda: _gap_of_eccentricity(s, bores),
+        "bore_axes": lambda: _make_columns(s, "bore_axes", [bore.axes for bore in bores]),
+        "bore_gap": lambda: _make_gap_of_eccentricity(s, bores),
     }
 
 
-def _gap_of_eccentricity(s: SymbolicMechanism, bores: list[Bore]) -> ca.Function:
+def _make_gap_of_eccentricity(s: SymbolicMechanism, bores: list[Bore]) -> ca.Function:
     u = ca.SX.sym("u", 3, len(bores))
     inside = [bore.function(u[:, k], ca.SX(1)) for k, bore in enumerate(bores)]
     gradients = [ca.gradient(gap, u[:, k]) for k, gap in enumerate(inside)]
@@ -225,7 +225,7 @@ def _check_bores(s: SymbolicMechanism, names: list[str], bores: list[Bore]) -> N
         )
 
 
-def _friction_functions(s: SymbolicMechanism, gaps: list[Gap]) -> dict[str, Any]:
+def _make_friction_functions(s: SymbolicMechanism, gaps: list[Gap]) -> dict[str, Any]:
     """Return the laws of the gaps, and the functions of their slips."""
     slip = ca.vertcat(ca.SX(0, 1), *(gap.slips for gap in gaps))
     drags, kinetic, static, directions = list[Drag](), list[ca.SX](), list[ca.SX](), list[ca.SX]()
@@ -245,32 +245,32 @@ def _friction_functions(s: SymbolicMechanism, gaps: list[Gap]) -> dict[str, Any]
         "slip_matrix": s.function("slip_matrix", "t q p", T),
         "slip_drift": s.function("slip_drift", "t q p", drift),
         "slip_bias": lambda: s.function("slip_bias", "t q v p", s.rate(evaluated)),
-        "slip_directions": _columns(s, "slip_directions", directions),
+        "slip_directions": _make_columns(s, "slip_directions", directions),
         "slip_contacts": tuple(x.contact for x in drags for _ in x.slips),
         "drags": tuple(drags),
-        **{name: _of_laws(s, name, gaps) for name in LAW},
-        "drag": _of_parameters(s, "drag", kinetic),
-        "static_drag": _of_parameters(s, "static_drag", static),
+        **{name: _make_of_laws(s, name, gaps) for name in LAW},
+        "drag": _make_of_parameters(s, "drag", kinetic),
+        "static_drag": _make_of_parameters(s, "static_drag", static),
     }
 
 
-def _of_laws(s: SymbolicMechanism, name: str, gaps: list[Gap]) -> ca.Function:
-    return _of_parameters(s, name, [s.state.value(getattr(gap.law, name)) for gap in gaps])
+def _make_of_laws(s: SymbolicMechanism, name: str, gaps: list[Gap]) -> ca.Function:
+    return _make_of_parameters(s, name, [s.state.value(getattr(gap.law, name)) for gap in gaps])
 
 
-def _of_parameters(s: SymbolicMechanism, name: str, entries: list[ca.SX]) -> ca.Function:
+def _make_of_parameters(s: SymbolicMechanism, name: str, entries: list[ca.SX]) -> ca.Function:
     return s.function(name, "p", ca.vertcat(ca.SX(0, 1), *entries))
 
 
-def _column(s: SymbolicMechanism, name: str, entries: list[ca.SX]) -> ca.Function:
+def _make_column(s: SymbolicMechanism, name: str, entries: list[ca.SX]) -> ca.Function:
     return s.function(name, "t q p", ca.vertcat(ca.SX(0, 1), *entries))
 
 
-def _columns(s: SymbolicMechanism, name: str, entries: list[ca.SX]) -> ca.Function:
+def _make_columns(s: SymbolicMechanism, name: str, entries: list[ca.SX]) -> ca.Function:
     return s.function(name, "t q p", ca.horzcat(ca.SX(3, 0), *entries))
 
 
-def _owners(elements: Iterable[Element], sizes: list[int]) -> tuple[str, ...]:
+def _name_owners(elements: Iterable[Element], sizes: list[int]) -> tuple[str, ...]:
     """Return the name of the element of each entry, given how many each has."""
     return tuple(e.name for e, n in zip(elements, sizes, strict=True) for _ in range(n))
 
@@ -282,7 +282,7 @@ def _with_internal(s: SymbolicMechanism, function: Callable[..., ca.SX]) -> Call
     return lambda q, *more: ca.vertcat(function(q, *more), q[s.n_joint_coordinates :])
 
 
-def _poses(s: SymbolicMechanism) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+def _list_poses(s: SymbolicMechanism) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
     names = [body.name for body in s.mechanism.bodies]
     quaternions = s.coordinates.quaternions(s.q)
     return (
@@ -307,10 +307,10 @@ def joint_coordinate_functions(s: SymbolicMechanism) -> dict[str, Any]:
     values: list[ca.SX] = []
     rates: list[ca.SX] = []
     for joint in s.mechanism.joints:
-        for axis in _axes(joint):
+        for axis in _list_axes(joint):
             names.append(f"{joint.name}.{axis.name}")
             units.append("rad" if any(axis.turn) else "m")
-            value, rate = _coordinate(s, joint, axis)
+            value, rate = _measure_coordinate(s, joint, axis)
             values.append(value)
             rates.append(rate)
     columns = (ca.vertcat(ca.SX(0, 1), *x) for x in (values, rates))
@@ -321,7 +321,7 @@ def joint_coordinate_functions(s: SymbolicMechanism) -> dict[str, Any]:
     }
 
 
-def _axes(joint: Constraint) -> list[Axis]:
+def _list_axes(joint: Constraint) -> list[Axis]:
     """Return the freedoms of a joint that has slides and at most one turn, about z of frame a."""
     freedom = joint.freedom() or ()
     axes = [axis for axis in freedom if isinstance(axis, Axis)]
@@ -331,7 +331,7 @@ def _axes(joint: Constraint) -> list[Axis]:
     return axes
 
 
-def _coordinate(s: SymbolicMechanism, joint: Constraint, axis: Axis) -> tuple[ca.SX, ca.SX]:
+def _measure_coordinate(s: SymbolicMechanism, joint: Constraint, axis: Axis) -> tuple[ca.SX, ca.SX]:
     """Return an angle [rad] or length [m] and its rate, from the motions of both frames."""
     a, b = (s.state.motion(frame) for frame in joint.frames)
     if any(axis.turn):

@@ -129,7 +129,7 @@ def check_planes(s: SymbolicMechanism, dynamics: Dynamics) -> None:
     for contact in dynamics.contacts:
         if not contact.in_plane:
             continue
-        normal = _normal(s, dynamics, contact)
+        normal = _find_normal(s, dynamics, contact)
         if normal is None or np.hypot(*normal[:2]) <= TILT:
             continue
         angle = np.degrees(np.arccos(min(abs(normal[2]), 1.0)))
@@ -140,7 +140,7 @@ def check_planes(s: SymbolicMechanism, dynamics: Dynamics) -> None:
         )
 
 
-def _normal(
+def _find_normal(
     s: SymbolicMechanism, dynamics: Dynamics, contact: Contact
 ) -> NDArray[np.float64] | None:
     """Return the only axis of turning, (3,) in axes of frame a; None if there is not just one."""

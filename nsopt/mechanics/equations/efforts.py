@@ -69,7 +69,7 @@ def pair_joints(s: SymbolicMechanism, mu: ca.SX) -> Iterator[Kept]:
         efforts = own
         if joint.drives and rates.numel() != n:
             _check_drives(s, joint, rates, n)
-            efforts = _directions(s, rates).T @ (s.gradient(residual).T @ own)
+            efforts = _find_directions(s, rates).T @ (s.gradient(residual).T @ own)
         yield Kept(joint, own, residual, rates, efforts)
 
 
@@ -81,7 +81,7 @@ def effort_functions(s: SymbolicMechanism) -> dict[str, Any]:
         if not kept.joint.drives:
             columns.append(s.gradient(kept.residual).T)
             continue
-        columns.append(_directions(s, kept.rates) @ ca.jacobian(kept.efforts, kept.mu))
+        columns.append(_find_directions(s, kept.rates) @ ca.jacobian(kept.efforts, kept.mu))
         efforts.append(kept.efforts)
         drives = kept.joint.drives
         names += [
@@ -143,7 +143,7 @@ def check_efforts(d: Dynamics) -> None:
     )
 
 
-def _directions(s: SymbolicMechanism, rates: ca.SX) -> ca.SX:
+def _find_directions(s: SymbolicMechanism, rates: ca.SX) -> ca.SX:
     """Return generalized forces per effort of drives, (nv, drives)."""
     return s.evaluate(ca.jacobian(rates, s.v))[0].T
 
@@ -160,7 +160,7 @@ def _check_drives(s: SymbolicMechanism, joint: Constraint, rates: ca.SX, rows: i
     if in_tree:
         q = np.append(s.coordinates.start(refuse=False)[0], np.zeros(len(s.internal_names)))
         p = [parameter.value for parameter in s.parameters]
-        B = np.asarray(s.function("directions", "t q p", _directions(s, rates))(0.0, q, p))
+        B = np.asarray(s.function("directions", "t q p", _find_directions(s, rates))(0.0, q, p))
         in_tree = bool(np.all(np.sum(np.abs(B) > UNIT, axis=0) == 1))  # a coordinate each
     if not in_tree:
         raise ValueError(

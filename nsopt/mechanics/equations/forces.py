@@ -43,9 +43,9 @@ class ForceFunctions:
             "external": m.function("external", "t q v p", external),
             "kinetic": m.function("kinetic", "t q v p", kinetic),
             "potential": m.function("potential", "t q v p", energy),
-            **self._resistance(),
-            **self._outputs([force for force, _ in m.forces]),
-            **self._joint_friction(),
+            **self._make_resistance(),
+            **self._list_outputs([force for force, _ in m.forces]),
+            **self._make_joint_friction(),
             **self._state_surfaces(),
         }
 
@@ -54,7 +54,7 @@ class ForceFunctions:
         zero = ca.SX.zeros(self._symbolic.v.numel())
         return sum((ca.jacobian(u, self._symbolic.v).T @ force for u, force in loads), zero)
 
-    def _resistance(self) -> dict[str, Any]:
+    def _make_resistance(self) -> dict[str, Any]:
         """Return the functions of the wrenches of springs, dampers and friction that resist joints.
 
         A wrench is force and torque on the body of frame b, (6,), about its origin, in world axes.
@@ -82,7 +82,7 @@ class ForceFunctions:
             "smoothed_resistance": ca.Function("smoothed_resistance", [*known, creep], total),
         }
 
-    def _outputs(self, forces: list[Force]) -> dict[str, Any]:
+    def _list_outputs(self, forces: list[Force]) -> dict[str, Any]:
         """Return names, units, values of what forces record, and the most laws are made for."""
         outputs = [
             (force.name, output)
@@ -121,12 +121,12 @@ class ForceFunctions:
             "pressed_names": names_of_gaps((f.name, len(group)) for f, group in m.pressed),
             "pressed_owners": tuple(owner.name for owner in owners),
             "pressed": m.function("pressed", "t q v p", distance, *columns),
-            "pressed_loss": self._losses(surfaces),
+            "pressed_loss": self._make_losses(surfaces),
             "pressed_scale": m.function("pressed_scale", "p", scale),
             "pressed_clearance": m.function("pressed_clearance", "p", clearance),
         }
 
-    def _losses(self, surfaces: list[Pressed]) -> ca.Function:
+    def _make_losses(self, surfaces: list[Pressed]) -> ca.Function:
         """Return `Dynamics.pressed_loss`: forces at v on the velocities that ``mean`` gives."""
         m, mean = self._symbolic, ca.SX.sym("mean", self._symbolic.v.numel())
         powers = [
@@ -140,7 +140,7 @@ class ForceFunctions:
         names = ["t", "q", "v", "p", "mean"]
         return ca.Function("pressed_loss", [m.t, m.q, m.v, m.p, mean], losses, names, ["loss"])
 
-    def _joint_friction(self) -> dict[str, Any]:
+    def _make_joint_friction(self) -> dict[str, Any]:
         """Return the functions of friction in joints, a mean over a step h, and of its states."""
         m, z = self._symbolic, ca.SX.sym("z", len(self._symbolic.internal_names))
         h, reactions = ca.SX.sym("h"), ca.SX.sym("reactions", 6, len(m.joint_friction))

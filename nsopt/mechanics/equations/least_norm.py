@@ -41,7 +41,7 @@ def least_norm_impulses(
     passes : int
         `Dynamics.least_norm_passes`.
     """
-    names, symbols = reactions.name_in(), _symbols(reactions)
+    names, symbols = reactions.name_in(), _make_symbols(reactions)
     t, q, p, mu = (symbols[name] for name in ("t", "q", "p", "mu"))
     U = stresses(t, q, p)
     U = ca.vertcat(U, ca.SX(mu.numel() - U.size1(), U.size2()))  # constraints on v have none
@@ -60,7 +60,7 @@ def transmission(reactions: ca.Function, internal: int) -> ca.Function:
     Without that of friction, a load that depends on reactions: taken at rest and at zero internal
     states, where nothing rubs.
     """
-    at = _symbols(reactions)
+    at = _make_symbols(reactions)
     mu, q = at["mu"], at["q"]
     rest = {name: ca.SX.zeros(x.numel()) for name, x in at.items()}
     rest |= {name: at[name] for name in ("t", "p", "mu")} | {"h": ca.SX(1)}
@@ -70,5 +70,5 @@ def transmission(reactions: ca.Function, internal: int) -> ca.Function:
     return ca.Function("transmission", [*at.values()], [J])
 
 
-def _symbols(reactions: ca.Function) -> dict[str, ca.SX]:
+def _make_symbols(reactions: ca.Function) -> dict[str, ca.SX]:
     return {name: ca.SX.sym(name, reactions.numel_in(name)) for name in reactions.name_in()}

@@ -38,17 +38,17 @@ class ReactionFunction:
         }
         for element, work in pair_rates(symbols, self.mu[joints:]):
             self._joints[element.name] = (element.frames, work)
-        lam = iter(ca.vertsplit(self.lam, _ends([len(group) for group in symbols.gaps])))
-        slip = iter(ca.vertsplit(self.slip, _ends(slips)))
+        lam = iter(ca.vertsplit(self.lam, _find_ends([len(group) for group in symbols.gaps])))
+        slip = iter(ca.vertsplit(self.slip, _find_ends(slips)))
         for contact, group in zip(symbols.contacts, symbols.gaps, strict=True):
             gaps = ca.vertcat(ca.SX(0, 1), *(gap.function for gap in group))
             rates = ca.vertcat(ca.SX(0, 1), *(gap.slips for gap in group))
             work = VirtualWork(((gaps, next(lam)),), ((rates, next(slip)),))
             self._joints[contact.name] = (contact.frames, work)
         absolute = not symbols.mechanism.is_relative
-        self._friction = [] if absolute else self._friction_of_cut_joints()
+        self._friction = [] if absolute else self._sum_friction_of_cut_joints()
 
-    def _friction_of_cut_joints(self) -> list[tuple[Element, VirtualWork]]:
+    def _sum_friction_of_cut_joints(self) -> list[tuple[Element, VirtualWork]]:
         """Return the friction of joints that are constraints or contacts, under their reactions.
 
         That of joints of the tree acts along their freedoms, and is no part of their reactions.
@@ -68,7 +68,7 @@ class ReactionFunction:
         s = self._symbolic
         within = self._within_tree()
         columns = [
-            within[joint.name] if joint.name in within else self._on_frame_b(joint)
+            within[joint.name] if joint.name in within else self._sum_on_frame_b(joint)
             for joint in s.joints()
         ]
         known = {"t": s.t, "q": s.q, "v": s.v, "p": s.p, "h": self.h, "change": self.change}
@@ -81,7 +81,7 @@ class ReactionFunction:
             ["reactions"],
         )
 
-    def _on_frame_b(self, joint: Element) -> ca.SX:
+    def _sum_on_frame_b(self, joint: Element) -> ca.SX:
         """Return the wrench of a constraint or contact on its frame b, zero if drives keep it."""
         frames, work = self._joints[joint.name]
         frame = joint.frames[-1]
@@ -96,7 +96,7 @@ class ReactionFunction:
         tree, still = s.coordinates.links(value, weld=False), ca.SX.zeros(s.v.numel())
         recursion = Recursion(tree, s.q)
         motions = recursion.motions(s.v)
-        loads = {k: self._on_link(tree, k, motions[k].A) for k in range(len(tree.links))}
+        loads = {k: self._sum_on_link(tree, k, motions[k].A) for k in range(len(tree.links))}
         # What changes v takes impulses, motion at v and weight take forces over h.
         _, impulses = recursion.newton_euler(still, self.change, ca.SX.zeros(3), loads)
         _, forces = recursion.newton_euler(s.v, still, value(s.gravity))
@@ -106,7 +106,7 @@ class ReactionFunction:
         ]
         return tree_reactions(s.coordinates.branches, recursion, motions, wrenches)
 
-    def _on_link(self, tree: LinkTree, k: int, A: ca.SX) -> Wrench:
+    def _sum_on_link(self, tree: LinkTree, k: int, A: ca.SX) -> Wrench:
         """Return the impulses on link k, with axes A, of all but weight and joints of the tree."""
         s, f, n = self._symbolic, ca.SX.zeros(3), ca.SX.zeros(3)
         for body, placement in tree.links[k].bodies.values():
@@ -127,7 +127,7 @@ def _acts_on(frames: Iterable[Frame], body: object) -> bool:
     return any(frame.body is body for frame in frames)
 
 
-def _ends(sizes: list[int]) -> list[int]:
+def _find_ends(sizes: list[int]) -> list[int]:
     """Return where parts of these sizes begin and end, from 0 on."""
     ends = [0]
     for size in sizes:

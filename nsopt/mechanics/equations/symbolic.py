@@ -202,7 +202,7 @@ class SymbolicMechanism:
     def forces(self) -> list[tuple[Force, VirtualWork]]:
         """The forces, each with its virtual work."""
         s, forces = self.state, [e for e in self.elements if isinstance(e, Force)]
-        return [(e, VirtualWork.from_forces(_energy(e, s), e.loads(s))) for e in forces]
+        return [(e, VirtualWork.from_forces(_state_energy(e, s), e.loads(s))) for e in forces]
 
     @cached_property
     def pressed(self) -> list[tuple[Force, list[Pressed]]]:
@@ -226,7 +226,7 @@ class SymbolicMechanism:
         return [contact.gaps(self.state) for contact in self.contacts]
 
 
-def _energy(force: Force, s: State) -> ca.SX:
+def _state_energy(force: Force, s: State) -> ca.SX:
     energy = ca.SX(force.energy(s))
     if not energy.is_scalar():
         raise ValueError(

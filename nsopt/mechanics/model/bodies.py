@@ -73,13 +73,13 @@ class Body:
         not_negative(f"mass {of_body}", self.mass)
         for name in ("position", "velocity", "angular_velocity"):
             finite(f"{name} {of_body}", getattr(self, name), (3,))
-        object.__setattr__(self, "orientation", self._euler_parameters(of_body))
-        object.__setattr__(self, "outline", self._polylines(of_body))
+        object.__setattr__(self, "orientation", self._read_orientation(of_body))
+        object.__setattr__(self, "outline", self._read_outline(of_body))
         self._check_inertia(of_body)
         if self.point_mass:
             self._check_point_mass(of_body)
 
-    def _euler_parameters(self, of_body: str) -> Numbers:
+    def _read_orientation(self, of_body: str) -> Numbers:
         what = f"orientation {of_body}"
         if np.shape(numbers(what, self.orientation)) == (3, 3):
             plain(what, self.orientation)
@@ -97,7 +97,7 @@ class Body:
             )
         return self.orientation if parameters_in(self.orientation) else tuple(p / norm)
 
-    def _polylines(self, of_body: str) -> tuple[tuple[tuple[float, ...], ...], ...]:
+    def _read_outline(self, of_body: str) -> tuple[tuple[tuple[float, ...], ...], ...]:
         lines = []
         for k, line in enumerate(self.outline):
             what = f"outline[{k}] {of_body}"

@@ -56,10 +56,10 @@ class State:
     def motion(self, frame: Frame) -> Motion:
         """Return position, axes and velocities of a frame in world axes."""
         if frame not in self._frames:
-            self._frames[frame] = self._motion(frame)
+            self._frames[frame] = self._find_motion(frame)
         return self._frames[frame]
 
-    def _motion(self, frame: Frame) -> Motion:
+    def _find_motion(self, frame: Frame) -> Motion:
         origin, axes = self.value(frame.origin), ca.SX(ca.DM(frame.axes))
         body = self._motions[frame.body.name if frame.body else None]
         arm = body.A @ origin
@@ -109,9 +109,9 @@ class State:
         A callable is a function of time ``x(t)``; inside it NumPy functions work on ``t``.
         """
         if callable(x):
-            return self.value(at_time(x, self.t, self._symbol))
+            return self.value(at_time(x, self.t, self._find_symbol))
         if isinstance(x, Parameter):
-            return self._symbol(x)
+            return self._find_symbol(x)
         if isinstance(x, np.ndarray) and x.ndim == 0:
             return self.value(x.item())
         if isinstance(x, Sequence | np.ndarray):
@@ -120,7 +120,7 @@ class State:
             return ca.vertcat(*(part.T if nested else part for part in parts))
         return ca.SX(x)
 
-    def _symbol(self, parameter: Parameter) -> ca.SX:
+    def _find_symbol(self, parameter: Parameter) -> ca.SX:
         if parameter.name not in self._symbols:
             raise ValueError(
                 f"the Parameter {parameter.name!r} is computed with where nothing may replace it: "

@@ -106,7 +106,7 @@ class Search:
         # u = root y
         self._root = inverse_root(np.asarray(functions.mass(q, p)) + PERIOD**2 * stiff)
         # Indices of the contacts that are held at gap zero.
-        self._touching = np.flatnonzero(self._distances(q) < 0)
+        self._touching = np.flatnonzero(self._measure_distances(q) < 0)
 
     def nearest(self) -> Closing:
         """Return the nearest closed configuration that is found, or else the least open one.
@@ -115,8 +115,8 @@ class Search:
         pull are let go, each once at most.
         """
         place, released = self._find_nearest(), set[int]()
-        for _ in range(2 * self._distances(self._q).size):
-            inside = np.flatnonzero(self._distances(place.q) < -CLOSED)
+        for _ in range(2 * self._measure_distances(self._q).size):
+            inside = np.flatnonzero(self._measure_distances(place.q) < -CLOSED)
             pulled = self._find_pulled(place) - released
             touching = (set(self._touching) | set(inside)) - pulled
             if not place.closed or touching == set(self._touching):
@@ -134,7 +134,7 @@ class Search:
         residual = flatten(self._functions.closure(self._t, place.q, self._p))
         return Closing(place.q, residual, self._is_assembled(place))
 
-    def _distances(self, q: Array) -> Array:
+    def _measure_distances(self, q: Array) -> Array:
         return flatten(self._functions.distance(self._t, q, self._p))
 
     def _find_nearest(self) -> _Place:
@@ -142,7 +142,7 @@ class Search:
         start = self._evaluate(np.zeros(len(self._root)))
         first = self._shorten(self._close_from(start))
         found = [first] if self._is_assembled(first) else []
-        if found and self._reach(first.y) < FAR:
+        if found and self._measure_reach(first.y) < FAR:
             return first
         least_open = min((start, first), key=lambda place: place.openness)
         for guess in self._draw_guesses(first if found else None):
@@ -168,7 +168,7 @@ class Search:
             if first is not None:
                 yield y * (rng.uniform(0.2, 1.0) * np.linalg.norm(first.y) / np.linalg.norm(y))
             else:  # reach of 0.5 to 3.5 rad
-                yield y * ((0.5 + 3.0 * k / TRIES) / self._reach(y))
+                yield y * ((0.5 + 3.0 * k / TRIES) / self._measure_reach(y))
 
     def _is_assembled(self, place: _Place) -> bool:
         aligned = flatten(self._functions.alignment(self._t, place.q, self._p))
@@ -186,12 +186,12 @@ class Search:
             C = np.vstack([C, W[:, self._touching].T])
         return _Place(y, q, error, C @ np.asarray(d.retract_matrix(u)) @ self._root)
 
-    def _reach(self, y: Array) -> float:
+    def _measure_reach(self, y: Array) -> float:
         return reach(self._functions.poses, self._q, self._root @ y, self._p)
 
     def _limit_move(self, move: Array) -> Array:
         """Return a move, shortened to a reach of `LONGEST`."""
-        return move * min(1.0, LONGEST / max(self._reach(move), 1e-300))
+        return move * min(1.0, LONGEST / max(self._measure_reach(move), 1e-300))
 
     def _close_from(self, place: _Place) -> _Place:
         """Return where moves end that open the joints no further, each the shortest one."""
@@ -255,7 +255,7 @@ class Search:
         # The Hessian of y.y / 2 - forces.error: the identity less what the joints bend.
         bending = np.zeros((free.shape[1],) * 2)
         for k, direction in enumerate(free.T):
-            size = 1e-6 / max(self._reach(direction), 1e-300)
+            size = 1e-6 / max(self._measure_reach(direction), 1e-300)
             there = self._evaluate(place.y + size * direction)
             bending[:, k] = free.T @ ((there.J - place.J).T @ forces) / size
         curvatures, axes = np.linalg.eigh(np.eye(len(bending)) - (bending + bending.T) / 2)

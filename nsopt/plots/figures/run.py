@@ -163,15 +163,15 @@ def effort(*results: Result) -> Figure:
     figure, axes = style.page("Effort", (), 1, 2, (9.0, 1.5 + 0.45 * len(results)), sharey=True)
     seconds = [float(np.nansum(r["solve_time"])) for r in results]
     iterations = [float(np.nansum(r["iterations"])) for r in results]
-    _bars(axes[0, 0], iterations, "solver iterations", "{:.0f}")
-    _bars(axes[0, 1], seconds, "time in the solver [s]", "{:.3g}")
+    _draw_bars(axes[0, 0], iterations, "solver iterations", "{:.0f}")
+    _draw_bars(axes[0, 1], seconds, "time in the solver [s]", "{:.3g}")
     labels = [f"{style.label(r)}\n{r.data.sizes['time'] - 1} steps" for r in results]
     axes[0, 0].set_yticks(range(len(results)), labels)
     axes[0, 0].set_ylim(len(results) - 0.4, -0.6)
     return figure
 
 
-def _bars(ax: Axes, values: list[float], text: str, number: str) -> None:
+def _draw_bars(ax: Axes, values: list[float], text: str, number: str) -> None:
     colours = [style.look(k).color for k in range(len(values))]
     bars = ax.barh(range(len(values)), values, height=0.6, color=colours)
     ax.bar_label(bars, [number.format(v) for v in values], padding=3, fontsize=style.SMALL)

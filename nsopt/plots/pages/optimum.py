@@ -38,9 +38,9 @@ def choose_panels(result: Result) -> list[Panel]:
     in_order: list[list[Panel]] = [
         [panels.bore_contacts] if bores else [],
         [] if contacts else coordinates,
-        [drives] if _any_drawn(_find_drives(result)) else [],
+        [drives] if _has_drawn(_find_drives(result)) else [],
         _make_panel("Inputs", _find_inputs(result)),
-        [gaps] if _any_drawn(_find_gaps(result)) else [],
+        [gaps] if _has_drawn(_find_gaps(result)) else [],
         [] if contacts else velocities,
         _make_panel("Resistance of joints", _find_resistance(result)),
         [*contact_forces, *velocities] if contacts else [],
@@ -59,7 +59,7 @@ def _make_panel(title: str, quantities: list[Quantity]) -> list[Panel]:
         more = draw_lines(ax, result["time"].values, quantities)
         style.title(ax, f"{title}{more}")
 
-    return [draw] if _any_drawn(quantities) else []
+    return [draw] if _has_drawn(quantities) else []
 
 
 def drives(ax: Axes, result: Result) -> None:
@@ -111,7 +111,7 @@ def costs(ax: Axes, result: Result) -> None:
         style.own_legend(ax)
 
 
-def _any_drawn(quantities: Sequence[Quantity]) -> bool:
+def _has_drawn(quantities: Sequence[Quantity]) -> bool:
     return any(x.drawn for x in quantities)
 
 

@@ -191,7 +191,7 @@ def halve_segment(rises: Callable[[ca.SX], ca.SX]) -> tuple[ca.SX, ca.SX]:
 
 def depth(solid: Polytope, x: ca.SX) -> ca.SX:
     """Return the mean depth of a point below the facets [m], zero outside, concave inside."""
-    return mean_depth(_depths(solid, x))
+    return mean_depth(_measure_depths(solid, x))
 
 
 def outside(solid: Polytope, x: ca.SX) -> ca.SX:
@@ -213,7 +213,7 @@ def segment_distance(solid: Polytope, a: ca.SX, b: ca.SX) -> ca.SX:
         height, above = _find_facet(solid, x)
         away = ca.if_else(above, ca.fmin(away, height), away)
     first, last = _find_inner_part(solid, a, b)
-    deepest = _find_deepest(_depths(solid, a), _depths(solid, b), first, last)
+    deepest = _find_deepest(_measure_depths(solid, a), _measure_depths(solid, b), first, last)
     # A constant to derivatives: the first ones are right, for the slope along the segment is zero.
     return ca.if_else(first < last, -depth(solid, a + deepest * (b - a)), away)
 
@@ -252,7 +252,7 @@ def _find_deepest(a: ca.SX, b: ca.SX, first: ca.SX, last: ca.SX) -> ca.SX:
     return ca.if_else(low <= 0, 0, ca.if_else(high >= 1, 1, (low + high) / 2))
 
 
-def _depths(solid: Polytope, x: ca.SX) -> ca.SX:
+def _measure_depths(solid: Polytope, x: ca.SX) -> ca.SX:
     """Return the depths of a point below all facets (f,) [m], negative above them."""
     return ca.DM(solid.offsets) - ca.DM(solid.normals) @ x
 

@@ -63,7 +63,7 @@ class ActuatorLimits(Condition):
                 ("speed", velocity, -x.velocity, x.velocity),
             ]
             if x.joint not in followers:
-                force = _force_and_velocity(m, x.joint)[0]
+                force = _find_force_and_velocity(m, x.joint)[0]
                 limits.append(("force", force, -x.effort, x.effort))
             bounds += [
                 limit(f"{what} of {x.joint}", value, low, high)
@@ -94,7 +94,7 @@ class DriveWithin(Condition):
         check_limits(f"the drive of {self.joint!r}", self.lower, self.upper)
 
     def along(self, m: NodeSample) -> list[Bound]:
-        force = _force_and_velocity(m, self.joint)[0]
+        force = _find_force_and_velocity(m, self.joint)[0]
         return [limit(f"force of {self.joint}", force, self.lower, self.upper)]
 
 
@@ -150,7 +150,7 @@ class PowerLimits(JointLimits):
         followers = find_followers(m.dynamics)
         every = [x for x in m.dynamics.mechanism.driven_joints if x not in followers]
         joints = every if self.joints is None else self.joints
-        powers = {joint: ca.times(*_force_and_velocity(m, joint)) for joint in joints}
+        powers = {joint: ca.times(*_find_force_and_velocity(m, joint)) for joint in joints}
         most = self.power
         return [limit(f"power of {joint}", power, -most, most) for joint, power in powers.items()]
 
@@ -263,7 +263,7 @@ def _check_driven(what: str, joints: Sequence[str], dynamics: Dynamics) -> None:
             )
 
 
-def _force_and_velocity(m: NodeSample, joint: str) -> tuple[ca.SX, ca.SX]:
+def _find_force_and_velocity(m: NodeSample, joint: str) -> tuple[ca.SX, ca.SX]:
     """Return the force of a drive [N m or N] and the velocity of its joint [rad/s or m/s]."""
     k = m.dynamics.v_owners.index(joint)
     return m.drive[k], m.v[k]

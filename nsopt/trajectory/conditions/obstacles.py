@@ -124,7 +124,7 @@ class LinksApart(Condition):
     def check(self, dynamics: Dynamics) -> None:
         for link in self.links:
             check_frame("link of LinksApart", link.frames[0], dynamics)
-        if not self._pairs(dynamics):
+        if not self._list_pairs(dynamics):
             raise ValueError(
                 "LinksApart has no pair of links that could touch: "
                 f"{', '.join(x.frames[0].label for x in self.links)} are held together by joints"
@@ -132,13 +132,13 @@ class LinksApart(Condition):
 
     def along(self, m: NodeSample) -> list[Bound]:
         bounds = []
-        for a, b in self._pairs(m.dynamics):
+        for a, b in self._list_pairs(m.dynamics):
             away = b.distances(m, [m.motion(frame).r for frame in a.frames]) - a.radius
             label = f"distance of {a.frames[0].label} from {b.frames[0].label}"
             bounds.append(limit(label, away, self.by, np.inf))
         return bounds
 
-    def _pairs(self, dynamics: Dynamics) -> list[tuple[Sphere | Capsule, Sphere | Capsule]]:
+    def _list_pairs(self, dynamics: Dynamics) -> list[tuple[Sphere | Capsule, Sphere | Capsule]]:
         """Return the pairs of links on two bodies that no joint holds together."""
         joined = [{frame.body for frame in x.frames} for x in dynamics.mechanism.joints]
         found = []

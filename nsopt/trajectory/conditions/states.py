@@ -68,7 +68,7 @@ class _Posture(Condition):
             targets[what] = order_targets(f"{what} of {condition}", getattr(self, what), names)
         return targets | {"q": with_internal_states(d, targets["q"], self.internal)}
 
-    def _numbers(self, d: Dynamics) -> dict[str, Array]:
+    def _read_numbers(self, d: Dynamics) -> dict[str, Array]:
         """Return the numbers of `_order_targets` as arrays, NaN where they are free."""
         sizes = {what: len(names) for what, names in self._names(d).items()}
         return {
@@ -79,7 +79,7 @@ class _Posture(Condition):
     def free(self, dynamics: Dynamics) -> dict[str, frozenset[str]]:
         """Return the names of numbers left free, by "q", "v" and "accelerations"."""
         names, free = self._names(dynamics), {}
-        for what, numbers in self._numbers(dynamics).items():
+        for what, numbers in self._read_numbers(dynamics).items():
             pairs = zip(names[what], numbers, strict=False)
             free[what] = frozenset(name for name, x in pairs if np.isnan(x))
         return free
@@ -91,15 +91,15 @@ class _Posture(Condition):
 
     def coordinates(self, dynamics: Dynamics) -> Array:
         """Return the coordinates that are given, (nq,), NaN where they are free."""
-        return self._numbers(dynamics)["q"]
+        return self._read_numbers(dynamics)["q"]
 
     def velocities(self, dynamics: Dynamics) -> Array:
         """Return the velocities that are given, (nv,), NaN where they are free."""
-        return self._numbers(dynamics)["v"]
+        return self._read_numbers(dynamics)["v"]
 
-    def _bounds(self, m: NodeSample) -> list[Bound]:
+    def _make_bounds(self, m: NodeSample) -> list[Bound]:
         """Return bounds that make the stated numbers equal to their targets."""
-        q, v, a = self._numbers(m.dynamics).values()
+        q, v, a = self._read_numbers(m.dynamics).values()
         bounds = []
         for name, x, given in (("q", m.q, q), ("v", m.v, v), ("acceleration", m.a, a)):
             stated = np.flatnonzero(np.isfinite(given))
@@ -134,7 +134,7 @@ class StartAt(_Posture):
             )
 
     def start(self, m: NodeSample) -> list[Bound]:
-        return self._bounds(m)
+        return self._make_bounds(m)
 
 
 class EndAt(_Posture):
@@ -143,7 +143,7 @@ class EndAt(_Posture):
     internal: ClassVar[float] = np.nan
 
     def end(self, m: NodeSample) -> list[Bound]:
-        return [self._loosen_rotations(m.dynamics, bound) for bound in self._bounds(m)]
+        return [self._loosen_rotations(m.dynamics, bound) for bound in self._make_bounds(m)]
 
     def at_rest(self, dynamics: Dynamics) -> bool:
         return self.v is not None and not np.any(self.velocities(dynamics))

@@ -83,7 +83,7 @@ class JointLoad(Cost):
         if self.joints is None:
             _warn_of_driven_with_play(dynamics, counted)
         for joint in counted:
-            if not np.isfinite(self._ratings(dynamics, joint)).any():
+            if not np.isfinite(self._find_ratings(dynamics, joint)).any():
                 raise ValueError(
                     f"JointLoad has no rating of joint {joint!r}, whose Actuator states no effort: "
                     f"give torque={{{joint!r}: ...}}, or leave it out of joints"
@@ -94,11 +94,11 @@ class JointLoad(Cost):
         d = m.dynamics
         driven = set(d.mechanism.driven_joints).intersection(d.v_owners)
         for joint in self._list_counted(d):
-            torque, force, moment = self._ratings(d, joint)
+            torque, force, moment = self._find_ratings(d, joint)
             if np.isfinite(torque):
                 drive = m.drive[d.v_owners.index(joint)] if joint in driven else ca.SX(0)
                 resistance = (
-                    m.resistance(joint)[:3] if _slides(d, joint) else m.resistance(joint)[3:]
+                    m.resistance(joint)[:3] if _only_slides(d, joint) else m.resistance(joint)[3:]
                 )
                 total += (drive**2 + ca.sumsqr(resistance)) / torque**2
             if np.isfinite(force):
@@ -111,11 +111,11 @@ class JointLoad(Cost):
         """Return the joints that count, as stated or all with an actuator."""
         return list(dynamics.mechanism.driven_joints if self.joints is None else self.joints)
 
-    def _ratings(self, dynamics: Dynamics, joint: str) -> tuple[float, float, float]:
+    def _find_ratings(self, dynamics: Dynamics, joint: str) -> tuple[float, float, float]:
         """Return torque [N m or N], bearing force [N] and bending moment [N m] that cost one."""
         efforts = {x.joint: x.effort for x in dynamics.mechanism.actuators}
         effort = efforts.get(joint, np.inf)
-        slides = _slides(dynamics, joint)
+        slides = _only_slides(dynamics, joint)
         typical = {
             "torque": effort,
             "force": effort if slides else FORCE_PER_TORQUE * effort,
@@ -160,7 +160,7 @@ def _by_joint(rating: Rating) -> Mapping[str, float]:
     return {} if rating is None else {"": rating}
 
 
-def _slides(dynamics: Dynamics, joint: str) -> bool:
+def _only_slides(dynamics: Dynamics, joint: str) -> bool:
     """Return whether a joint slides only."""
     (stated,) = (x for x in (*dynamics.mechanism.joints, *dynamics.contacts) if x.name == joint)
     return isinstance(stated, Prismatic)

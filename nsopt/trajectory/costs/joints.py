@@ -208,7 +208,7 @@ def _sum_squares(wrench: ca.SX, force: float, torque: float) -> ca.SX:
 
 def energy_of(force: Force, m: NodeSample) -> ca.SX:
     """Return the potential energy of a force element [J]."""
-    s = _state(m, _motions(force, m))
+    s = _state(m, _list_motions(force, m))
     return _release(s, force.energy(s))
 
 
@@ -220,7 +220,7 @@ def wrench_of(force: Force, m: NodeSample) -> ca.SX:
     """
     frame = force.frames[-1]
     owner = frame.body.name if frame.body else None
-    motions = _motions(force, m)
+    motions = _list_motions(force, m)
     here = motions[owner]  # of that body, displaced below by ``move`` at the velocities ``twist``
     move, twist = ca.SX.sym("move", 6), ca.SX.sym("twist", 6)
     turn = ca.SX.eye(3) + ca.skew(move[3:])  # to first order
@@ -240,7 +240,7 @@ def _state(m: NodeSample, motions: dict[str | None, Motion]) -> State:
     return State(m.t, motions, {x.name: m.p[i] for i, x in enumerate(m.dynamics.parameters)})
 
 
-def _motions(force: Force, m: NodeSample) -> dict[str | None, Motion]:
+def _list_motions(force: Force, m: NodeSample) -> dict[str | None, Motion]:
     """Return the motions of the centres of mass of its bodies, by name; None for the ground."""
     bodies = {frame.body.name: frame.body for frame in force.frames if frame.body}
     return {

@@ -97,7 +97,7 @@ class _OfContacts(Cost):
                 f"{type(self).__name__} is a cost of contacts, but the mechanism has none"
             )
 
-    def _indices(self, dynamics: Dynamics) -> list[int]:
+    def _find_indices(self, dynamics: Dynamics) -> list[int]:
         names = self.contacts or dynamics.contact_names
         return [dynamics.contact_names.index(name) for name in names]
 
@@ -123,7 +123,7 @@ class ContactForce(_OfContacts):
         positive("power of ContactForce", self.power)
 
     def rate(self, m: NodeSample) -> ca.SX:
-        return ca.sum1((m.contact_force[self._indices(m.dynamics)] / self.scale) ** self.power)
+        return ca.sum1((m.contact_force[self._find_indices(m.dynamics)] / self.scale) ** self.power)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,4 +131,4 @@ class ImpactEnergy(_OfContacts):
     """Energy dissipated by contacts in impacts and friction [J]."""
 
     def impact(self, m: NodeSample) -> ca.SX:
-        return ca.sum1(m.loss[self._indices(m.dynamics)])
+        return ca.sum1(m.loss[self._find_indices(m.dynamics)])

@@ -241,7 +241,7 @@ def _find_weak_drives(when: float, ending: Ending) -> Iterator[str]:
     if ca.depends_on(still.drive, statement.symbols[-1]):
         return  # reactions and contact forces of the last motion are not those at rest
     hold = ca.Function("hold", [m.t, m.q], [still.drive], {"cse": True})
-    postures = list(_postures(when, ending))
+    postures = list(_list_postures(when, ending))
     forces = [np.asarray(hold(*posture[:2])).ravel() for posture in postures]
     weak = []
     for k, name in enumerate(d.v_names):
@@ -251,7 +251,7 @@ def _find_weak_drives(when: float, ending: Ending) -> Iterator[str]:
         over = [max(row.lower - force[k], force[k] - row.upper) for force in forces]
         i = int(np.argmax(over))
         if over[i] > 0:
-            force, unit = forces[i][k], _unit(statement, name)
+            force, unit = forces[i][k], _find_unit(statement, name)
             most = row.upper if force > row.upper else row.lower
             line = (
                 f"holding the posture at t = {postures[i][0]:.4g} s takes {abs(force):.4g} {unit} "
@@ -265,7 +265,7 @@ def _find_weak_drives(when: float, ending: Ending) -> Iterator[str]:
 def _find_singular_postures(when: float, ending: Ending) -> Iterator[str]:
     """Yield the singular postures among those at ``when``, start and end."""
     statement = ending.statement
-    for t, q, _ in _postures(when, ending):
+    for t, q, _ in _list_postures(when, ending):
         if text := singular_posture(statement.dynamics, t, q, statement.p):
             yield (
                 f"{text}: reactions are not unique there, and no motion has all rates that the "
@@ -273,7 +273,7 @@ def _find_singular_postures(when: float, ending: Ending) -> Iterator[str]:
             )
 
 
-def _postures(when: float, ending: Ending) -> Iterator[tuple[float, Array, Array]]:
+def _list_postures(when: float, ending: Ending) -> Iterator[tuple[float, Array, Array]]:
     """Yield time, coordinates and inputs at ``when``, and of start and end where given."""
     t, trajectory = ending.t, ending.trajectory
     k = int(np.argmin(np.abs(t - when)))
@@ -285,7 +285,7 @@ def _postures(when: float, ending: Ending) -> Iterator[tuple[float, Array, Array
         yield t[i], q, trajectory.inputs[i]
 
 
-def _unit(statement: Statement, name: str) -> str:
+def _find_unit(statement: Statement, name: str) -> str:
     """Return the unit of the generalized force of a velocity, by its name."""
     joint, rate = name.rsplit(".", 1)
     for branch in statement.dynamics.mechanism.tree.branches:

@@ -270,7 +270,7 @@ def find_extents(
     stays where it is. The list is empty if inputs, Parameters that are chosen anew at every moment,
     change these distances. ``ranges`` are limits of coordinates, those left out are unlimited.
     """
-    chain = _chain(dynamics, frame)
+    chain = _list_branches_to_ground(dynamics, frame)
     stated = [
         frame.origin,
         *(x for b in chain for x in (b.parent_frame.origin, b.child_frame.origin, b.freedom)),
@@ -288,7 +288,7 @@ def find_extents(
                 for x in (branch.parent_frame, branch.child_frame)
             )
             d = np.asarray(branch.child_frame.axes).T @ (r - child)  # (3,) [m], joint axes
-            lengths += _slides(dynamics, branch, limits, values)
+            lengths += _list_slides(dynamics, branch, limits, values)
             fixed = _find_fixed_part(branch, d, keep_axial)
             rotating = float(np.linalg.norm(d - fixed))
             lengths.append((rotating, rotating))
@@ -300,7 +300,7 @@ def find_extents(
     return extents
 
 
-def _chain(dynamics: Dynamics, frame: Frame) -> list[Branch]:
+def _list_branches_to_ground(dynamics: Dynamics, frame: Frame) -> list[Branch]:
     """Return the branches of the spanning tree from a frame to the ground."""
     by_body = {branch.body: branch for branch in dynamics.mechanism.tree.branches}
     branches: list[Branch] = []
@@ -323,7 +323,7 @@ def _find_fixed_part(branch: Branch, d: Array, keep_axial: bool) -> Array:
     return np.zeros(3)
 
 
-def _slides(
+def _list_slides(
     dynamics: Dynamics, branch: Branch, limits: Mapping[str, Range], values: Mapping[str, float]
 ) -> list[Range]:
     """Return the least and greatest length of each translation of a joint."""
@@ -334,11 +334,11 @@ def _slides(
         if isinstance(step, Axis) and (any(step.slide) or pitch):
             name = dynamics.mechanism.tree.q_names[entry.q.start]
             advance = abs(pitch) / (2 * np.pi) if pitch else 1.0  # of a screw, per radian
-            lengths.append(_length(entry, limits.get(name, (-np.inf, np.inf)), advance))
+            lengths.append(_limit_length(entry, limits.get(name, (-np.inf, np.inf)), advance))
     return lengths
 
 
-def _length(entry: CoordinateMap, limits: Range, advance: float) -> Range:
+def _limit_length(entry: CoordinateMap, limits: Range, advance: float) -> Range:
     """Return the least and greatest length of a translation whose coordinate has limits."""
     ends = sorted(float(entry.ratio) * x + float(entry.offset) for x in limits)
     sizes = [abs(x) * advance for x in ends]

@@ -46,7 +46,7 @@ class Way:
         if not balls or len(start) < blocks[-1].q.stop:
             return cls(start, end - start)
         parts = [
-            _rotation_vector(start[b.q], end[b.q]) if b.ball else end[b.q] - start[b.q]
+            _find_rotation_vector(start[b.q], end[b.q]) if b.ball else end[b.q] - start[b.q]
             for b in blocks
         ]
         internal = slice(blocks[-1].q.stop, None)
@@ -65,7 +65,7 @@ class Way:
         return np.hstack([*columns, self.start[next_q:] + moved[:, next_v:]])
 
 
-def _rotation_vector(a: Array, b: Array) -> Array:
+def _find_rotation_vector(a: Array, b: Array) -> Array:
     """Return the rotation vector, at most half a turn, from Euler parameters a to b, axes of a."""
     # The product of the conjugate of a with b; as b and -b are one rotation, the nearer of them.
     scalar = float(a @ b)
