@@ -23,6 +23,10 @@ CLOSED = 1e-12
 SINGULAR = 1e-9
 """Singular values below this part of the largest count as zero."""
 
+MOVES, SHORTEST = 50, 1e-6
+"""Moves of Gauss-Newton at most, each of which squares what is left open from nearby, and the least
+part of one: where even that does not open loops less, they cannot be closed."""
+
 FRICTION_ITERATIONS = 50
 """Fixed-point iterations within which friction and the reactions it depends on must agree."""
 
@@ -183,7 +187,7 @@ class ClosedLoops:
         q = np.array(near, dtype=float)
         q[in_q] = self._check_values("values", values)
         residual = _flatten(d.closure(t, q, self._p))
-        for _ in range(50):
+        for _ in range(MOVES):
             if np.max(np.abs(residual), initial=0.0) < CLOSED:
                 return q
             move = np.zeros(d.nv)
@@ -203,7 +207,7 @@ class ClosedLoops:
     ) -> tuple[Array, Array, float]:
         """Return q, residual and size of the largest part of a move that closes loops, or zero."""
         d, size = self.dynamics, 1.0
-        while size > 1e-6:
+        while size > SHORTEST:
             moved = _flatten(d.retract(q, size * move))
             opening = _flatten(d.closure(t, moved, self._p))
             if np.linalg.norm(opening) < np.linalg.norm(residual):

@@ -42,6 +42,10 @@ NEAR_LEAST = 1e-6
 """Length of a move, over that of the displacement, below which the displacement becomes shorter by
 less than rounding shows."""
 
+IMPLIED = 1e-10  # part of the largest singular value, up to which rows follow from others
+LESS = 1e-4  # part by which a move must open joints less: else moves that gain nothing go on
+NUDGE = 1e-6  # reach of a displacement that shows how J changes: round-off over it is 1e-10
+FLATTEST = 1e-3  # curvature at least, which is 1 without joints, so that moves stay finite
 PERIOD = 0.1  # T [s]: slower swings by springs hardly count, those of stiff parts do
 MASSLESS = 1e-9  # inertia given to motions without any, over the largest of the others
 
@@ -208,13 +212,13 @@ class Search:
         """Return a place that is less open, by damped Gauss-Newton; None if no damping helps."""
         U, values, V = np.linalg.svd(place.J, full_matrices=False)
         largest = values.max(initial=1e-300)
-        kept = values > 1e-10 * largest
+        kept = values > IMPLIED * largest
         U, values, V = U[:, kept], values[kept], V[kept]
         along = U.T @ place.error
         for damping in DAMPING:
             move = -(values / (values**2 + damping * largest**2) * along) @ V
             moved = self._evaluate(place.y + self._limit_move(move))
-            if moved.openness < (1 - 1e-4) * place.openness:
+            if moved.openness < (1 - LESS) * place.openness:
                 return moved
         return None
 
@@ -244,6 +248,7 @@ class Search:
         """Return the closed place after a move, or part of it, if it is nearer to the start."""
         for part in 0.25 ** np.arange(6):
             moved = self._close_from(self._evaluate(place.y + part * move))
+            # By more than round-off.
             if moved.closed and moved.y @ moved.y < (1 - 1e-13) * (place.y @ place.y):
                 return moved
         return None
@@ -255,19 +260,19 @@ class Search:
         # The Hessian of y.y / 2 - forces.error: the identity less what the joints bend.
         bending = np.zeros((free.shape[1],) * 2)
         for k, direction in enumerate(free.T):
-            size = 1e-6 / max(self._measure_reach(direction), 1e-300)
+            size = NUDGE / max(self._measure_reach(direction), 1e-300)
             there = self._evaluate(place.y + size * direction)
             bending[:, k] = free.T @ ((there.J - place.J).T @ forces) / size
         curvatures, axes = np.linalg.eigh(np.eye(len(bending)) - (bending + bending.T) / 2)
         along = axes.T @ (free.T @ place.y)
         # At a longest displacement or a saddle the gradient is zero: any way off it will do.
         along = np.where((curvatures < 0) & (np.abs(along) < 1e-9), 1e-3, along)
-        step: Array = -free @ (axes @ (along / np.maximum(np.abs(curvatures), 1e-3)))
+        step: Array = -free @ (axes @ (along / np.maximum(np.abs(curvatures), FLATTEST)))
         return step
 
     def _find_forces(self, place: _Place) -> Array:
         """Return the multipliers of the rows that would hold the displacement y as a load."""
-        forces = np.linalg.lstsq(place.J.T, place.y, rcond=1e-10)[0]
+        forces = np.linalg.lstsq(place.J.T, place.y, rcond=IMPLIED)[0]
         return np.asarray(forces, dtype=float)
 
     def _find_pulled(self, place: _Place) -> set[int]:

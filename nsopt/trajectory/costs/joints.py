@@ -64,7 +64,7 @@ class JointResistance(Cost):
 
     def rate(self, m: NodeSample) -> ca.SX:
         total = ca.SX(0)
-        # One across several joints counts as a joint, one of a single joint in its resistance.
+        # A range across several joints counts as a joint; that of one is in the joint's resistance.
         for element in _find_spanning(m.dynamics):
             if self.joints is None or element.name in self.joints:
                 total += _sum_squares(wrench_of(element, m), self.force, self.torque)
