@@ -51,7 +51,7 @@ class Scalars:
         return x**exponent
 
     def is_positive(self, x: Any) -> bool:
-        """Tell whether a number is above zero: of |x| that decides which derivatives there are."""
+        """Tell whether a number is above zero, which decides which derivatives |x| has there."""
         return bool(np.all(x > 0))
 
 

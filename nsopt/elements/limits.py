@@ -115,10 +115,10 @@ class TurnRange(_Range):
     """Ends of the turn about z: of a hinge, or the internal rotation of a joint that tilts.
 
     The angle [rad] is that of the turn about z of b once z of a has been brought onto z of b the
-    short way; for a hinge about z simply its angle. It lies within half a turn of the middle of
-    the range. Where the axes tilt by an angle, the torque that goes with it acts about the middle
-    between both, and is larger by 1 / cos(tilt / 2); it has no direction where they are opposite.
-    Damping [N m s/rad] acts on the rate of the angle.
+    short way; for a hinge about z simply its angle. It lies within half a turn of the middle of the
+    range. Where the axes tilt by an angle, the torque that goes with it acts about the middle
+    between both, and is larger by 1 / cos(tilt / 2); where they are opposite its direction is
+    undefined. Damping [N m s/rad] acts on the rate of the angle.
 
     The limit of internal rotation that [RoM 2023] leaves out.
 

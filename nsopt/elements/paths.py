@@ -166,7 +166,7 @@ class ArcPath(PointPath):
     angle : float or Parameter [rad]
         Of the arc, about the normal from its x axis.
     duration : float or Parameter [s]
-        In which it passes that angle.
+        From one end of the arc to the other.
     normal : (3,) or (3, 3)
         The axis of the circle, or axes as columns x, where the arc begins, y, and z, the axis of
         the circle. Plain numbers, as for `Frame`.
@@ -216,7 +216,9 @@ AnyPath: TypeAlias = PointPath | Vector
 
 
 def check_path(what: str, path: object) -> None:
-    """Refuse what is no path, named ``what``; functions of time are checked at assembly."""
+    """Raise an error that names ``what`` unless ``path`` is one; functions of time are checked at
+    assembly.
+    """
     if not isinstance(path, PointPath) and not callable(path):
         finite(what, path, (3,))
 

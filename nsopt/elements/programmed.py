@@ -47,8 +47,8 @@ class Programmed(Pair, Constraint):
         Of the axes of b, if they are programmed: angles of turns about x, then the new y, then the
         new z, from the axes of a.
     drives : sequence of joints, Turn or Slide
-        Those that give the effort, as servo constraints do: as many as ``axes``; or, in coordinates
-        of joints, more. By default a guide pushes frame b itself.
+        Joints whose drives make b follow the path (servo constraints), as many as ``axes``; or, in
+        coordinates of joints, more. By default a guide pushes frame b itself.
 
     Raises
     ------

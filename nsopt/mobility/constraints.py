@@ -45,7 +45,7 @@ class LoopConstraints:
     parameters : mapping of name to float, optional
         Values of Parameters in place of those stated.
     t : float [s]
-        For joints that move with time: they are held as they are then.
+        At which joints that move with time are held.
 
     Raises
     ------

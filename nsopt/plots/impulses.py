@@ -14,7 +14,7 @@ from nsopt.plots import style
 from nsopt.result import Result
 
 ROOM = 1.08
-"""Height of axes over that of what they show."""
+"""Upper end of the axis over the largest impulse that it shows."""
 
 ROUND_OFF = 1e-6
 """Impulse, over the largest, up to which it is not drawn."""

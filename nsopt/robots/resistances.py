@@ -149,8 +149,8 @@ def typical_resistance(
 ) -> Mechanism:
     """Return a mechanism whose actuators have losses in proportion to what they can do.
 
-    Actuators that state damping or friction keep them as they are. The defaults are those of the
-    arm z1 (Unitree; 30 and 60 N m, 3.14 rad/s: 1 and 2 N m, 1 and 2 N m s/rad, by the file in
+    Damping and friction that an actuator states are kept. The defaults are those of the arm z1
+    (Unitree; 30 and 60 N m, 3.14 rad/s: 1 and 2 N m, 1 and 2 N m s/rad, by the file in
     example-robot-data).
 
     Parameters
@@ -191,9 +191,9 @@ class WithPlay:
     """A robot with radial play in a joint that turns; along the axis the joint stays ideal.
 
     The joint keeps its name and its angle, and has an offset ``x``, ``y`` of the pin in its bore.
-    What drove it drives it on, by a torque on both links that is an input; its damping and friction
-    are among the `elements`. It has no Actuator any more: `JointLoad`, `Effort`, `ActuatorLimits`
-    and `resistances` leave it out, and `InputEffort` and `Within` take its input.
+    Its actuator becomes an input, a torque on both links; its damping and friction are among the
+    `elements`. It has no Actuator any more: `JointLoad`, `Effort`, `ActuatorLimits` and
+    `resistances` leave it out, and `InputEffort` and `Within` take its input.
 
     Parameters
     ----------

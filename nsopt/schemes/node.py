@@ -107,7 +107,7 @@ class StepStart:
     p : SX (np,)
         Parameters of the mechanism.
     held : ContactsAtStart
-        What contacts do, for schemes that find that first.
+        Closed and sticking contacts, for schemes that find them before the step.
     """
 
     t: ca.SX

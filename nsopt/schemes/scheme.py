@@ -81,8 +81,8 @@ class Scheme(ABC):
     def gains(self) -> tuple[float, float] | None:
         """Baumgarte's alpha and beta [1/s], by which it brings ideal joints back to closure.
 
-        None, the default, of a scheme that keeps them closed. It refuses a start where they are
-        open; one that has gains only warns.
+        None, the default, of a scheme that keeps them closed. Such a scheme refuses a start where
+        they are open; one that has gains only warns.
         """
         return None
 
@@ -90,13 +90,13 @@ class Scheme(ABC):
     def normal_implicitness(self) -> float:
         """Share of a step of a horizon at which the normals in bores are taken: 0 start, 1 end.
 
-        The normals are those at the eccentricity u_n + share (u_n+1 - u_n). At 0, the default,
-        a bushing of mass m that is pressed by a force F swings in its clearance c at the frequency
+        The normals are those at the eccentricity u_n + share (u_n+1 - u_n). At 0, the default, a
+        bushing of mass m that is pressed by a force F swings in its clearance c at the frequency
         sqrt(F / (m c)); where steps are longer than its period, it rattles from step to step. From
         1/2 on that is damped: solves are shorter, torques smooth. The price is a spurious friction,
         whose coefficient is ``normal_implicitness`` times the angle by which the eccentricity turns
-        in a step; its moment is that times F and c. Recorded contact forces are those that act;
-        reactions of joints take the eccentricities at the start.
+        in a step; its moment is that times F and c. Contact forces on record are those that act,
+        with it; reactions of joints take the eccentricities at the start.
         """
         return 0.0
 

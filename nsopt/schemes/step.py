@@ -208,7 +208,7 @@ class Interval:
     at_node : SX (nv,)
         Velocity that counts as that of the node.
     change : SX (nv,)
-        Of the velocity over ``h`` by forces and impulses, impacts left out.
+        Of the velocity over ``h`` by forces and impulses, without impacts.
     impulse, joint_impulse, slip_impulse : SX (ng,), (nm,), (ns,)
         Of what acts over ``h``.
     loss : SX (ng,) [J]
@@ -217,7 +217,7 @@ class Interval:
         Of drives and applied loads.
     projection_work : SX scalar [J]
     h : SX scalar [s]
-        Over which all that acts.
+        The time over which all of the above acts.
     share : SX scalar [s]
         Of the duration, for which the node stands in costs.
     impact_impulse : SX (ng,) [N s]

@@ -279,7 +279,10 @@ class Variational(Scheme):
         )
 
     def _count_first_half(self, half: Balance, lasting: ca.SX, impact: ca.SX, v: ca.SX) -> Balance:
-        """Return the first half as it counts: in impacts its loads alone, which work on v (nv,)."""
+        """Return the first half as it counts, with the contact impulses ``lasting`` (ng,) [N s].
+
+        In a step with an impact its loads alone count, which then work on v (nv,).
+        """
         d, node, off = half.dynamics, half.node, 1 - impact
         acting = ca.if_else(impact, half.before, half.after)
         load = d.external(node.t, node.q, acting, node.p)

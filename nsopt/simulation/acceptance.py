@@ -309,7 +309,7 @@ class StackedChecks:
     ----------
     value, limit : SX (k,)
     quick_limit : SX (k,)
-        At most the limit, and quick to compute: what meets it meets the limit.
+        At most the limit, and quick to compute: a value below it is below the limit as well.
     """
 
     def __init__(self, checks: Sequence[Criterion]) -> None:

@@ -76,7 +76,7 @@ class StepFigures(NamedTuple):
 
 
 class StepControl(ABC):
-    """The rule by which h is chosen within its bounds; expressions, so that chains compile it.
+    """The rule by which h is chosen within its bounds, as expressions, which chains compile.
 
     A new rule is one frozen dataclass. Under every rule h is never above h_max nor below h_min but
     at the end of the run, a step that did not solve is tried again at half of h, one that the rule
@@ -121,7 +121,7 @@ class FollowContacts:
 
     Where a contact closes that was open, a slip stops or turns round, or static friction gives way,
     other forces act from then on, and the rest of the step would be off by an error of first order:
-    it is tried again so that it ends there. Attempts at that are limited, see `EARNED`. A contact
+    the step is tried again, ending at that time. Such attempts are limited, see `EARNED`. A contact
     that leaves its wall and strikes it again within one step comes to rest instead, unless
     directions of walls and joints turn meanwhile (``placed``).
 

@@ -31,7 +31,7 @@ LATCHED = 1e-12
 
 
 class _Surface(NamedTuple):
-    """One gap and what it answers with; all zero while it is open."""
+    """One gap and the forces of the law there; all zero while it is open."""
 
     gap: Gap
     rate: ca.SX  # [m/s] of the gap: less than zero while the bodies approach

@@ -149,8 +149,8 @@ class LuGreLaw(FrictionLaw):
 
     Notes
     -----
-    The energy of bent bristles is in no energy of the record: what is dissipated counts it until
-    they spring back.
+    The energy of bent bristles is in no energy of the record: the recorded dissipation includes it
+    until they spring back.
     """
 
     states = ("z",)

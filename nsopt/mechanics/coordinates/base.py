@@ -88,8 +88,8 @@ class Coordinates(ABC):
         """Return the velocities of all bodies that go from q to q (+) h v in a steady move, (nu,).
 
         Each centre of mass goes at constant velocity in world axes, each body turns at constant
-        angular velocity in its own. With -h they are those of the move that ends at q; at h = 0 the
-        velocities at q. Of a body that turns about an axis fixed in the ground (`find_circles`)
+        angular velocity in its own. With -h the move ends at q instead; with h = 0 the result is
+        the velocities at q. Of a body that turns about an axis fixed in the ground (`find_circles`)
         there is a further entry, how far the chord of its arc lags behind w (`find_lag`), so that
         nu is not nv. In which order they are `momentum` of the same class alone knows.
         """
@@ -99,7 +99,7 @@ class Coordinates(ABC):
         """Return the generalized momentum of bodies that leave q with ``twists``, (nv,).
 
         [N s, N m s], that of the discrete Lagrangian of a step of h: the gyroscopic torque w x J w
-        over h / 2 is added. With -h it is that of bodies that arrive at q. At h = 0 it is M v.
+        over h / 2 is added. With -h the bodies arrive at q instead. At h = 0 it is M v.
         """
 
     def inertial(self, q: ca.SX, v: ca.SX, a: ca.SX, value: Value) -> ca.SX:

@@ -45,7 +45,8 @@ class Dynamics(MadeTogether):
     momentum : (q, twists, h, p) -> (nv,)
         Of bodies that leave q with twists, with -h that arrive there (`Coordinates.momentum`).
     applied, external : (t, q, v, p) -> (nv,)
-        All applied forces but those of `joint_friction`; those of them that are `Force.external`.
+        Sum of all applied forces but those of `joint_friction`; of these the sum of those that
+        state `Force.external`.
     scheduled : (t, q, v, p) -> (nv,), `applied` without forces that are `Force.feedback`
     rate_matrix : (q) -> N (nq, nv), qdot = N v
     velocity : (q, qdot) -> v (nv,)

@@ -1,4 +1,4 @@
-"""Impulses that keep ideal joints, and those of them that drives give (`Constraint.drives`)."""
+"""Impulses of ideal joints, by their own multipliers or by the drives that keep them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNIT = 1e-9
 
 
 class Kept(NamedTuple):
-    """A joint that is a constraint, with what keeps it."""
+    """A joint that is a constraint, with the forces that keep it."""
 
     joint: Constraint
     mu: ca.SX  # (rows,) its multipliers
@@ -32,7 +32,7 @@ class Kept(NamedTuple):
 
     @property
     def frames(self) -> tuple[Frame, ...]:
-        """The frames that the forces which keep it act on."""
+        """The frames on which these forces act."""
         drives = self.joint.drives
         return tuple(x for drive in drives for x in (drive.a, drive.b)) or self.joint.frames
 

@@ -9,7 +9,7 @@ from nsopt.mechanics.model.law import ContactLaw
 
 
 class Drag(NamedTuple):
-    """What friction resists at a contact, by one limit: that it slides, rolls or spins."""
+    """One motion at a contact that friction resists up to a limit: sliding, rolling or spinning."""
 
     contact: int
     slips: tuple[int, ...]  # one or two of all
@@ -49,7 +49,7 @@ class Gap(NamedTuple):
 
     @property
     def rolling_axes(self) -> ca.SX:
-        """The axes about which surfaces roll, (3, k): in the plane that across it."""
+        """The axes about which surfaces roll, (3, k): in space tangents, in a plane its normal."""
         return self.tangents if self.is_in_space else ca.cross(self.normal, self.tangents)
 
     @property

@@ -229,7 +229,7 @@ class Backend(ABC):
 
     @property
     def exact(self) -> Backend:
-        """The solver with tolerances by which solutions show that they are stationary."""
+        """The same solver, tight enough to tell whether a solution is stationary."""
         return self
 
     @abstractmethod

@@ -64,12 +64,12 @@ class Ldlt:
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """Options of IPOPT by which it takes it."""
+        """Options by which IPOPT uses this linear solver."""
         return options() if has_compiler() else {}
 
 
 def options() -> Mapping[str, Any]:
-    """Return options of IPOPT by which it takes that library; none where it is not compiled."""
+    """Return options by which IPOPT loads the compiled library; none where it is not compiled."""
     found = library()
     if found is None:
         return {}
@@ -171,7 +171,7 @@ def _compile(compiler: Compiler, flags: Sequence[str], units: Sequence[str]) -> 
 
 
 def _load(code: bytes) -> Path:
-    """Load a copy of this process: what was verified, and stays as it is."""
+    """Load the verified bytes from a private copy, which no other process can change."""
     folder = Path(tempfile.mkdtemp(prefix="nsopt-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = folder / "library.so"

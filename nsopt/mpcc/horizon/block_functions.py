@@ -14,9 +14,9 @@ from nsopt.leaves import MappedLeaf
 class MappedCallback(ca.Callback):
     """A function at ``count`` instances, whose inputs and outputs stand side by side, for CasADi.
 
-    It must live as long as what calls it. The code of a leaf may change from one call to the next,
-    its bits do not. Backends are given derivatives; where CasADi asks for its own, they are
-    interpreted.
+    Keep a reference as long as a CasADi function calls it. A leaf may be compiled between two
+    calls; its results are the same bits. Backends are given derivatives; where CasADi asks for its
+    own, they are interpreted.
     """
 
     def __init__(self, leaf: MappedLeaf, count: int) -> None:

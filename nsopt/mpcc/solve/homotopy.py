@@ -35,7 +35,7 @@ class Trial:
 
 
 class StageAttempt(NamedTuple):
-    """A stage to be solved: its numbers, where it starts, whether it ends its schedule."""
+    """A stage to be solved: its numbers, its start, and whether it is the last of its schedule."""
 
     stage: Stage
     start: Point

@@ -61,7 +61,7 @@ class Multipliers:
 
 @dataclass(frozen=True, eq=False)
 class Stationarity:
-    """What a point is, and by which multipliers.
+    """Which kind of stationary point was found, with the multipliers that show it.
 
     Attributes
     ----------

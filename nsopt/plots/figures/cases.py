@@ -138,7 +138,7 @@ def joint_forces(
 def joint_rms(*results: Result, joints: Sequence[str] | None = None) -> Figure:
     """Draw root mean squares of axial and normal loads, as Figs. 11 and 20 of [CoPCoD 2023].
 
-    Arguments as for `joint_forces` but ``over``; joints are those that all results have.
+    Arguments as for `joint_forces` but ``over``; by default of the joints that all results have.
     """
     style.require_steps(results, "joint_rms")
     labels = [f"{k}" for k in range(len(results))]

@@ -192,7 +192,7 @@ def _find_gaps(result: Result) -> tuple[Quantity, Quantity]:
 def _split_by_kind(
     result: Result, variable: str, least: float, kinds: tuple[tuple[str, str], tuple[str, str]]
 ) -> list[Quantity]:
-    """Return what belongs to velocities, that of turns apart from that of slides."""
+    """Return a variable with entries of v as two quantities: of turns, and of slides."""
     columns = name_columns(result, "v", variable)
     slides = {name: x for name, x in columns.items() if is_speed(name)}
     turns = {name: x for name, x in columns.items() if name not in slides}

@@ -70,9 +70,9 @@ def turn_slip(
 ) -> ca.SX:
     """Return the directions of slip at the end of a step, (ns,), of its mean and last ``slips``.
 
-    In space they turn to that of the last slip, so that a step back undoes the step. Where that is
-    slow, or turned round, they turn as far beyond the mean as that is beyond those that they
-    ``begin`` with. Drags that do not slide (nd,), 0 or 1, keep theirs there.
+    In space the end has the direction of the last slip, so that a step back undoes the step. Where
+    the last slip is slow, or turned round, the direction at the start, ``begin``, is mirrored at
+    that of the mean slip. Drags that do not slide, 0 in ``slides`` (nd,), then keep ``begin``.
     """
     owners, (mean_slip, last) = find_drags(d), slips
     in_space = ca.DM([float(owners.count(i) == 2) for i in owners])
@@ -123,7 +123,7 @@ def differentiate_mean_slip(
 
 
 def _list_places(node: Node, h: ca.SX, q_end: ca.SX) -> list[tuple[At, float, float]]:
-    """Return the start, middle and end of a move: where, after which part of it, its weight."""
+    """Return start, middle and end of a move as (place, part of the step before it, weight)."""
     t, q, p = node.at
     # Of Euler parameters the mean of both ends is in the middle, but for its norm.
     places = (q, 0.0, 1 / 6), ((q + q_end) / 2, 1 / 2, 4 / 6), (q_end, 1.0, 1 / 6)

@@ -83,7 +83,7 @@ class Impact(ABC):
     def state(
         self, modes: ContactModes, node: Node, restitution: ca.SX, early: Early = nothing
     ) -> Rebound:
-        """State what comes before the last phase of an impact; return what that is to meet.
+        """State all phases of an impact but the last; return what the last one has to meet.
 
         Parameters
         ----------
@@ -237,7 +237,7 @@ class Phase:
 class IncrementalImpact(Impact):
     """A law that follows an impact from impulse to impulse, all of them before the last phase.
 
-    It must know which contacts are closed: horizons, in which that is unknown, are refused.
+    Contacts that are closed must be known; over horizons they are unknown, and it is refused there.
     """
 
     strikes_lasting = True

@@ -51,7 +51,7 @@ class LeastViolation:
 
     @property
     def opposed(self) -> NDArray[np.intp]:
-        """Rows that cannot all be met, those that count most first; none where they could be."""
+        """Rows that cannot all be met, by falling multiplier; none where all can be met."""
         size = np.abs(self.multipliers)
         order = np.argsort(-size, kind="stable")
         count = size[order] > WEIGHT * size.max(initial=0.0)
@@ -59,7 +59,7 @@ class LeastViolation:
         return found
 
     def of_part(self, rows: slice, duration: int) -> LeastViolation:
-        """Return it for a part of a program: its rows, and its number among all durations."""
+        """Return the part that concerns ``rows`` and the duration of that number."""
         longer = [0] if duration in self.longer else []
         return LeastViolation(self.left, self.multipliers[rows], longer)
 

@@ -48,8 +48,9 @@ def end_posture(
 ) -> Array:
     """Return where a motion ends, (nq,).
 
-    What is not given is that of `EndAt`; if something is left, the posture nearest to the start
-    that meets all that holds at the end, by `find_posture`; without such conditions it rests.
+    Coordinates that are not given are those of `EndAt`. Any that are left are of the posture
+    nearest to the start that meets all conditions at the end, by `find_posture`; without conditions
+    there they stay as at the start.
     """
     posture = _order_coordinates(f"end of {guess}", given, dynamics)
     posture = _fill(posture, find_ends(dynamics, conditions)[1])

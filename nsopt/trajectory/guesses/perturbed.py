@@ -28,8 +28,8 @@ class Perturbed(Guess):
     seed : int
         The same seed gives the same perturbation.
     size : float [rad] or [m]
-        Standard deviation of the amplitude of the sine of one half wave, in each coordinate; that
-        of k half waves is 1/k of it.
+        Standard deviation of the amplitude of the sine of one half wave, in each coordinate; the
+        sine of k half waves has 1/k of it.
     internal : int
         Number of internal states of friction, the last coordinates, which are not perturbed.
 

@@ -1,4 +1,4 @@
-"""Small costs beside those that are stated: of bends within steps, and of ties.
+"""Small costs beside the stated ones: against bends within steps, and to break ties.
 
 A step bends where its accelerations do, which quadrature by three points does not see. Measured in
 docs/theory/trajectory.md, "Joints that are light".
@@ -34,7 +34,7 @@ TOO_LARGE = 1e-2
 """Cost of the tie-breaker over all others, at an optimum, above which it is made smaller."""
 
 LESSENED = 1e-3
-"""That ratio, after it was made smaller."""
+"""Cost of the tie-breaker over all others that it is then scaled to."""
 
 
 @dataclass(frozen=True, kw_only=True)
