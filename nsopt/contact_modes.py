@@ -73,7 +73,7 @@ def read_clearances(data: xr.Dataset) -> Array:
 
 
 def count_rigid(data: xr.Dataset) -> int:
-    """Return the number of rigid contacts; compliant ones, which forces press, come after them."""
+    """Return the number of rigid contacts, which come before compliant ones on record."""
     return data.sizes["contact"] - int(data.attrs["pressed"])
 
 
@@ -180,7 +180,7 @@ def largest_of(block: tuple[int, Array]) -> tuple[float, int, int]:
 
 
 def rise_above_steps_beside(data: xr.Dataset, k: int, contacts: list[int]) -> float:
-    """Return by what part of itself a force that lasts is above that of the steps beside it.
+    """Return the excess of a lasting force over that of the steps beside it, as a part of it.
 
     It is the sum over contacts at time k. Zero where they do not press beside it, of thinned runs
     and of optima.

@@ -132,10 +132,10 @@ class JointDrives(Force):
 
     Notes
     -----
-    The law is part of the equations of motion: it acts without delay, and schemes differentiate it.
-    Its work counts as external. Outputs are, for a `Turn`, ``angle[k]`` [rad], ``rate[k]``
-    [rad/s] and ``torque[k]`` [N m], for a `Slide` ``distance[k]`` [m], ``speed[k]`` [m/s] and
-    ``force[k]`` [N], with k the index in ``joints``.
+    The law is part of the equations of motion: it acts without delay, and schemes use its
+    derivatives. Its work counts as external. Outputs are, for a `Turn`, ``angle[k]`` [rad],
+    ``rate[k]`` [rad/s] and ``torque[k]`` [N m], for a `Slide` ``distance[k]`` [m], ``speed[k]``
+    [m/s] and ``force[k]`` [N], with k the index in ``joints``.
     """
 
     name: str

@@ -216,9 +216,7 @@ AnyPath: TypeAlias = PointPath | Vector
 
 
 def check_path(what: str, path: object) -> None:
-    """Raise an error that names ``what`` unless ``path`` is one; functions of time are checked at
-    assembly.
-    """
+    """Check ``path``, named ``what`` in errors; functions of time are checked at assembly."""
     if not isinstance(path, PointPath) and not callable(path):
         finite(what, path, (3,))
 

@@ -222,7 +222,7 @@ def _find_common_zeros(g: PolynomialMap) -> Iterator[Array]:
 
 
 def _cluster(roots: NDArray[Any]) -> list[float]:
-    """Return real roots; those near each other by their mean, which is exact where they are one."""
+    """Return real roots; a cluster, into which round-off splits a multiple root, by its mean."""
     found, left = [], list(roots)
     while left:
         root = left[0]

@@ -33,7 +33,7 @@ class SharingRule(ABC):
     body : Body
         On which the loads are counted, in its axes.
     force, torque : (3,)
-        Weights of the components that are shared; zero for those that are not.
+        Weights of the components of the load; one of weight zero is not shared.
     """
 
     joints: Sequence[str]

@@ -95,7 +95,7 @@ def count_foreign_tags(robot: ET.Element) -> Counter[str]:
 
 
 def _check_expanded(robot: ET.Element) -> None:
-    """Refuse what xacro has yet to expand; what it left behind without effect may stay."""
+    """Refuse macros that xacro has yet to expand; its leftovers that have no effect may stay."""
     for element in robot.iter():
         tag = element.tag
         if tag in WITHOUT_EFFECT:

@@ -46,7 +46,7 @@ class Closure(ABC):
 
 @dataclass(frozen=True)
 class TrueClosure(Closure):
-    """Gaps and joints at the coordinates that are stored: what is reported is what was solved."""
+    """Gaps and joints at the recorded coordinates: recorded residuals are the solved ones."""
 
     def gap(self, one: OneStep, end: Node) -> ca.SX:
         del one

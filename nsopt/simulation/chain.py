@@ -75,7 +75,7 @@ class Chain:
     Attributes
     ----------
     seconds : float
-        That it took to make the code.
+        Time it took to make the code.
     """
 
     def __init__(

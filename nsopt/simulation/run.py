@@ -19,7 +19,7 @@ MOST_STEPS = 1e10
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """From where to where, in which steps, with which numbers.
+    """One run: its start and end, the bounds of its steps, and values of parameters.
 
     Attributes
     ----------

@@ -179,7 +179,7 @@ def _find_points(
     processes: tuple[int | None, float | None],
     progress: bool,
 ) -> list[xr.Dataset]:
-    """Return all points in order: those that are stored, and the others by running them."""
+    """Return all points in order: loaded where they are stored, run where not."""
     from tqdm import tqdm  # by the first sweep, not by the import of nsopt
 
     from nsopt.parallel import DIED, run_all, wait_interruptibly  # joblib takes long to import

@@ -85,7 +85,7 @@ def call_spans(condition: Condition, m: NodeSample) -> list[Span]:
 
 
 def _check_list(named: str, found: Any, kind: type) -> list[Any]:
-    """Return what was found as a list; refuse it unless it is one of objects of one class."""
+    """Return what was found as a list; refuse it if it is none, or has objects of other classes."""
     if isinstance(found, kind) or not isinstance(found, list | tuple):
         wrong = [found]
     else:

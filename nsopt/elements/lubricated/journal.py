@@ -105,7 +105,7 @@ class FilmAngle:
 
     @classmethod
     def at(cls, e: ca.SX, theta: ca.SX) -> FilmAngle:
-        """Return them at an angle, continuous in it."""
+        """Return the functions at an angle, continuous in it."""
         sine, cosine = ca.sin(theta), ca.cos(theta)
         u, root = 1 + e * cosine, ca.sqrt(1 - e**2)
         first = (theta - 2 * ca.atan2(e * sine, 1 + root + e * cosine)) / root

@@ -103,7 +103,7 @@ def _shift(r: ca.SX, v: ca.SX, w: ca.SX, A: ca.SX | np.ndarray, c: ca.SX) -> tup
 
 
 def _multiply(A: ca.SX | np.ndarray, B: np.ndarray) -> ca.SX | np.ndarray:
-    """Return A B; of numbers without round-off, so that what cancels does."""
+    """Return A B; numbers are cleared of round-off, so that terms which cancel vanish from code."""
     return without_round_off(A @ B) if isinstance(A, np.ndarray) else A @ ca.SX(B)
 
 

@@ -18,7 +18,7 @@ EXACT, ROUGH = 1e-11, 1e-8
 
 
 class IndexOne(NamedTuple):
-    """Accelerations, and what acts with them."""
+    """Accelerations, and the forces of ideal joints and friction that go with them."""
 
     vdot: ca.SX  # (nv,)
     mu: ca.SX  # (nc,) [N, N m] forces of the ideal joints, of least norm

@@ -283,7 +283,7 @@ class StructuredNlp:
 
     @cached_property
     def stated_rows(self) -> Index:
-        """Rows that are not those of pairs."""
+        """Rows of the stated constraints, as opposed to those of complementarity pairs."""
         return self._find_rows(None)
 
     def _find_rows(self, part: PairPart | None) -> Index:

@@ -322,7 +322,7 @@ class Mpcc(ChainedProgram):
 
     @property
     def multipliers(self) -> tuple[str, ...]:
-        """Variables that are multipliers, those of `least_norm` included."""
+        """Names of variables that are multipliers, with those of `least_norm`."""
         return tuple(v.name for v in self.variables if v.multiplier or v.name in self.least)
 
     def minimize(self, expr: Any) -> None:

@@ -146,7 +146,7 @@ def _list_components(quantity: _Quantity, component: str | None) -> Sequence[str
 def _list_nonzero(
     results: Sequence[Result], quantity: _Quantity, names: Sequence[str]
 ) -> tuple[list[str], str]:
-    """Return the components that are not zero, and a title that names those that are."""
+    """Return the components that are not zero, and a title that names the zero ones."""
     values = [_read_values(result, quantity, names, AXES) for result in results]
     peaks = [max(style.peak(x[:, k]) for x in values) for k in range(len(AXES))]
     least = style.MOST_ROUNDING * max(peaks)

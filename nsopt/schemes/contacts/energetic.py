@@ -19,7 +19,7 @@ from nsopt.schemes.node import Node
 
 @dataclass(frozen=True)
 class EnergeticImpact(IncrementalImpact):
-    """Restitution of energy: contacts are compressed, and give back e^2 of what that stored.
+    """Restitution of energy: contacts are compressed, and give back e^2 of the energy stored.
 
     All closed contacts have forces (K_j depth_j^exponent) along their normals, however short they
     act: bodies do not move meanwhile, so that only ratios of K_j, `ContactLaw.stiffness`, count.

@@ -81,7 +81,7 @@ class HeldMove:
         return x, estimate_symmetric_errors((first, second), one.h, first.after, mu, M=M)
 
     def hold(self) -> None:
-        """State that what presses stays closed, what sticks at its place, and what slips rubs."""
+        """State that pressing contacts stay closed, sticking ones in place; slipping ones rub."""
         one, end, modes = self._one, self.end, self._modes
         d, scales = one.dynamics, one.scales
         for name, lam, gap, size in (

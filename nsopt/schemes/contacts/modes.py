@@ -56,7 +56,7 @@ class ContactModes(ABC):
 
 @dataclass(frozen=True)
 class KnownModes(ContactModes):
-    """Contacts of which it is known whether they are closed."""
+    """Contacts that are known to be closed or open."""
 
     closed: ca.SX  # (ng,), 0 or 1
 

@@ -37,7 +37,7 @@ class SearchedProgram(ABC):
     @property
     @abstractmethod
     def p(self) -> Array:
-        """The parameters that it is solved for, without those of a homotopy, (np,)."""
+        """Values of its parameters, without those of a homotopy, (np,)."""
 
     @property
     @abstractmethod
@@ -77,7 +77,7 @@ class SearchedProgram(ABC):
         """
 
     def restate_for(self, warm: WarmStart, nlp: StructuredNlp | None = None) -> StructuredProgram:
-        """Return what solves it from a point nearby; or ``nlp``, the same with other limits."""
+        """Return a program for starts nearby; of ``nlp``, with other limits, if given."""
         return self.structured.restate(self.nlp if nlp is None else nlp, warm)
 
 

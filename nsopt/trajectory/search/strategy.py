@@ -105,7 +105,7 @@ class SolveElse(Protocol):
 
 
 class StrategyRun(NamedTuple):
-    """A strategy that ran, and what its solves took."""
+    """A strategy that ran, and the iterations and time of its solves."""
 
     strategy: str
     why: str
@@ -163,7 +163,7 @@ class MotionSearch(Generic[P]):
         *,
         by: StructuredProgram | None = None,
     ) -> Solution:
-        """Solve a program and count what it takes.
+        """Solve a program and count its iterations.
 
         By default along its own schedules, and by ``program.structured``; ``by`` another one that
         is rough, or for a start nearby.
@@ -200,7 +200,7 @@ class Strategy(ABC, Generic[P]):
 
     @abstractmethod
     def solve(self, search: MotionSearch[P], found: Found[P]) -> Found[P]:
-        """Return what it finds, or ``found`` if that is better."""
+        """Return the better of ``found`` and the solution that this strategy finds."""
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ def find_rubbing_joints(d: Dynamics) -> tuple[str, ...]:
 
 
 def find_turning_joints(d: Dynamics) -> tuple[str, ...]:
-    """Return those of `find_rubbing_joints` that turn."""
+    """Return the joints of `find_rubbing_joints` that turn."""
     slides = {x.name for x in d.mechanism.joints if isinstance(x, Prismatic)}
     return tuple(x for x in find_rubbing_joints(d) if x not in slides)
 

@@ -82,7 +82,7 @@ class Lifting:
         return normals
 
     def guess(self, t: float, q: Array, p: Array) -> Array:
-        """Return the eccentricities (size,) of a posture; those beyond the wall are put on it."""
+        """Return the eccentricities (size,) of a posture, at most as far out as the wall."""
         d, bores = self.dynamics, list(self.dynamics.bores)
         if not bores:
             return np.zeros(0)
