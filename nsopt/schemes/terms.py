@@ -14,6 +14,10 @@ import numpy as np
 from nsopt.mechanics import Dynamics
 from nsopt.schemes.node import At, Node, StepStart
 
+FLAT = 1e-6
+"""Least slope of a gap function (`Gap.slope`) whose gradient has a direction: on the axis of a bore
+both are zero."""
+
 
 def smooth_forces(d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:
     """Return K = Q_A - S (eq. 26 of [NLP-clearance 2024]), (nv,)."""
@@ -23,6 +27,16 @@ def smooth_forces(d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:
 def momentum_rate(d: Dynamics, t: ca.SX, q: ca.SX, p: ca.SX, v: ca.SX) -> ca.SX:
     """Return the force on the momentum M v at velocity v: K + (dM/dt) v, (nv,)."""
     return smooth_forces(d, t, q, p, v) + d.inertia_rate(q, v, p)
+
+
+def find_slopes(d: Dynamics, at: At) -> ca.SX:
+    """Return the slopes of gap functions over distances, `FLAT` or more, (ng,)."""
+    return ca.fmax(d.slope(*at), FLAT)
+
+
+def find_normals(d: Dynamics, at: At) -> ca.SX:
+    """Return gradients of distances, those of gap functions over their slopes, (nv, ng)."""
+    return d.gap_matrix(*at) / ca.repmat(find_slopes(d, at).T, d.nv, 1)
 
 
 def internal(d: Dynamics, q: ca.SX) -> ca.SX:

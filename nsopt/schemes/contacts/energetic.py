@@ -13,8 +13,9 @@ from nsopt.schemes.balance import Impulses
 from nsopt.schemes.contacts.compression import state_impact
 from nsopt.schemes.contacts.friction import find_slip
 from nsopt.schemes.contacts.impact import IncrementalImpact
-from nsopt.schemes.contacts.walls import FLAT, respond
+from nsopt.schemes.contacts.walls import respond
 from nsopt.schemes.node import Node
+from nsopt.schemes.terms import find_slopes
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class EnergeticImpact(IncrementalImpact):
 
     def integrate(self, d: Dynamics, node: Node, closed: ca.SX, restitution: ca.SX) -> Impulses:
         at, p, none, count = node.at, node.p, Impulses.zero(d), restitution.numel()  # t, q, p; ng
-        slopes = ca.fmax(d.slope(*at), FLAT)  # of gap functions by distances
+        slopes = find_slopes(d, at)
         normals = node.W / ca.repmat(slopes.T, d.nv, 1)
         slides = [x for x in d.drags if not x.turns]  # without rolling and spinning
         slips, owners = (

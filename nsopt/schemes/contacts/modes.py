@@ -18,11 +18,10 @@ from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.node import Node
 from nsopt.schemes.scales import Scales
-from nsopt.schemes.terms import smooth_forces, solve_mass
+from nsopt.schemes.terms import find_normals, smooth_forces, solve_mass
 
 TOUCH = 1e-10  # of a typical opening, `Gap.scale`, the gap up to which a contact is closed
 FASTER = 10.0  # times the typical rate of a gap, the scale of rates of `ReachedGaps`
-LEAST_SLOPE = 1e-6  # of a gap: on the axis of a bore it is zero, and so is the gradient over it
 HALF = 0.5  # guess of the unknown of `state_touching`, from 0 to 1
 
 
@@ -202,7 +201,5 @@ def find_step_contacts(d: Dynamics, start: Node, h: ca.SX, closed: float) -> Ste
     is_closed = (start.gap <= touch) * (1 - arrives)
     cosine = ca.sum1(d.contact_normals(*start.at) * d.contact_normals(*there)).T
     lasting = is_closed * (cosine > SAME_SIDE)
-    slope = ca.fmax(d.slope(*there), LEAST_SLOPE)
-    normals = d.gap_matrix(*there) / ca.repmat(slope.T, d.nv, 1)
-    D = ca.if_else(ca.repmat(lasting.T, d.nv, 1), start.W, normals)
+    D = ca.if_else(ca.repmat(lasting.T, d.nv, 1), start.W, find_normals(d, there))
     return StepContacts(is_closed, lasting, D)

@@ -11,7 +11,7 @@ from nsopt.mechanics import Dynamics
 from nsopt.schemes.balance import Balance
 from nsopt.schemes.contacts.modes import TOUCH
 from nsopt.schemes.node import Node
-from nsopt.schemes.terms import kinetic, solve_mass
+from nsopt.schemes.terms import find_normals, find_slopes, kinetic, solve_mass
 
 MATTERS = 1e-2  # of the largest impulse, that from which on the time of an impact matters
 SHORT = 1e-2  # of a typical step, one in which forces change speeds by little
@@ -20,7 +20,6 @@ LIKELY, SLIGHT = 3.0, 1e-3
 """Speed that bodies gain in a step at most, over that by applied forces; and the part of the speed
 of approach that they may gain beside."""
 
-FLAT = 1e-6  # least slope of a gap function (`Gap.slope`) whose direction counts
 _zero = partial(ca.SX, 0)
 REDUNDANT = 1e-9  # of the trace of C M^-1 C^T, added to it so that redundant joints solve too
 
@@ -86,7 +85,7 @@ def time_impacts(
     part = ca.fmin(ca.fmax(placing * (1 + e) / ca.if_else(matters, lam, 1), 0), 1)
     parts = ca.if_else(matters, part, 0)
     late = ca.mmax(parts)
-    turned = (_find_normals(d, second.node) - _find_normals(d, first.node)) @ lam
+    turned = (find_normals(d, second.node.at) - find_normals(d, first.node.at)) @ lam
     turned += (second.F - first.F) @ second.impulses.mu
     square = ca.fmax(ca.dot(turned, respond(second.M, second.C, turned)), 0)  # [J] of its motion
     off = late * ca.sqrt(square * 2 * kinetic(second.M, second.after))
@@ -105,7 +104,7 @@ def estimate_turned_directions(first: Balance, end: Node) -> ca.SX:
         return ca.SX(0)
     opened = first.node.gap > TOUCH * d.gap_scale(first.node.p)
     struck = opened * (lam > MATTERS * ca.mmax(lam)) * lam
-    turn = _find_normals(d, end) - _find_normals(d, first.node)
+    turn = find_normals(d, end.at) - find_normals(d, first.node.at)
     turned = turn @ struck
     square = ca.fmax(ca.dot(turned, respond(first.M, first.C, turned)), 0)
     # The speed at which contacts that last meet their wall, as directions turned in the step before
@@ -214,7 +213,7 @@ def _find_surface_accelerations(first: Balance, end: Node, v: ca.SX) -> ca.SX:
 def _find_distance_accelerations(d: Dynamics, node: Node, v: ca.SX) -> ca.SX:
     """Return accelerations of distances from walls at constant v, (ng,) [m/s^2], in contact."""
     known = (node.t, node.q, v, node.p)
-    steeper = d.slope_rates(*known) / ca.fmax(d.slope(*node.at), FLAT)
+    steeper = d.slope_rates(*known) / find_slopes(d, node.at)
     return d.gap_bias(*known) - steeper * node.gap_rate(v)
 
 
@@ -227,11 +226,6 @@ def respond(M: ca.SX, C: ca.SX, impulse: ca.SX) -> ca.SX:
     S = ca.triu2symm(ca.triu(C @ carried))  # entries that are zero by accident are in both halves
     S += REDUNDANT * ca.trace(S) * ca.SX.eye(C.size1())
     return free - carried @ ca.ldl_solve(C @ free, *ca.ldl(S))
-
-
-def _find_normals(d: Dynamics, node: Node) -> ca.SX:
-    """Return gradients of distances, those of gap functions over their slopes, (nv, ng)."""
-    return d.gap_matrix(*node.at) / ca.repmat(ca.fmax(d.slope(*node.at), FLAT).T, d.nv, 1)
 
 
 RESOLVED = (ca.pi / 30) ** 2
