@@ -84,7 +84,7 @@ ONLY = {
         *("caveats", "checks", "files", "hold", "motion_files", "sampled", "stored"),
         *("stored_checks", "stored_hash", "summary"),
     ],
-    "loads": ["algebra", "arrays", "contact_modes", "result"],
+    "loads": ["algebra", "arrays", "checks", "contact_modes", "result"],
     "elements": [
         "algebra",
         "arrays",
