@@ -36,7 +36,8 @@ BEHIND = {
         """,
     "where tests hold a run on, break it off or count its calls": """
         mpcc.backends.filter_sqp mpcc.backends.ipopt
-        parallel.cluster simulation.checkpoint.hdf5 simulation.checkpoint.identity
+        parallel.cluster simulation.check.check simulation.check.repetition
+        simulation.checkpoint.hdf5 simulation.checkpoint.identity
         simulation.checkpoint.writer simulation.driver simulation.method simulation.run
         simulation.step_kernel sweep.job sweep.store trajectory.accuracy trajectory.other_grids
         """,

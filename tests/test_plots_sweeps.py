@@ -141,7 +141,7 @@ def test_the_command_draws_a_sweep(fallen, folder):
     for words, told in [
         (["--what", "orbits"], "'orbits': one of measures, bifurcation_diagram"),
         (["--of", "speed"], "no measure 'speed' in this sweep: one of completed, end_time"),
-        (["--over", "speed"], "'speed' was not swept: one of mass, h"),
+        (["--over", "speed"], "'speed', which was not swept: one of mass, h"),
         (["--joint", "hinge"], "--joint is of other results, not of measures"),
         (["--from", "0.1"], "--from and --to are of results, not of sweeps"),
         (["--what", "bifurcation_diagram"], "several names were swept (mass, h)"),
