@@ -20,6 +20,7 @@ HALF, QUARTER, TWICE = 0.5, 0.25, 2.0  # numbers of steps, over those of the opt
 
 CREDIBLE_ORDERS = (0.7, 6.5)  # of convergence that schemes may show; others are seen by chance
 HIGHEST = 4.0  # order at most by which coarser grids tell the error of a finer one
+HIGHEST_OF_SWITCHES = 2.0  # order at most that is seen where drives switch at nodes
 MOTION = ("q", "v", "drive", "input")  # variables whose errors are estimated
 PLACES = ("body_position", "body_quaternion")
 
@@ -43,6 +44,10 @@ def measure_grid_error(
     bound to nodes, it may be off by d + e, or by 2 e where the coarse grid is far off. The motion
     is off by what it changes to twice the steps, at the same share of the duration, or of its
     phase.
+
+    Where limits switch at nodes and costs count no accelerations, as of least times, drives jump,
+    and orders above 2 are chance: the optimum is then off by 2 e, as of order 1, or by d / 3, as of
+    order 2, whichever is more.
 
     Of half and a quarter of the steps both are off by e / (2^p - 1), e the change from half the
     steps, or by e itself where no order is seen, or limits hold the motion for a part of the time.
@@ -73,7 +78,10 @@ def measure_grid_error(
     changes, least = _list_changes(by_steps), SOLVED * abs(result.objective)
     if not finer and "switching_limits" in result.data.attrs:
         del changes[1:]  # an order is chance where limits are bound to nodes
-    error, order = _estimate_error(changes, least, finer)
+    highest = CREDIBLE_ORDERS[1]
+    if finer and {"switching_limits", "tie_breaker"} <= result.data.attrs.keys():
+        highest = HIGHEST_OF_SWITCHES
+    error, order = _estimate_error(changes, least, finer, highest)
     data = result.data.assign_attrs(
         objective_error=max(error, abs(result.data.attrs.get("limits_cost", 0.0))),
         objective_order=order,
@@ -127,21 +135,26 @@ def _list_changes(by_steps: Sequence[Result]) -> list[float]:
     return [abs(a - b) for a, b in pairwise(costs)]
 
 
-def _estimate_error(changes: Sequence[float], least: float, finer: bool) -> tuple[float, float]:
+def _estimate_error(
+    changes: Sequence[float], least: float, finer: bool, highest: float
+) -> tuple[float, float]:
     """Return the error of an objective and the order seen, from its changes between grids.
 
-    ``least`` is the error that solvers leave; see `measure_grid_error`.
+    ``least`` is the error that solvers leave, ``highest`` the largest order that may be seen; see
+    `measure_grid_error`.
     """
     e, d = (*changes, np.nan)[:2]
     if e <= least:
         return max(e, least), np.nan
     order = float(np.log2(d / e)) if d else -np.inf
-    seen = CREDIBLE_ORDERS[0] <= order <= CREDIBLE_ORDERS[1]
+    seen = CREDIBLE_ORDERS[0] <= order <= highest
     if not finer:
         return (max(e / (2 ** min(order, HIGHEST) - 1), least), order) if seen else (e, np.nan)
     if seen:
         return e / (1 - 2**-order), order
-    return 2 * e if order > CREDIBLE_ORDERS[1] else d + e, np.nan
+    if order <= highest:
+        return d + e, np.nan
+    return (max(2 * e, d / 3) if highest < CREDIBLE_ORDERS[1] else 2 * e), np.nan
 
 
 class _AtNodes(NamedTuple):

@@ -112,7 +112,8 @@ def optimize(
     where it did: bores whose gaps close apart from each other and costs of contact forces, for two.
 
     Coordinates that no cost depends on move as smoothly as they can, by a small `Smoothness` that
-    is no part of the objective; ``tie_breaker`` in ``attrs`` names them.
+    is no part of the objective; ``tie_breaker`` in ``attrs`` names them. In motions by polynomials
+    a cost of bends within steps goes with it, ``step_bend``.
 
     In motions by polynomials the sign of dry friction of driven joints is smoothed up to a speed
     that follows from the grid, ``friction_smoothed`` in ``attrs``, but only in the program and its

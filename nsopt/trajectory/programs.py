@@ -26,7 +26,13 @@ from nsopt.trajectory.smoothing.schedules import (
     check_complementarity,
     horizon_settings,
 )
-from nsopt.trajectory.smoothing.small_costs import M, make_step_bend, make_tie_breaker, with_cost
+from nsopt.trajectory.smoothing.small_costs import (
+    M,
+    make_bend_beside,
+    make_step_bend,
+    make_tie_breaker,
+    with_cost,
+)
 from nsopt.trajectory.task import Task
 from nsopt.trajectory.transcription.base import Transcription
 from nsopt.trajectory.transcription.collocation import Collocation
@@ -70,6 +76,8 @@ def add_small_costs(
     tie = make_tie_breaker(x, nlp, depends, guess, p)
     is_smoothed = any(x.creep) and x.friction_modes is None
     bend = make_step_bend(x, nlp, guess, p) if is_smoothed else None
+    if tie is not None and bend is None and x.by_polynomials:
+        bend = make_bend_beside(tie)
     if tie is None and bend is None:
         return x, nlp, None
     x = with_cost(with_cost(x, bend), tie)

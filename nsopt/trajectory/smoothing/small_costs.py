@@ -7,6 +7,7 @@ docs/theory/trajectory.md, "Joints that are light".
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -18,7 +19,7 @@ from nsopt.arrays import Array
 from nsopt.mpcc import StructuredNlp
 from nsopt.result import Result
 from nsopt.trajectory.costs import Cost, Smoothness
-from nsopt.trajectory.guesses import Guess
+from nsopt.trajectory.guesses import Earlier, Guess
 from nsopt.trajectory.transcription.base import Transcription
 
 M = TypeVar("M", bound=Transcription)  # so that what becomes of a `Collocation` is one
@@ -30,10 +31,17 @@ SHARE = 1e-4
 """Cost of a tie-breaker over all others, of the guess; and of bends, if accelerations bend within
 each step by as much as they are in the guess."""
 
-TOO_LARGE = 1e-2
+BENDS_BESIDE_TIE = 1e-2
+"""Cost of such bends, where there is a tie-breaker: nothing else counts accelerations there.
+
+With less, least times swing within steps, and on finer grids by more, wherefore limits cost them
+several percent between nodes. A drive that goes straight from one limit to the other has no bend.
+"""
+
+TOO_LARGE = 1e-3
 """Cost of the tie-breaker over all others, at an optimum, above which it is made smaller."""
 
-LESSENED = 1e-3
+LESSENED = 1e-4
 """Cost of the tie-breaker over all others that it is then scaled to."""
 
 
@@ -57,18 +65,39 @@ def _weigh(
 
     They are taken at so many ``points``; ``columns`` are those of the accelerations that count.
     """
-    unknowns = x.start_from(guess)
-    cost = abs(float(np.asarray(nlp.terms(unknowns, x.parameters(p))).sum()))
-    size = cost if np.isfinite(cost) and cost > 0 else 1.0
+    size = _find_size(x, nlp, guess, p)
     motion = guess.trajectory(np.linspace(0, 1, points), x.horizon.bounds, x.inputs)
     squares = float(np.mean(np.sum(motion.a[:, columns] ** 2, axis=1))) * motion.duration
     least = motion.duration**-3  # of a guess at rest, as if it moved by about 1 rad or m
     return SHARE * size / max(squares, least)
 
 
+def _find_size(x: Transcription, nlp: StructuredNlp, guess: Guess, p: Array) -> float:
+    """Return the cost of a guess; 1 where it has none."""
+    unknowns = x.start_from(guess)
+    cost = abs(float(np.asarray(nlp.terms(unknowns, x.parameters(p))).sum()))
+    return cost if np.isfinite(cost) and cost > 0 else 1.0
+
+
 def make_step_bend(x: Transcription, nlp: StructuredNlp, guess: Guess, p: Array) -> StepBend:
     """Return the cost of bends of a motion by polynomials, weighted by its guess."""
     return StepBend(weight=_weigh(x, nlp, guess, p, 2 * x.horizon.steps + 1, slice(None)))
+
+
+def _find_earlier_weight(guess: Guess, names: Sequence[str]) -> float | None:
+    """Return the weight of an earlier tie-breaker of these, over the objective, times the steps."""
+    if not isinstance(guess, Earlier) or not guess.result.completed:
+        return None
+    attrs = guess.result.data.attrs
+    tie = json.loads(attrs.get("tie_breaker", "null"))
+    if tie is None or tie["names"] != list(names) or not attrs["objective"]:
+        return None
+    return float(tie["weight"] / abs(attrs["objective"]) * attrs["steps"])
+
+
+def make_bend_beside(tie: Smoothness) -> StepBend:
+    """Return the cost of bends that goes with a tie-breaker of a motion by polynomials."""
+    return StepBend(weight=tie.weight * BENDS_BESIDE_TIE / SHARE)
 
 
 def with_bend(x: M, nlp: StructuredNlp, guess: Guess, p: Array, tie: Cost | None) -> M | None:
@@ -97,11 +126,16 @@ def make_tie_breaker(
 ) -> Smoothness | None:
     """Return a cost of the driven coordinates that no cost depends on; None if there are none.
 
-    ``depends``, (number of costs, n), is which costs depend on which unknowns.
+    ``depends``, (number of costs, n), is which costs depend on which unknowns. From an `Earlier`
+    optimum it has the weight that it had there, over the cost and times h: so what it makes of an
+    optimum is of first order in h, and told by other grids.
     """
     undetermined = x.find_undetermined(np.any(depends, axis=0))
     if not undetermined:
         return None
+    if (of_step := _find_earlier_weight(guess, undetermined)) is not None:
+        weight = of_step * _find_size(x, nlp, guess, p) / x.horizon.steps
+        return Smoothness(names=tuple(undetermined), weight=weight)
     columns = [x.dynamics.v_names.index(name) for name in undetermined]
     weight = _weigh(x, nlp, guess, p, POINTS, columns)
     return Smoothness(names=tuple(undetermined), weight=weight)
@@ -110,13 +144,25 @@ def make_tie_breaker(
 def with_less_tie(x: M, tie: Smoothness | None, terms: Array) -> tuple[M, Smoothness] | None:
     """Return a motion with a smaller tie-breaker, and that; None if it is small enough.
 
-    A tie-breaker weighted by the guess is large for a motion that is much faster. ``terms`` (k,)
-    are the costs of the optimum, that of the tie-breaker last.
+    A tie-breaker weighted by the guess is large for a motion that is much faster, and so is the
+    cost of bends beside it. ``terms`` (k,) are the costs of the optimum, the tie-breaker's last.
     """
-    if tie is None or not 0 < TOO_LARGE * abs(terms[:-1].sum()) < terms[-1] < np.inf:
+    if tie is None:
         return None
-    tie = replace(tie, weight=tie.weight * LESSENED * abs(terms[:-1].sum()) / terms[-1])
-    return replace(x, costs=(*x.costs[:-1], tie)), tie
+    others = abs(terms[[not _is_small(cost, tie) for cost in x.costs]].sum())
+    if not 0 < TOO_LARGE * others < terms[-1] < np.inf:
+        return None
+    part = LESSENED * others / terms[-1]
+    costs = tuple(
+        replace(cost, weight=part * cost.weight) if _is_small(cost, tie) else cost
+        for cost in x.costs
+    )
+    return replace(x, costs=costs), replace(tie, weight=part * tie.weight)
+
+
+def _is_small(cost: Cost, tie: Smoothness) -> bool:
+    """Return whether a cost is a tie-breaker or one of bends, and not stated by the user."""
+    return cost is tie or isinstance(cost, StepBend)
 
 
 def with_cost(x: M, cost: Cost | None) -> M:
