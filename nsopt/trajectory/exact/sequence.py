@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+import numpy as np
+
 from nsopt.mechanics import Dynamics
 from nsopt.trajectory.exact.borders import ContactAtBorder
 from nsopt.trajectory.phases import ContactMode
@@ -187,3 +189,18 @@ def _replace_phase(
         for x in (*sequence[:k], *phases, *sequence[k + 1 :])
     ]
     return join_alike(found)
+
+
+def list_shorter(sequences: Sequence[tuple[ContactPhase, ...]]) -> list[tuple[ContactPhase, ...]]:
+    """Return the last sequences first, each without one of its two shortest phases."""
+    return [
+        drop_phase(sequence, k)
+        for sequence in reversed(sequences)
+        if len(sequence) > 1
+        for k in np.argsort([x.duration for x in sequence], kind="stable")[:2].tolist()
+    ]
+
+
+def identify_sequence(sequence: Sequence[ContactPhase]) -> str:
+    """Return a key, the same for sequences that differ in their durations alone."""
+    return repr([(x.modes, x.strikes, x.ends) for x in sequence])
