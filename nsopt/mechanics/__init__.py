@@ -55,7 +55,13 @@ from nsopt.mechanics.starts.redundancy import (
     redundant_rows,
     singular_posture,
 )
-from nsopt.mechanics.starts.start import Start, check_start, consistent, entry_named
+from nsopt.mechanics.starts.start import (
+    Start,
+    check_rate_rows,
+    check_start,
+    consistent,
+    entry_named,
+)
 
 __all__ = [
     "GROUND",
@@ -109,6 +115,7 @@ __all__ = [
     "assemble",
     "axes_matrix",
     "check_courses",
+    "check_rate_rows",
     "check_start",
     "consistent",
     "entry_named",

@@ -43,8 +43,8 @@ PER_WHEEL = RADIUS * (MASS / 2 + WHEEL + SPIN / RADIUS**2)
 """Torque of a wheel over the acceleration straight ahead."""
 
 
-def cart():
-    """Return a cart on two driven wheels."""
+def cart(slides=True):
+    """Return a cart on two driven wheels, the second of which may slip along its axle."""
     base = Body("base", MASS, (1.0, 1.0, YAW), position=(0, 0, RADIUS))
     bodies, joints, wheels = (
         [base],
@@ -59,7 +59,7 @@ def cart():
             Revolute(f"axle {k}", *(Frame.at(body, place, (0, 1, 0)) for body in (base, wheel)))
         )
         upright = Frame.at(wheel, place, np.eye(3))
-        wheels.append(Wheel(f"on {k}", Frame(GROUND), upright, RADIUS, slides=k > 0))
+        wheels.append(Wheel(f"on {k}", Frame(GROUND), upright, RADIUS, slides=slides and k > 0))
     motors = [Actuator(f"axle {k}") for k in (0, 1)]
     return assemble(Mechanism(bodies, joints, "relative", motors), wheels, gravity=G)
 
@@ -145,3 +145,13 @@ def test_a_given_speed_is_refused():
     guess = Straight([0.0] * 5, [1.0] * 5)
     with pytest.raises(ValueError, match="'pace' moves with time, or at a given speed"):
         optimize_phases([MotionPhase(driven, Horizon(1.0, 4), [Effort()], [], guess)])
+
+
+def test_wheels_of_an_axle_that_both_keep_it_are_refused():
+    """Which of them bears the side force would be anything."""
+    d, guess = cart(slides=False), Straight([0.0] * 5, [1.0] * 5)
+    with pytest.raises(ValueError, match="'on 1' follows from joints"):
+        optimize(d, Horizon(1.0, 4), [Effort()], [], guess)
+    phase = MotionPhase(d, Horizon(1.0, 4), [Effort()], [], guess)
+    with pytest.raises(ValueError, match="'on 1' follows from joints"):
+        optimize_phases([phase])

@@ -138,10 +138,22 @@ def _check_rates(d: Dynamics, at: tuple[float, Array, Array], v: Array) -> None:
     """Refuse velocities that constraints on them do not allow, and rows that follow from others."""
     if not d.nonholonomic_names:
         return
+    check_rate_rows(d, *at)
     B, drift = (np.asarray(f(*at)) for f in (d.nonholonomic_matrix, d.nonholonomic_drift))
     text = "slips by {:.3g} (m/s, or rad/s)"
     _refuse(B @ v + drift.ravel(), d.nonholonomic_names, CLOSURE_TOLERANCE, text)
-    rows = np.asarray(d.closure_matrix(*at)).reshape(-1, d.nv)
+
+
+def check_rate_rows(d: Dynamics, t: float, q: Array, p: Array) -> None:
+    """Refuse rows of constraints on velocities that follow from others: forces would be any.
+
+    Raises
+    ------
+    ValueError
+        Naming the constraint.
+    """
+    rows, B = (np.asarray(f(t, q, p)) for f in (d.closure_matrix, d.nonholonomic_matrix))
+    rows = rows.reshape(-1, d.nv)
     for name, row in zip(d.nonholonomic_names, B, strict=True):
         more = np.vstack([rows, row])
         if rank(more) == rank(rows):

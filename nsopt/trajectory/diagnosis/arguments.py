@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.arrays import Array
-from nsopt.mechanics import Dynamics
+from nsopt.mechanics import Dynamics, check_rate_rows
 from nsopt.mpcc import Solver, StructuredNlp
 from nsopt.result import Result
 from nsopt.schemes import Scheme
@@ -60,7 +60,9 @@ def check_arguments(task: Task) -> Guess:
     # All times at which any transcription evaluates the guess.
     share = np.linspace(0, 1, 2 * task.horizon.steps + 1)
     trajectory = guess.trajectory(share, task.horizon.bounds, inputs)
-    trajectory.with_internal_states(dynamics).check(type(guess).__name__, dynamics, inputs)
+    trajectory = trajectory.with_internal_states(dynamics)
+    trajectory.check(type(guess).__name__, dynamics, inputs)
+    check_rate_rows(dynamics, 0.0, trajectory.q[0], dynamics.values(task.parameters))
     return guess
 
 

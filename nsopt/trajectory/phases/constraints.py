@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nsopt.algebra import rank
 from nsopt.arrays import Array
-from nsopt.mechanics import Dynamics
+from nsopt.mechanics import Dynamics, check_rate_rows
 from nsopt.mpcc import Bound
 from nsopt.trajectory.conditions import Condition, Span
 from nsopt.trajectory.guesses import Trajectory
@@ -134,6 +134,8 @@ def state_constraints(
     none = np.zeros((0, len(forces.loop_rows))), np.zeros((0, len(forces.rows)))
     nothing = ConstraintRows(*none)
     kept = ConstraintsInPhase(stated, d, forces, nothing, nothing, steps)
+    if is_first:
+        check_rate_rows(stated, 0.0, postures[0], np.asarray(kept.read_parameters(p)))
     start, end = (_choose_rows(kept, x, q, p) for x, q in zip(given, postures, strict=True))
     if not is_first:
         start = nothing._replace(resting=start.resting) if has_impact else nothing
