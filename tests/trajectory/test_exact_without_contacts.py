@@ -16,14 +16,25 @@ from nsopt import (
     Variational,
     assemble,
 )
-from nsopt.trajectory import EndAt, Horizon, InputEffort, Quintic, StartAt, optimize
+from nsopt.trajectory import (
+    IN_STEPS,
+    PLAN,
+    ContactPhase,
+    EndAt,
+    ExactContacts,
+    Horizon,
+    InputEffort,
+    Quintic,
+    StartAt,
+    optimize,
+)
 from tests.trajectory.test_phase_loops import EFFORT, find_least_effort, linkage, state
 from tests.trajectory.test_phase_wheels import park
 
 TURN, T, INERTIA = 1.2, 2.0, (0.3, 0.5, 0.7)  # rad, s, kg m^2
 
 
-def turn_body(scheme=None):
+def turn_body(scheme=None, plan=PLAN):
     """Turn a free body about its y axis, from rest to rest, its torques inputs."""
     body = Body("body", 2.0, INERTIA)
     torques = [Parameter(name, 0.0) for name in ("x", "y", "z")]
@@ -36,7 +47,7 @@ def turn_body(scheme=None):
     ends = [StartAt(begin, np.zeros(6)), EndAt(end, np.zeros(6))]
     costs = [InputEffort(input=name) for name in inputs]
     guess = Quintic(begin, end)
-    return optimize(d, Horizon(T, 10), costs, ends, guess, inputs=inputs, scheme=scheme)
+    return optimize(d, Horizon(T, 10), costs, ends, guess, inputs=inputs, scheme=scheme, plan=plan)
 
 
 def test_a_free_body_turns_by_a_cubic():
@@ -44,6 +55,14 @@ def test_a_free_body_turns_by_a_cubic():
     assert best.completed, best.stop_reason
     assert best.objective == pytest.approx(12 * (INERTIA[1] * TURN) ** 2 / T**3, rel=1e-6)
     assert "in steps the objective is" in best.summary()
+
+
+def test_in_two_phases_it_turns_by_the_same_cubic():
+    halves = ExactContacts([ContactPhase({}, 1.0), ContactPhase({}, 0.5)])
+    best = turn_body(plan=IN_STEPS.then(halves))
+    assert best.completed, best.stop_reason
+    assert "objective_in_steps" in best.data.attrs
+    assert best.objective == pytest.approx(12 * (INERTIA[1] * TURN) ** 2 / T**3, rel=1e-6)
 
 
 def test_steps_that_are_asked_for_stay():
