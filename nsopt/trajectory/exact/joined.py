@@ -82,7 +82,8 @@ class PhaseMotion:
         for contact, part in own.divide_impulses(impulses):
             forces = contact.gap_forces(self.fine.q[0], own.p, part)
             by_contact[contact.name] = [np.asarray(x).ravel() for x in forces]
-        found = [(np.zeros(0), np.zeros(0), np.zeros(0))]  # of a motion without contacts
+        none = np.zeros(0)
+        found: list[tuple[Array, ...]] = [(none, none, none)]  # of a motion without contacts
         for contact in own.contacts:
             gaps, tangents = contact.motion.numel_out(0), contact.motion.numel_out(SLIP)
             impulse = by_contact.get(contact.name, [np.zeros(gaps), np.zeros(tangents)])
