@@ -45,6 +45,8 @@ class OtherGrids:
 
         ``seconds`` are those of its solve, ``start_seconds`` those of its statement.
         """
+        if self.exact is not None:  # its sequence is known, and not searched again
+            seconds = self.exact.seconds
         cost = (HALF + TWICE) * seconds
         if not (check.seconds > 0 and cost <= max(check.seconds, start_seconds)):
             reason = (

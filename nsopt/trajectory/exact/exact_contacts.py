@@ -13,6 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,7 @@ class OptimumInSequence(ExactMotion):
     solved: SolvedPhases
     cost: float  # infinite where there is no solution
     stated: PhasedMotion
+    seconds: float  # of the processor, that its solve took
     tried: int = 0  # number of other sequences that were solved
     has_steps: bool = True  # whether there is an optimum in steps
     stopped: bool = False  # whether Ctrl-C ended the trials
@@ -236,7 +238,7 @@ class ExactContacts(Strategy[StatedProgram]):
         if not best.stopped and (fault := best.fault or motion.find_what_opens(best.solved)):
             main_fault = fault.partition("\n")[0]
             what = describe_sequence(best.sequence, x.dynamics)
-            return replace(found, not_exact=f"{what}: {main_fault}")
+            return replace(found, not_exact=f"{what}: {main_fault}" if what else main_fault)
         solution = search.with_all_stages(best.solved.solution)
         solved = replace(best.solved, solution=solution)
         return replace(found, exact=replace(best, solved=solved, has_steps=found.is_solved))
@@ -323,9 +325,10 @@ class ExactContacts(Strategy[StatedProgram]):
         briefly: bool = False,
         steps: Sequence[int] | None = None,
     ) -> OptimumInSequence:
+        begin = thread_time()
         solved = motion.solve(sequence, known, briefly=briefly, steps=steps)
         cost = sum(sum_costs(solved).values()) if solved.solution.ok else np.inf
-        return OptimumInSequence(sequence, solved, cost, motion)
+        return OptimumInSequence(sequence, solved, cost, motion, thread_time() - begin)
 
     def _improve(self, motion: PhasedMotion, first: OptimumInSequence) -> OptimumInSequence:
         """Return the best sequence that is reached from neighbour to neighbour, fully solved."""

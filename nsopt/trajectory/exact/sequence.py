@@ -42,7 +42,7 @@ class ContactPhase:
     ends: float | None = None
 
     def describe(self, dynamics: Dynamics) -> str:
-        """Return in words what contacts and joints of a mechanism do in it."""
+        """Return in words what contacts and joints of a mechanism do in it; empty without any."""
         d, words = dynamics, [f"{name} strikes" for name in self.strikes]
         rubbing = {d.contact_owners[k] for k in d.slip_contacts}
         smooth, turning = {*d.contact_owners} - rubbing, find_turning_joints(d)
@@ -50,7 +50,7 @@ class ContactPhase:
             if mode.closed:
                 does = "touches" if name in smooth else mode.describe(turns=name in turning)
                 words.append(f"{name} {does}")
-        return ", ".join(words) or "no contact"
+        return ", ".join(words) or ("no contact" if d.contacts else "")
 
     def continues(self, before: ContactPhase) -> bool:
         """Return whether nothing changes between the phase before and this one."""

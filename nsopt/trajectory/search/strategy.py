@@ -28,6 +28,9 @@ P = TypeVar("P", bound=SearchedProgram)
 class ExactMotion(ABC):
     """A motion through contact with free times of its changes of contact; see `ExactContacts`."""
 
+    seconds: float
+    """Of the processor, that its last solve took: as long as one on as many steps takes."""
+
     @property
     @abstractmethod
     def motion(self) -> TranscribedMotion:
