@@ -19,7 +19,8 @@ from nsopt.kernels.steps import SHIFT, evaluate_at, find_direction, go, goes_rou
 from nsopt.kernels.views import square_of, workspace_of
 
 LENGTHS = (0.5, 0.25, 0.06)
-"""Of steps, where full ones do not lower the residual: the first that does is taken."""
+"""Of steps, about 1/2, 1/4 and 1/16, where full ones do not lower the residual: the first that does
+is taken."""
 
 SIDESTEP = 0.3
 """Length of every second step where none does; the others are full."""

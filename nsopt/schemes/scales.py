@@ -13,8 +13,8 @@ from nsopt.mechanics import Dynamics, Start
 from nsopt.mpcc import Mpcc
 
 RESOLVED = 1e-4
-"""Part of the momentum by which impulses are scaled at least. 1e-11 of that scale is five units in
-the last place of the momentum, below which no residual falls."""
+"""Part of the momentum by which impulses are scaled at least. 1e-11 of that scale, the tolerance of
+`Newton`, is five units in the last place of the momentum, below which no residual falls."""
 
 
 @dataclass(frozen=True, eq=False)

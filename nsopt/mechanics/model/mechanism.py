@@ -23,7 +23,10 @@ from nsopt.parameter import number
 
 CHOICES = ("absolute", "relative")
 
-LONGEST = 20  # bodies in a row up to which joint coordinates are the default, as expressions grow
+LONGEST = 20
+"""Bodies in a row up to which joint coordinates are the default, as their expressions grow with it:
+when this was chosen, ten steps of a chain of 10, 20 and 30 hinges, compiling included, took 0.8,
+2.5 and 6.1 s in them, and 2.3, 3.4 and 4.6 s in absolute ones."""
 
 
 def _check_single_freedom(what: str, name: str, joints: Mapping[str, Constraint]) -> None:

@@ -14,7 +14,9 @@ from nsopt.mpcc.statement.problem import Mpcc
 
 Vector = NDArray[np.float64]
 
-ACTIVE = 1e-8  # scaled distance at which a bound or an inequality counts as met with equality
+ACTIVE = 1e-8
+"""Scaled distance at which a bound or an inequality counts as met with equality: ten times what
+`Tolerances` lets a solution violate it by."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,11 @@ from nsopt.trajectory.phases.modes import (
 from nsopt.trajectory.transcription.base import not_negative, zero
 
 SLIP = 2  # index of the slip among the fields of `ContactMotion`
-LEAST_SPEED = 1e-3  # [m/s] times all mass: limit of impulses below which cones are rounded
+LEAST_SPEED = 1e-3
+"""Speed [m/s] whose product with all mass is the limit of friction impulses below which the tip of
+their cone is rounded. If all mass lands at v, they may exceed it by (1e-3 / (mu v))^2 / 8 of it: by
+5e-5 at v = 0.1 m/s and mu = 0.5."""
+
 ZERO_OF_GIVEN = 1e-8  # gap [m] or speed [m/s] of a given state that counts as zero
 
 
