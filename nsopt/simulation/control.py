@@ -44,6 +44,20 @@ up for changes that follow each other closely. What rattles faster stays in long
 FREE = 1e3
 """Factor on h where nothing limits the next step."""
 
+MARGIN = 0.9
+"""Factor on h in the next step, over that with which contacts can just follow it."""
+
+LEAST_BEYOND = 1e-6
+"""Least of the squares of h over that which contacts can follow: of no depth the factor is 900 by
+it, still below `FREE`, which says that there is no limit."""
+
+LEAST_PART = 1e-3
+"""Least local error that counts, over the tolerance, against division by zero: h grows by more than
+`FACTORS` allow from there, in schemes of an order up to seven."""
+
+FACTORS = (0.2, 2.0)
+"""Least and largest factor on h by the local error."""
+
 
 class StepFigures(NamedTuple):
     """The figures of a solved step by which h is controlled, SX scalars."""
@@ -157,7 +171,7 @@ class FollowContacts:
     def factor(self, step: StepFigures) -> ca.SX:
         """Return the largest factor on h with which contacts can follow the next step."""
         beyond = self._compare(step)
-        follow = 0.9 / ca.sqrt(ca.fmax(beyond, 1e-6))
+        follow = MARGIN / ca.sqrt(ca.fmax(beyond, LEAST_BEYOND))
         part = ca.if_else(self._is_overdue(step), step.overdue, step.late) / step.h
         # A little later, so that the change is in the step; less so the closer it is already.
         within = ca.fmax(SHORT * part**2, self.overdue / 3 * step.usual / step.h)
@@ -253,8 +267,9 @@ class ErrorControl(StepControl):
         return small if self.contacts is None else ca.logic_and(small, self.contacts.keeps(step))
 
     def factor(self, step: StepFigures, order: int) -> ca.SX:
-        ratio = self.tolerance / ca.fmax(step.local_error, 1e-3 * self.tolerance)
-        factor = ca.fmin(ca.fmax(self.safety * ratio ** (1 / (order + 1)), 0.2), 2.0)
+        ratio = self.tolerance / ca.fmax(step.local_error, LEAST_PART * self.tolerance)
+        least, largest = FACTORS
+        factor = ca.fmin(ca.fmax(self.safety * ratio ** (1 / (order + 1)), least), largest)
         return factor if self.contacts is None else ca.fmin(factor, self.contacts.factor(step))
 
 

@@ -47,6 +47,9 @@ LESS = 1e-4  # part by which a move must open joints less: else moves that gain 
 NUDGE = 1e-6  # reach of a displacement that shows how J changes: round-off over it is 1e-10
 FLATTEST = 1e-3  # curvature at least, which is 1 without joints, so that moves stay finite
 PERIOD = 0.1  # T [s]: slower swings by springs hardly count, those of stiff parts do
+MOVES, SHORTENINGS = 100, 50  # moves at most that close joints, that shorten a displacement
+PARTS_OF_MOVE = 0.25 ** np.arange(6)  # tried in turn, where the whole move leads no nearer
+SHORTER = 1e-13  # part by which a displacement's square must fall to be shorter: some round-off
 MASSLESS = 1e-9  # inertia given to motions without any, over the largest of the others
 
 
@@ -119,6 +122,7 @@ class Search:
         pull are let go, each once at most.
         """
         place, released = self._find_nearest(), set[int]()
+        # Each contact may be held once, and let go once.
         for _ in range(2 * self._measure_distances(self._q).size):
             inside = np.flatnonzero(self._measure_distances(place.q) < -CLOSED)
             pulled = self._find_pulled(place) - released
@@ -199,7 +203,7 @@ class Search:
 
     def _close_from(self, place: _Place) -> _Place:
         """Return where moves end that open the joints no further, each the shortest one."""
-        for _ in range(100):
+        for _ in range(MOVES):
             if float(np.max(np.abs(place.error), initial=0.0)) < AIM:
                 break
             moved = self._close_further(place)
@@ -224,7 +228,7 @@ class Search:
 
     def _shorten(self, place: _Place) -> _Place:
         """Return the closed configuration of least displacement that is next to a closed one."""
-        for _ in range(50):
+        for _ in range(SHORTENINGS):
             if not place.closed:
                 break
             move = self._limit_move(self._find_shortening(place))
@@ -246,10 +250,9 @@ class Search:
 
     def _try_shorter(self, place: _Place, move: Array) -> _Place | None:
         """Return the closed place after a move, or part of it, if it is nearer to the start."""
-        for part in 0.25 ** np.arange(6):
+        for part in PARTS_OF_MOVE:
             moved = self._close_from(self._evaluate(place.y + part * move))
-            # By more than round-off.
-            if moved.closed and moved.y @ moved.y < (1 - 1e-13) * (place.y @ place.y):
+            if moved.closed and moved.y @ moved.y < (1 - SHORTER) * (place.y @ place.y):
                 return moved
         return None
 
