@@ -22,7 +22,8 @@ DEEPEST = 0.1
 frequency at which a contact that presses swings in its bore."""
 
 FOLLOWED = 0.5
-"""The same of a step that contacts just follow: w h = 1."""
+"""The same of a step that contacts just follow: w h = 1. Deeper ones are counted in the summary; it
+is `DEEPEST` by which h is chosen."""
 
 PLACED = 3e-4
 """Part of the kinetic energy, the error up to which an impact counts as at the end of its step."""
@@ -35,7 +36,8 @@ OVERDUE = 1e-5
 """Part of a step that may be left after a contact changed."""
 
 LATE = 1e-2
-"""Part of a step after a change of contact, from which on the step counts as going past it."""
+"""Part of a step after a change of contact, from which on the summary counts the step as going past
+it; it is `OVERDUE` by which a step is tried again."""
 
 EARNED, MOST = 0.5, 40.0
 """Attempts that may be spent on ending steps where contacts change: earned by each step, and saved
