@@ -51,9 +51,11 @@ def spectrum(
     count = samples or int(np.sum(t >= first))
     if count < 4 or not first < t[-1]:
         raise ValueError(f"a spectrum needs four samples or more, got {count} from {first:g} s on")
+    # Without the end, where the next period begins: so whole periods have their frequencies here.
     times, step = np.linspace(first, t[-1], count, endpoint=False, retstep=True)
     values = quantity(result, of)
     name = of if isinstance(of, str) else "quantity"
+    # The value at the start of a run may be unknown, as of what is of the step before each time.
     used = values[1:][t[1:] > first]
     if unknown := int(np.sum(np.isnan(used))):
         raise ValueError(

@@ -81,6 +81,7 @@ def write_output() -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        # One that names a file is not of the output, nor one that the system did not raise.
         if error.filename is not None or error.errno is None:
             raise
         _drop_output()

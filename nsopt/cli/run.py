@@ -104,16 +104,19 @@ def run(
         chosen_solver = choose_solver(solver)
         chosen_control = _choose_control(tolerance, chosen_scheme)
         begin = chosen.start.t if chosen.start else 0.0
+        # An accuracy is met by many runs, none of which can be gone on with by itself.
         checkpoint = _choose_checkpoint(target, checkpoint_every if accuracy is None else 0, resume)
         if accuracy is not None and not check:
             raise ValueError("--accuracy is met by errors that are measured: leave out --no-check")
+    # With an accuracy the problem's own bounds give way to those that `simulate` begins with.
+    own_or_given = steps if accuracy is None or given_bounds else None
     with guard():  # after Ctrl-C the steps so far are saved
         with plain_errors():
             result = simulate(
                 chosen.dynamics,
                 chosen.start,
                 chosen.duration if t_end is None else t_end - begin,
-                steps=steps if accuracy is None or given_bounds else None,
+                steps=own_or_given,
                 accuracy=accuracy,
                 scheme=chosen_scheme,
                 solver=chosen_solver,

@@ -128,6 +128,7 @@ def _drop_repeated(lines: Iterable[Outline]) -> list[Outline]:
     for line in lines:
         frame, points = line
         placed = number(frame.origin) + points @ np.asarray(frame.axes).T
+        # Rounded, as round-off tells equal places apart.
         by_place[frame.body and frame.body.name, placed.round(9).tobytes()] = line
     return list(by_place.values())
 

@@ -75,6 +75,8 @@ def spanning_tree(
     branches: list[Branch] = []
     depth: dict[Body | None, int] = {None: 0}
 
+    # Joints that must be in the tree come first. Those of many freedoms come late, to be cut: they
+    # leave the fewest constraints.
     def priority(joint: Constraint) -> tuple[bool, int, int, int]:
         nearest = min(depth[f.body] for f in joint.frames if f.body in depth)
         free = sum(3 if isinstance(step, Ball) else 1 for step in joint.freedom() or ())
