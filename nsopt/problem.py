@@ -55,7 +55,7 @@ class Problem:
     _started: dict[tuple[float, ...], Problem] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        from nsopt.simulation import check_run  # once there is a problem: lists need none
+        from nsopt.simulation import check_run  # here, as it takes long and `nsopt list` needs none
 
         check_run(self.dynamics, self.duration, self.steps)
         if self.start is not None and self.start_at is not None:

@@ -12,8 +12,8 @@ import casadi as ca
 def state_once(expressions: Callable[..., Any]) -> Callable[..., list[ca.SX]]:
     """Return ``expressions``, a function of SX to a tuple of SX, called once for each sparsity.
 
-    Later calls repeat its operations on other arguments within CasADi, which takes as long as one
-    operation from Python: that takes twenty times longer than the operation itself.
+    Later calls repeat its operations on other arguments within CasADi. Called from Python one by
+    one, each operation would take twenty times longer.
     """
     functions: dict[tuple[int, ...], ca.Function] = {}
 

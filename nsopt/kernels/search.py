@@ -144,8 +144,8 @@ def try_full_steps(p: Any, space: Any, evaluate: int, complete: int, o: Any) -> 
 def weigh_slopes(p: Any, space: Any) -> None:
     """Put into ``w.slopes`` about 1 / (dF/dz) of each projection.
 
-    Once equations have given their unknowns, by the diagonal of these alone: of M that of the mass
-    matrix, as by Jacobi's method.
+    Each equation is solved for its own unknown by that derivative alone, as in Jacobi's method: of
+    the mass matrix M only the diagonal counts.
     """
     s, w = square_of(p), workspace_of(p, space)
     equations, pairs, boxes = s.sizes[EQUATIONS], s.sizes[PAIRS], s.sizes[BOXES]

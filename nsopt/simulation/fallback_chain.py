@@ -28,8 +28,8 @@ LONGER = (10.0, 100.0)
 impulse that ends a jam may take any h."""
 
 LASTING = 4
-"""Steps of a fallback (1, 2, 4 in turn) from which on a jam lasts: three times in a row the scheme
-itself did not go on."""
+"""Steps of a fallback from which on a jam lasts: the third time in a row, after 1 and 2 steps, that
+the scheme itself did not go on."""
 
 
 class Backoff(NamedTuple):
@@ -97,7 +97,8 @@ class FallbackChains:
         With other schemes, in the order in which they are tried.
     law : tuple of Fallback
         With another law of impact, where contacts gave energy by the scheme's own. They come after
-        other schemes, before them in a jam that lasts, as of micro-impacts in turn.
+        other schemes, but before them in a jam that lasts, as where small impacts follow each
+        other.
     """
 
     def __init__(

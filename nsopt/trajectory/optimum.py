@@ -52,7 +52,7 @@ def record(
     at_nodes = (_with_inputs(transcription, nodes.inputs, p), motion.drive)
     history.add(motion.accepted, at_nodes)
     name, description = transcription.description
-    # The solver says that it is a solution, checks after it that it is none.
+    # What the solver calls a solution is refused where a check after the solve finds a fault.
     claimed = solution.ok or solution.status.verdict is not Verdict.FAILED
     refused = attrs["stop_reason"] and claimed
     steps, defects = np.diff(motion.t), motion.defects

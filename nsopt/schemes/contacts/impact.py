@@ -41,7 +41,8 @@ class Rebound:
     rate: ca.SX  # (ng,) [m/s]
     given: ca.SX  # (ng,) [N s] impulse of the last phase at least
     spent: Impulses  # of the phases before
-    approach: ca.SX | None = None  # (ng,) [m/s] of those without impulse; they get none
+    # (ng,) [m/s] at which contacts without impulse so far still approach; they get none later.
+    approach: ca.SX | None = None
 
     @classmethod
     def zero(cls, d: Dynamics) -> Rebound:

@@ -1,4 +1,4 @@
-"""The strategy for dry friction smoothed below a speed that follows from the grid: more at first.
+"""The strategy for dry friction that is smoothed up to a speed set by the grid: to twice it first.
 
 Measured in docs/measured/trajectory.md, "Dry friction of joints with drives".
 """
@@ -33,7 +33,7 @@ class FrictionInStages(Strategy[StatedProgram]):
     ) -> Solution:
         """Return the solution; in one stage if friction is not smoothed, or ``start`` is warm."""
         if program.is_smoothed and not start.warm:
-            # Without complementarity a stage is these speeds alone: a schedule of one stage.
+            # Without complementarity these speeds are the only homotopy numbers of a stage.
             wide = tuple(self.factor * speed for speed in program.transcription.creep)
             last = search.solve(program, start, ((wide,),), by=program.structured.rough)
             if last.ok:  # from its multipliers, as costs are nearly the same

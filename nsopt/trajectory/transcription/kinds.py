@@ -18,6 +18,6 @@ def as_steps(x: Transcription) -> Stepped | None:
 
 
 def is_relaxed_in_space(transcription: Transcription) -> bool:
-    """Return whether friction in space is relaxed: then branches of pairs do not decide it."""
+    """Return whether friction in space is relaxed: then no pairs state whether a contact slips."""
     x = as_steps(transcription)
     return x is not None and x.inner.has_discs
