@@ -47,15 +47,15 @@ FREE = 1e3
 """Factor on h where nothing limits the next step."""
 
 MARGIN = 0.9
-"""Factor on h in the next step, over that with which contacts can just follow it."""
+"""The next h, over that at which contacts could just follow the step."""
 
 LEAST_BEYOND = 1e-6
 """Least of the squares of h over that which contacts can follow: of no depth the factor is 900 by
 it, still below `FREE`, which says that there is no limit."""
 
 LEAST_PART = 1e-3
-"""Least local error that counts, over the tolerance, against division by zero: h grows by more than
-`FACTORS` allow from there, in schemes of an order up to seven."""
+"""Least local error that counts, over the tolerance, against division by zero. Up to order seven h
+would grow there beyond `FACTORS`, so that less of an error would change nothing."""
 
 FACTORS = (0.2, 2.0)
 """Least and largest factor on h by the local error."""

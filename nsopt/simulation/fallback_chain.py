@@ -28,8 +28,8 @@ LONGER = (10.0, 100.0)
 impulse that ends a jam may take any h."""
 
 LASTING = 4
-"""Steps of a fallback from which on a jam lasts: the third time in a row, after 1 and 2 steps, that
-the scheme itself did not go on."""
+"""Steps of a fallback from which on a jam lasts, if the scheme itself does not go on after them:
+nor did it after the 1 and the 2 steps before."""
 
 
 class Backoff(NamedTuple):

@@ -48,8 +48,8 @@ NUDGE = 1e-6  # reach of a displacement that shows how J changes: round-off over
 FLATTEST = 1e-3  # curvature at least, which is 1 without joints, so that moves stay finite
 PERIOD = 0.1  # T [s]: slower swings by springs hardly count, those of stiff parts do
 MOVES, SHORTENINGS = 100, 50  # moves at most that close joints, that shorten a displacement
-PARTS_OF_MOVE = 0.25 ** np.arange(6)  # tried in turn, where the whole move leads no nearer
-SHORTER = 1e-13  # part by which a displacement's square must fall to be shorter: some round-off
+PARTS_OF_MOVE = 0.25 ** np.arange(6)  # tried in turn: the first that leads nearer is taken
+SHORTER = 1e-13  # part by which its square must fall at least: 450 times round-off
 MASSLESS = 1e-9  # inertia given to motions without any, over the largest of the others
 
 
