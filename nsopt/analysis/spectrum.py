@@ -22,6 +22,8 @@ def spectrum(
     """Return the amplitudes of a quantity over frequency.
 
     A sine of amplitude A whose frequency is one of the grid has A there; the mean is taken out.
+    Only at half the sampling rate, the last frequency of an even number of samples, it has up to
+    2 A.
 
     Parameters
     ----------
