@@ -171,8 +171,6 @@ def test_friction_in_space_is_within_its_cone(gravity, height):
     limit, least = MU * normal, 1e-3 * (MASS + 2e-3)  # of the cone, and of its rounded tip
     rounded = np.sqrt(limit * (limit + np.hypot(limit, least)) / 2)
     assert np.linalg.norm(friction) == pytest.approx(rounded, rel=1e-5)
-    with pytest.raises(ValueError, match="phase 0: contact 'floor' slips in two directions"):
-        optimize_phases([MotionPhase(*stated, [start], air, modes={"floor": Sliding()})] * 2)
 
 
 @pytest.mark.parametrize("gravity", [G, 1e-2])

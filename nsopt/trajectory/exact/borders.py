@@ -37,6 +37,7 @@ class ContactAtBorder:
     at_end: bool  # of the phase, else at its start
     contact: str  # name of the contact or joint
     mode: ContactMode
+    in_space: bool  # whether it slides in any direction of a plane
     gap: float  # this, force and slip are divided by the largest ones of the motion
     force: float
     slip: float
@@ -55,9 +56,12 @@ class ContactAtBorder:
             return [Sticking() if has_friction else Sliding()] if closes else []
         modes: list[ContactMode] = [Open()] if self.force <= NEAR_ZERO else []
         if self.mode.sticks and abs(self.friction) >= AT_CONE:
-            modes.append(Sliding(forwards=self.friction < 0))  # friction is against the slip
+            # Friction is against the slip.
+            modes.append(Sliding(forwards=self.in_space or self.friction < 0))
         if isinstance(self.mode, Sliding) and has_friction and self.slip <= NEAR_ZERO:
-            modes += [Sticking(), Sliding(not self.mode.forwards)]
+            modes += (
+                [Sticking()] if self.in_space else [Sticking(), Sliding(not self.mode.forwards)]
+            )
         return modes
 
 
@@ -81,7 +85,7 @@ def find_at_borders(solved: SolvedPhases) -> list[ContactAtBorder]:
                     float(value[point]) / max(most, TINY)
                     for value, most in zip(values, largest[contact.name], strict=True)
                 )
-                where = k, at_end, contact.name, contact.mode
+                where = k, at_end, contact.name, contact.mode, contact.is_in_space
                 found.append(ContactAtBorder(*where, gap, force, slip, float(friction[point])))
     return [*found, *_list_joints_at_borders(solved)]
 
@@ -102,7 +106,8 @@ def _list_joints_at_borders(solved: SolvedPhases) -> Iterator[ContactAtBorder]:
                 slip = float(v[point]) / max(most, TINY)
                 # At the cone, on either side: so it is tried whether it slides, either way.
                 for friction in (1.0, -1.0) if modes[joint].sticks else (0.0,):
-                    yield ContactAtBorder(k, at_end, joint, modes[joint], 0.0, 1.0, slip, friction)
+                    where = k, at_end, joint, modes[joint], False
+                    yield ContactAtBorder(*where, 0.0, 1.0, slip, friction)
 
 
 def _measure_contact(

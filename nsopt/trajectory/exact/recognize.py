@@ -44,7 +44,7 @@ class Recognizer:
 
         With the ``briefest``, modes that last a single step count too, and contacts that close at
         the last node. A NotExactError refuses a contact of which some gaps are closed and others
-        open, or that slides in two directions.
+        open.
         """
         t, contacts = self.result["time"].values, self.dynamics.contacts
         read = {x.name: self._read_modes(x) for x in contacts}
@@ -104,7 +104,7 @@ class Recognizer:
             if not slides[k]:
                 return Sticking()
             if slip.shape[1] > 1:
-                raise NotExactError(f"contact {x.name!r} slides in two directions")
+                return Sliding()  # in space, where it has a direction of its own
             return Sliding(forwards=bool(in_steps[k, 0] > 0))
 
         modes, strikes = list[ContactMode](), dict[int, ContactMode]()

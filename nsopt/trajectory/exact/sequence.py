@@ -5,6 +5,7 @@ A neighbour has one phase less (`without_phase`) or one more (`with_new_phase`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -46,10 +47,11 @@ class ContactPhase:
         d, words = dynamics, [f"{name} strikes" for name in self.strikes]
         rubbing = {d.contact_owners[k] for k in d.slip_contacts}
         smooth, turning = {*d.contact_owners} - rubbing, find_turning_joints(d)
+        in_space = {d.contact_owners[k] for k, n in Counter(d.slip_contacts).items() if n > 1}
         for name, mode in self.modes.items():
             if mode.closed:
-                does = "touches" if name in smooth else mode.describe(turns=name in turning)
-                words.append(f"{name} {does}")
+                verb = mode.describe(turns=name in turning, in_space=name in in_space)
+                words.append(f"{name} {'touches' if name in smooth else verb}")
         return ", ".join(words) or ("no contact" if d.contacts else "")
 
     def continues(self, before: ContactPhase) -> bool:

@@ -17,7 +17,7 @@ from nsopt.trajectory.conditions import Condition, Span
 from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.phases.constraint_forces import ConstraintForces, find_constraint_forces
-from nsopt.trajectory.phases.mode_conditions import ZERO_OF_GIVEN, GivenState
+from nsopt.trajectory.phases.given_states import ZERO_OF_GIVEN, GivenState
 from nsopt.trajectory.transcription.base import zero
 
 OPEN_LOOP = 1e-4

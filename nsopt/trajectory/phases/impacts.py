@@ -54,7 +54,7 @@ def state_strike(
     ]
     if mode.sticks:
         bounds.append(zero(f"{name} does not slip after it strikes", later.slip))
-    elif isinstance(mode, Sliding) and later.slip.numel():
+    elif isinstance(mode, Sliding) and later.slip.numel() and not contact.forces.slip_angles:
         bounds.append(not_negative(f"slip of {name} after it strikes", mode.sign * later.slip))
     return bounds
 

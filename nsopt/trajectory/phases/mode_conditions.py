@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -13,7 +12,7 @@ import numpy as np
 from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
 from nsopt.mpcc import Bound
-from nsopt.trajectory.conditions import Condition, EndAt, Span, StartAt
+from nsopt.trajectory.conditions import Condition, Span
 from nsopt.trajectory.friction_cone import find_least_limit
 from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.node_sample import NodeSample
@@ -23,6 +22,7 @@ from nsopt.trajectory.phases.modes import (
     Sliding,
     sample_symbols,
 )
+from nsopt.trajectory.phases.slip_directions import divide_slip
 from nsopt.trajectory.transcription.base import not_negative, zero
 
 SLIP = 2  # index of the slip among the fields of `ContactMotion`
@@ -30,8 +30,6 @@ LEAST_SPEED = 1e-3
 """Speed [m/s] whose product with all mass is the limit of friction impulses below which the tip of
 their cone is rounded. If all mass lands at v, they may exceed it by (1e-3 / (mu v))^2 / 8 of it: by
 5e-5 at v = 0.1 m/s and mu = 0.5."""
-
-ZERO_OF_GIVEN = 1e-8  # gap [m] or speed [m/s] of a given state that counts as zero
 
 
 class EndEquations(NamedTuple):
@@ -77,6 +75,8 @@ class ContactInMode(Condition):
     is_placed_at_start: bool = False
     # Whether they give it at both ends: then the slip in the middle of the last step follows.
     is_placed_at_both_ends: bool = False
+    # Whether it has no slip at the start and at the end, so that its slip has no direction there.
+    rests: tuple[bool, bool] = (False, False)
 
     @property
     def name(self) -> str:
@@ -97,6 +97,11 @@ class ContactInMode(Condition):
     def has_friction(self) -> bool:
         """Whether the contact has friction."""
         return bool(self.motion.numel_out(SLIP))
+
+    @property
+    def is_in_space(self) -> bool:
+        """Whether a gap of it slips in any direction of a plane."""
+        return bool(self.motion.numel_out(SLIP) > self.motion.numel_out(0))
 
     @property
     def is_closed_in_bore(self) -> bool:
@@ -149,7 +154,13 @@ class ContactInMode(Condition):
             not_negative(f"friction of {name} within its cone", margins[gaps:]),
         ]
         if isinstance(mode, Sliding):
-            bounds.append(not_negative(f"slip of {name}", mode.sign * x.slip))
+            is_turning = bool(self.forces.slip_angles)
+            along = (
+                divide_slip(x.slip, self._read_angles(m)).along
+                if is_turning
+                else mode.sign * x.slip
+            )
+            bounds.append(self._limit_slip(along))
         return [b for b in bounds if b.value.numel()]
 
     def during(self, m: NodeSample) -> list[Span]:
@@ -164,9 +175,33 @@ class ContactInMode(Condition):
 
     def inside(self, m: NodeSample) -> list[Bound]:
         """Return the bounds at all points but the first and the last one."""
-        if not self.is_closed_in_bore:
+        x, found = self.sample_motion(m), list[Bound]()
+        if self.is_closed_in_bore:
+            found.append(zero(f"{self.name} stays closed", x.distance))
+        if self.forces.slip_angles:
+            found.append(self._direct_slip(divide_slip(x.slip, self._read_angles(m)).across))
+        return found
+
+    def direct_impulse(self, q: ca.SX, v: ca.SX, p: ca.SX, impulses: ca.SX) -> list[Bound]:
+        """Return the bounds by which it slips after an impact as the angles of its impulses say.
+
+        ``impulses`` (n,) are as `ModeForces.inputs`, q (nq,) and v (nv,) those after it.
+        """
+        if not self.forces.slip_angles:
             return []
-        return [zero(f"{self.name} stays closed", self.sample_motion(m).distance)]
+        t = 0  # any time: contacts that move with time are refused by `make_mode_forces`
+        x = ContactMotion(*self.motion(t, q, v, 0 * v, p))
+        slip = divide_slip(x.slip, impulses[len(self.forces.normal) :])
+        return [self._limit_slip(slip.along), self._direct_slip(slip.across)]
+
+    def _read_angles(self, m: NodeSample) -> ca.SX:
+        return ca.vertcat(ca.SX(0, 1), *map(m.input, self.forces.slip_angles))
+
+    def _limit_slip(self, along: ca.SX) -> Bound:
+        return not_negative(f"slip of {self.name}", along)
+
+    def _direct_slip(self, across: ca.SX) -> Bound:
+        return zero(f"direction of the slip of {self.name}", across)
 
     def limit_last_middle(self, m: NodeSample) -> list[Bound]:
         """Return the bounds at the midpoint of the last step."""
@@ -175,12 +210,12 @@ class ContactInMode(Condition):
         return [zero(f"{self.name} rests in its last step", self.sample_motion(m).slip)]
 
     def start(self, m: NodeSample) -> list[Bound]:
-        return self._state_contact(m, self.start_equations)
+        return self._state_contact(m, self.start_equations, self.rests[0])
 
     def end(self, m: NodeSample) -> list[Bound]:
-        return self._state_contact(m, self.end_equations)
+        return self._state_contact(m, self.end_equations, self.rests[1])
 
-    def _state_contact(self, m: NodeSample, stated: EndEquations) -> list[Bound]:
+    def _state_contact(self, m: NodeSample, stated: EndEquations, rests: bool) -> list[Bound]:
         if not self.mode.closed:
             return []
         x, name = self.sample_motion(m), self.name
@@ -189,7 +224,11 @@ class ContactInMode(Condition):
             (stated.opening, f"{name} does not open", x.opening),
             (stated.slip and self.mode.sticks, f"{name} does not slip", x.slip),
         )
-        return [zero(label, value) for is_stated, label, value in rows if is_stated]
+        found = [zero(label, value) for is_stated, label, value in rows if is_stated]
+        if self.forces.slip_angles:
+            slip = divide_slip(x.slip_rate if rests else x.slip, self._read_angles(m))
+            found.append(self._direct_slip(slip.across))
+        return found
 
 
 # The search for a sequence states many phases, of few contacts in few modes.
@@ -230,107 +269,3 @@ def _state_force_margins(d: Dynamics, forces: ModeForces) -> ca.Function:
     margins = forces.margins(m.state, gaps, inputs, find_least_limit(m))
     at_rest = ca.substitute(margins, m.v, ca.SX.zeros(m.v.numel()))
     return ca.Function("force_margins", [m.q, m.p, inputs], [ca.densify(at_rest)])
-
-
-class GivenState(NamedTuple):
-    """Coordinates and velocities that are given at one end of a phase, NaN where they are free."""
-
-    q: Array  # (nq,)
-    v: Array  # (nv,)
-
-    @classmethod
-    def of(cls, d: Dynamics, states: Iterable[StartAt | EndAt]) -> GivenState:
-        """Return those that conditions give; where two do, the first one counts."""
-        q, v = np.full(d.nq, np.nan), np.full(d.nv, np.nan)
-        for x in states:
-            q = np.where(np.isnan(q), x.coordinates(d), q)
-            v = np.where(np.isnan(v), x.velocities(d), v)
-        return cls(q, v)
-
-    def has_place_of(self, contact: ContactInMode) -> bool:
-        """Return whether they give the place of a contact along its tangents."""
-        slip_on_v = set(contact.motion.jac_sparsity(SLIP, 2).get_triplet()[1])
-        q_of_v = contact.dynamics.rate_matrix.sparsity_out(0).get_triplet()
-        moved = [i for i, j in zip(*q_of_v, strict=True) if j in slip_on_v]
-        return bool(np.isfinite(self.q[moved]).all())
-
-    def find_needed_equations(self, contact: ContactInMode, p: Array) -> EndEquations:
-        """Return which equations of a closed contact do not follow; refuse what contradicts one."""
-        q, v = np.nan_to_num(self.q), np.nan_to_num(self.v)
-        values = contact.motion(0, q, v, 0 * v, p)
-        needed = {}
-        units = {"distance": "m", "opening": "m/s", "slip": "m/s"}
-        for row, (name, unit) in enumerate(units.items()):
-            on_q, on_v = (
-                list(set(contact.motion.jac_sparsity(row, i).get_triplet()[1])) for i in (1, 2)
-            )
-            follows = np.isfinite(self.q[on_q]).all() and np.isfinite(self.v[on_v]).all()
-            needed[name] = not follows
-            off = float(np.abs(np.asarray(values[row])).max(initial=0.0))
-            must_vanish = contact.mode.sticks or name != "slip"
-            if follows and must_vanish and off > ZERO_OF_GIVEN:
-                raise ValueError(
-                    f"{type(contact.mode).__name__}() of contact {contact.name!r} does not fit the "
-                    f"state that is given: its {name} is {off:.3g} {unit}, not zero; change one"
-                )
-        return EndEquations(**needed)
-
-
-@dataclass(frozen=True)
-class UnitAtStart(Condition):
-    """Euler parameters that are free at the start have a norm of one there; steps keep it."""
-
-    groups: tuple[int, ...]  # indices of `Dynamics.norms`, of bodies and joints that have them
-
-    def start(self, m: NodeSample) -> list[Bound]:
-        norms = m.dynamics.norms(m.q)[list(self.groups)]
-        one = np.ones(len(self.groups))
-        return [Bound("norm of Euler parameters", norms, one, one)]
-
-    @classmethod
-    def of_free(cls, d: Dynamics, given: GivenState) -> tuple[UnitAtStart, ...]:
-        """Return the condition on those that ``given`` leaves free; none if it leaves none."""
-        of_groups = ca.DM(d.norms.jac_sparsity(0, 0)).full().astype(bool)
-        free = tuple(k for k, own in enumerate(of_groups) if not np.isfinite(given.q[own]).all())
-        return (cls(free),) if free else ()
-
-
-def state_contacts(
-    d: Dynamics,
-    forces: Sequence[ModeForces],
-    steps: int,
-    given: tuple[GivenState, GivenState],
-    before: Sequence[ContactInMode],
-    p: Array,
-    has_impact: bool,
-) -> tuple[ContactInMode, ...]:
-    """Return the contacts of a phase as conditions on it.
-
-    ``d`` has the forces among its elements, ``given`` are the states given at start and end. What
-    contacts of the phase ``before`` state at its end is not stated again, unless the phase begins
-    with an impact.
-    """
-    given_start, given_end = given
-    all_before = {x.name: x for x in before}
-    found = []
-    for x in forces:
-        contact = ContactInMode(d, x, ALL_EQUATIONS, ALL_EQUATIONS, steps)
-        if x.mode.closed:
-            start = given_start.find_needed_equations(contact, p)
-            end = given_end.find_needed_equations(contact, p)
-            earlier = all_before.get(x.name)
-            keeps_place = earlier is not None and earlier.mode.sticks and earlier.is_placed_at_start
-            is_placed_at_start = keeps_place or given_start.has_place_of(contact)
-            if earlier is not None and earlier.mode.closed:
-                # Closed already; velocities are as at its end, unless there is an impact.
-                may_slip = has_impact or not earlier.mode.sticks
-                start = EndEquations(False, start.opening and has_impact, start.slip and may_slip)
-            contact = replace(
-                contact,
-                start_equations=start,
-                end_equations=end,
-                is_placed_at_start=is_placed_at_start,
-                is_placed_at_both_ends=is_placed_at_start and given_end.has_place_of(contact),
-            )
-        found.append(contact)
-    return tuple(found)

@@ -48,21 +48,28 @@ class ContactMode(ABC):
     sticks: ClassVar[bool] = False
     """Whether it does not slip either, its friction within the cone."""
 
-    def describe(self, *, turns: bool) -> str:
+    def describe(self, *, turns: bool, in_space: bool) -> str:
         """Return the verb of a sentence about what is in this mode: a joint that turns, or not."""
-        del turns
+        del turns, in_space
         return "touches"
 
+    def name_inputs(self, tangents: int) -> tuple[str, ...]:
+        """Return the names of the unknowns that give the friction of a gap, by its tangents."""
+        del tangents
+        return ()
+
     @abstractmethod
-    def friction(self, normal: ca.SX, held: ca.SX, mu: ca.SX) -> ca.SX:
-        """Return the friction of a gap along its n tangents, or its impulse, SX (n,).
+    def friction(self, normal: ca.SX, own: ca.SX, mu: ca.SX, tangents: int) -> ca.SX:
+        """Return the friction of a gap along its tangents, or its impulse, SX (tangents,).
 
         Parameters
         ----------
         normal : SX scalar [N] or [N s]
-        held : SX (n,)
-            The friction if the contact sticks; otherwise only its size n is used.
+        own : SX (k,)
+            The unknowns of `name_inputs`.
         mu : SX scalar
+        tangents : int
+            None without friction, one in the plane, two in space.
         """
 
 
@@ -72,9 +79,9 @@ class Open(ContactMode):
 
     closed: ClassVar[bool] = False
 
-    def friction(self, normal: ca.SX, held: ca.SX, mu: ca.SX) -> ca.SX:
-        del normal, mu
-        return ca.SX.zeros(held.numel())
+    def friction(self, normal: ca.SX, own: ca.SX, mu: ca.SX, tangents: int) -> ca.SX:
+        del normal, own, mu
+        return ca.SX.zeros(tangents)
 
 
 @dataclass(frozen=True)
@@ -83,24 +90,29 @@ class Sticking(ContactMode):
 
     sticks: ClassVar[bool] = True
 
-    def describe(self, *, turns: bool) -> str:
-        del turns
+    def describe(self, *, turns: bool, in_space: bool) -> str:
+        del turns, in_space
         return "sticks"
 
-    def friction(self, normal: ca.SX, held: ca.SX, mu: ca.SX) -> ca.SX:
-        del normal, mu
-        return held
+    def name_inputs(self, tangents: int) -> tuple[str, ...]:
+        return ("friction_x", "friction_y") if tangents == 2 else ("friction",) * tangents
+
+    def friction(self, normal: ca.SX, own: ca.SX, mu: ca.SX, tangents: int) -> ca.SX:
+        del normal, mu, tangents
+        return own
 
 
 @dataclass(frozen=True)
 class Sliding(ContactMode):
-    """The gap is closed and slips in one direction, with friction mu times the normal force.
+    """The gap is closed and slips, against friction of mu times the normal force.
+
+    In space it slips in a direction that may turn, an unknown angle from its first tangent.
 
     Parameters
     ----------
     forwards : bool
-        Whether the last frame of the contact moves along its tangent (the x of the plane of a
-        `PlaneContact`), else against it. Without friction it has no effect.
+        In the plane, whether the last frame of the contact moves along its tangent (the x of the
+        plane of a `PlaneContact`), else against it. It has no effect in space or without friction.
     """
 
     forwards: bool = True
@@ -110,22 +122,31 @@ class Sliding(ContactMode):
         """The sign of the slip."""
         return 1.0 if self.forwards else -1.0
 
-    def describe(self, *, turns: bool) -> str:
-        return f"{'turns' if turns else 'slides'} {'forwards' if self.forwards else 'backwards'}"
+    def describe(self, *, turns: bool, in_space: bool) -> str:
+        way = "" if in_space else " forwards" if self.forwards else " backwards"
+        return f"{'turns' if turns else 'slides'}{way}"
 
-    def friction(self, normal: ca.SX, held: ca.SX, mu: ca.SX) -> ca.SX:
-        return -self.sign * mu * normal * ca.SX.ones(held.numel())
+    def name_inputs(self, tangents: int) -> tuple[str, ...]:
+        return ("slip_angle",) if tangents == 2 else ()
+
+    def friction(self, normal: ca.SX, own: ca.SX, mu: ca.SX, tangents: int) -> ca.SX:
+        if tangents == 2:
+            return -mu * normal * ca.vertcat(ca.cos(own), ca.sin(own))
+        return -self.sign * mu * normal * ca.SX.ones(tangents)
 
 
 @dataclass(frozen=True, eq=False)
 class ModeForces(Force):
-    """The forces of a contact in a mode: inputs of the phase, but for the friction of sliding."""
+    """The forces of a contact in a mode, by inputs of the phase.
+
+    The friction of sliding follows from normal forces, in space also from the angle of the slip.
+    """
 
     name: str  # of the contact
     contact: Contact
     mode: ContactMode
     normal: tuple[Parameter, ...]  # [N] one for each gap; none of an open contact
-    tangential: tuple[Parameter, ...]  # [N] for each tangent, gap by gap; none unless it sticks
+    tangential: tuple[Parameter, ...]  # of `ContactMode.name_inputs`, gap by gap [N, or rad]
     share: float = 1.0  # of mu times the normal force, up to which it sticks
 
     @property
@@ -136,6 +157,11 @@ class ModeForces(Force):
     def inputs(self) -> tuple[str, ...]:
         """Names of its inputs, normal ones first."""
         return tuple(x.name for x in (*self.normal, *self.tangential))
+
+    @property
+    def slip_angles(self) -> tuple[str, ...]:
+        """Names of its inputs that are angles [rad] of the slip in space; none in the plane."""
+        return tuple(x.name for x in self.tangential) if not self.mode.sticks else ()
 
     def outline(self) -> list[Outline]:
         return self.contact.outline()
@@ -169,12 +195,12 @@ class ModeForces(Force):
 
     def split_by_gap(self, s: State, gaps: list[Gap], inputs: ca.SX) -> list[ca.SX]:
         """Return the same of given ``inputs`` (n,) [N], or impulses [N s]."""
-        found, at = list[ca.SX](), len(gaps)
+        found, at = list[ca.SX](), len(self.normal)
         for k, gap in enumerate(gaps):
-            n = gap.slip.numel()
-            normal = inputs[k] if self.mode.closed else ca.SX(0)
-            held = inputs[at : at + n] if self.mode.sticks else ca.SX.zeros(n)
-            found += [normal, self.mode.friction(normal, held, s.value(gap.law.friction))]
+            tangents = gap.slip.numel()
+            n = len(self.mode.name_inputs(tangents))
+            normal, mu = inputs[k] if self.mode.closed else ca.SX(0), s.value(gap.law.friction)
+            found += [normal, self.mode.friction(normal, inputs[at : at + n], mu, tangents)]
             at += n
         return found
 
@@ -326,18 +352,12 @@ def make_mode_forces(
             f"contact {contact.name!r} has no friction, so it cannot stick: give it friction by "
             "its ContactLaw, or Sliding()"
         )
-    if mode.closed and not mode.sticks and max(slips) > 1:
-        raise ValueError(
-            f"contact {contact.name!r} slips in two directions, Sliding() is for one: state it "
-            "with planar=True, or give it Sticking()"
-        )
     numbers = [None] if len(gaps) == 1 else range(len(gaps))
     names = [name_gap(contact.name, k) for k in numbers]
     normal = tuple(Parameter(name_normal(x), 0.0) for x in names) if mode.closed else ()
-    tangential = [
-        Parameter(f"{x}_friction" + (f"_{'xy'[i]}" if n > 1 else ""), 0.0)
+    tangential = tuple(
+        Parameter(f"{x}_{own}", 0.0)
         for x, n in zip(names, slips, strict=True)
-        for i in range(n)
-    ]
-    held = tuple(tangential) if mode.sticks else ()
-    return ModeForces(contact.name, contact, mode, normal, held, share)
+        for own in mode.name_inputs(n)
+    )
+    return ModeForces(contact.name, contact, mode, normal, tangential, share)

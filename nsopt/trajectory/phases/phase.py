@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -19,16 +19,13 @@ from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.phases.constraint_forces import find_constraint_forces
 from nsopt.trajectory.phases.constraints import ConstraintsInPhase, state_constraints
+from nsopt.trajectory.phases.given_states import GivenState, UnitAtStart, state_contacts
 from nsopt.trajectory.phases.guessed_forces import with_contact_forces
 from nsopt.trajectory.phases.impacts import check_rebounds, find_closing, find_strikes
-from nsopt.trajectory.phases.mode_conditions import (
-    ContactInMode,
-    GivenState,
-    UnitAtStart,
-    state_contacts,
-)
+from nsopt.trajectory.phases.mode_conditions import SLIP, ContactInMode
 from nsopt.trajectory.phases.modes import ContactMode, Sliding, with_modes
 from nsopt.trajectory.phases.period import Period
+from nsopt.trajectory.phases.slip_directions import limit_turns, measure_angles, with_slip_angles
 from nsopt.trajectory.programs import add_small_costs
 from nsopt.trajectory.smoothing.dry_friction import compute_grid_creep
 from nsopt.trajectory.smoothing.small_costs import with_bend, with_less_tie
@@ -108,9 +105,13 @@ class PhaseProgram:
         label: str,
         before: PhaseProgram | None,
         solver: Solver,
+        resting: tuple[Collection[str], Collection[str]],
         period: Period | None = None,
     ) -> PhaseProgram:
-        """Return the program of a phase, checked as by `optimize`; the last one has the period."""
+        """Return the program of a phase, checked as by `optimize`; the last one has the period.
+
+        ``resting`` is of `find_resting`.
+        """
         horizon, parameters = phase.horizon, phase.parameters
         shares = _find_shares(phase)
         d, forces = with_modes(phase.dynamics, phase.modes, phase.inputs, shares)
@@ -133,7 +134,9 @@ class PhaseProgram:
         closing = [] if before is None else find_closing(contacts_before, forces)
         has_impact = bool(closing or strikes)
         given = _find_given_states(d, phase, before, has_impact)
-        contacts = state_contacts(d, forces, horizon.steps, given, contacts_before, p, has_impact)
+        contacts = state_contacts(
+            d, forces, horizon.steps, given, contacts_before, p, has_impact, resting
+        )
         check_rebounds([x for x in contacts if x.name in closing], p)
         unit = UnitAtStart.of_free(d, given[0]) if before is None else ()
         postures = guess.trajectory(np.array([0.0, 1.0]), horizon.bounds, inputs).q
@@ -184,10 +187,21 @@ class PhaseProgram:
 
     def start(self) -> Array:
         """Return the unknowns (n,) of the guess, with contact forces."""
-        unknowns = self.transcription.start_from(self.guess)
-        return with_contact_forces(
-            self.transcription, self.contacts, unknowns, self.program_parameters
+        x, contacts = self.transcription, self.contacts
+        unknowns = with_contact_forces(
+            x, contacts, x.start_from(self.guess), self.program_parameters
         )
+        fine = x.trajectory(unknowns)[1]
+        slips = [y.measure(fine, self.p)[SLIP] for y in contacts]
+        return with_slip_angles(x, [y.forces for y in contacts], slips, unknowns)
+
+    def start_impulses(self, unknowns: Array) -> Array:
+        """Return the impulses (k,) of the guess: none, with the directions in which it slips."""
+        found, fine = np.zeros(self.impulse_count), self.transcription.trajectory(unknowns)[1]
+        for contact, own in self.divide_impulses(found):
+            if angles := len(contact.forces.slip_angles):
+                own[-angles:] = measure_angles(contact.measure(fine, self.p)[SLIP])[:, 0]
+        return found
 
     def with_less_tie(self, x: Array) -> PhaseProgram:
         """Return the phase with a tie-breaker that is small beside its costs at an optimum (n,)."""
@@ -290,7 +304,7 @@ def _state_program(
                 "held", middle, lambda m: [b for y in held for b in y.limit_last_middle(m)]
             )
         )
-    if any(y.is_closed_in_bore for y in contacts):
+    if any(y.is_closed_in_bore or y.forces.slip_angles for y in contacts):
         for first in (1, 2):  # midpoints, then nodes
             inner = np.arange(first, last, 2)
             blocks.append(
@@ -298,6 +312,7 @@ def _state_program(
                     "closed", inner, lambda m: [b for y in contacts for b in y.inside(m)]
                 )
             )
+    blocks += limit_turns(x, [y.forces for y in contacts])
     return StructuredNlp(blocks, x.size, len(x.dynamics.parameters) + len(x.creep))
 
 

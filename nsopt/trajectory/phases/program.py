@@ -86,8 +86,9 @@ class LinkedPhases:
 
     def start(self) -> Array:
         """Return the unknowns (n,) of the guesses."""
-        zeros = np.zeros(self.impulses[-1].stop - self.unknowns[-1].stop)  # of impulses
-        return np.concatenate([*(x.start() for x in self.phases), zeros])
+        starts = [x.start() for x in self.phases]
+        pairs = zip(self.phases, starts, strict=True)
+        return np.concatenate([*starts, *(x.start_impulses(own) for x, own in pairs)])
 
     @cached_property
     def nlp(self) -> StructuredNlp:
@@ -200,6 +201,8 @@ class LinkedPhases:
                 not_negative("impulse in its cone", margins),
             ]
             v_before, v_after = w[d.nq : n], w[n + d.nq : 2 * n]
+            for contact, own in self.phases[k].divide_impulses(w[2 * n :]):
+                bounds += contact.direct_impulse(q, v_after, of_mechanism, own)
             for strike in self.phases[k].strikes:
                 bounds += state_strike(strike, q, v_before, v_after, of_mechanism)
         return self._state_rows("linked", w, bounds, np.concatenate(columns), p)

@@ -24,6 +24,7 @@ from nsopt.trajectory.optimum import import_xarray
 from nsopt.trajectory.phases.period import Period
 from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
 from nsopt.trajectory.phases.program import LinkedPhases, SearchedPhases
+from nsopt.trajectory.phases.slip_directions import find_resting
 from nsopt.trajectory.programs import choose_settings, suit_solver
 from nsopt.trajectory.search import PLAN_OF_PHASES, LimitExcess, MotionSearch, Plan
 from nsopt.trajectory.transcription.base import TranscribedMotion
@@ -114,6 +115,8 @@ def _state_programs(
     if periodic is not None:
         _check_period(periodic, phases[0])
         period = Period(periodic, [x.modes for x in phases])
+    modes, strikes = [x.modes for x in phases], [x.strikes for x in phases]
+    resting = find_resting(modes, strikes, is_periodic=period is not None)
     programs: list[PhaseProgram] = []
     for k, phase in enumerate(phases):
         label = f"phase {k}" + (f" ({phase.name})" if phase.name else "")
@@ -127,7 +130,7 @@ def _state_programs(
         try:
             with naming(Cost, Condition):
                 ending = period if k == len(phases) - 1 else None
-                programs.append(PhaseProgram.of(phase, label, before, solver, ending))
+                programs.append(PhaseProgram.of(phase, label, before, solver, resting[k], ending))
         except (TypeError, ValueError) as error:
             raise type(error)(f"{label}: {error}") from None
     for before, after in pairwise(programs):

@@ -1,0 +1,165 @@
+"""Contacts that slide in space: the direction of their slip is found with the motion."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.integrate import simpson, solve_bvp
+
+from nsopt import (
+    GROUND,
+    Actuator,
+    Body,
+    ContactLaw,
+    Frame,
+    Mechanism,
+    PlaneContact,
+    Prismatic,
+    assemble,
+)
+from nsopt.trajectory import (
+    Effort,
+    EndAt,
+    Horizon,
+    MotionPhase,
+    Open,
+    Quintic,
+    Sliding,
+    StartAt,
+    Sticking,
+    optimize,
+    optimize_phases,
+)
+
+G, MU, MASS, LIGHT = 9.81, 0.1, 2.0, 1e-9
+WAY = np.array([0.3, 0.4, 0.0])
+
+
+def puck():
+    """A puck that two motors draw along the floor, free to rise."""
+    carts = [Body(f"cart {k}", LIGHT, (LIGHT,) * 3) for k in range(2)]
+    body = Body("puck", MASS, (1.0, 1.0, 1.0))
+    links = [None, *carts, body]
+    joints = [
+        Prismatic(f"slide {k}", Frame(links[k], axes=axis), Frame(links[k + 1], axes=axis))
+        for k, axis in enumerate(np.eye(3).tolist())
+    ]
+    floor = PlaneContact("floor", Frame(GROUND), Frame(body), law=ContactLaw(friction=MU))
+    drives = [Actuator("slide 0"), Actuator("slide 1")]
+    mechanism = Mechanism([*carts, body], joints, "relative", drives)
+    return assemble(mechanism, [floor], (0.0, 0.0, -G))
+
+
+def compute_least_turn(end):
+    """Return the least effort to turn from (1, 0) to (0, 1) m/s within 1 s, by Pontryagin.
+
+    Of the Hamiltonian |f|^2 + p u + r (f / m - mu g u / |u|), whose least has f = -r / (2 m).
+    """
+
+    def rates(t, y):
+        u, p, r = y[2:4], y[4:6], y[6:8]
+        speed = np.hypot(*u)
+        e = u / speed
+        pull = -r / (2 * MASS**2) - MU * G * e
+        return np.vstack([u, pull, 0 * p, -p + MU * G / speed * (r - e * (e * r).sum(0))])
+
+    def off(a, b):
+        return np.concatenate([a[:4] - [0, 0, 1, 0], b[:4] - [*end, 0, 1]])
+
+    t = np.linspace(0, 1, 41)
+    guess = np.zeros((8, 41))
+    guess[:4] = end[0] * t, end[1] * t, np.maximum(1 - t, 0.01), np.maximum(t, 0.01)
+    found = solve_bvp(rates, off, t, guess, tol=1e-10, max_nodes=100000)
+    assert found.success
+    fine = np.linspace(0, 1, 4001)
+    return simpson((found.sol(fine)[6:8] ** 2).sum(0) / (4 * MASS**2), x=fine)
+
+
+def test_a_slip_that_turns_is_of_fourth_order():
+    end, d = (0.6, 0.6), puck()
+    least, off = compute_least_turn(end), []
+    for steps in (10, 20):
+        start = StartAt(np.zeros(3), [1.0, 0.0, 0.0])
+        ends = [start, EndAt([*end, 0.0], [0.0, 1.0, 0.0])]
+        guess = Quintic(np.zeros(3), [*end, 0.0])
+        slide = MotionPhase(
+            d, Horizon(1.0, steps), [Effort()], ends, guess, modes={"floor": Sliding()}
+        )
+        result = optimize_phases([slide])
+        assert result.completed, result.stop_reason
+        off.append(abs(result.objective - least) / least)
+    assert off[0] < 1e-6
+    assert off[0] > 12 * off[1]
+    angle = result.phases[0]["input"].sel(input_name="floor_slip_angle").values
+    slip = result.phases[0]["v"].values
+    assert angle == pytest.approx(np.arctan2(slip[:, 1], slip[:, 0]), abs=1e-8)
+
+
+def test_a_puck_waits_and_slides_by_the_plain_call():
+    """Effort is least if it slides for sqrt(6 d / (mu g)), whenever that is."""
+    slides = np.sqrt(6 * 0.5 / (MU * G))
+    least = 4 / 3 * slides * (MU * MASS * G) ** 2
+    ends = [StartAt(np.zeros(3), np.zeros(3)), EndAt(WAY, np.zeros(3))]
+    result = optimize(puck(), Horizon(2.5, 20), [Effort()], ends, Quintic(np.zeros(3), WAY))
+    assert result.completed, result.stop_reason
+    assert result.data.attrs["objective"] == pytest.approx(least, rel=1e-8)
+    assert result.data.attrs["contact_sequence"] == "floor sticks; floor slides; floor sticks"
+    assert np.diff(result.data.attrs["borders"])[1] == pytest.approx(slides, rel=1e-4)
+
+
+def test_an_impact_takes_friction_against_the_slip_after_it():
+    """From 0.2 m with 0.6 of the speed down along (0.6, 0.8), of which friction takes 0.1."""
+    d, height, direction = puck(), 0.2, np.array([0.6, 0.8, 0.0])
+    fall, speed = np.sqrt(2 * height / G), np.sqrt(2 * height * G)
+    along = 0.6 * speed * direction
+    landed, top = along * fall, np.array([0.0, 0.0, height])
+    air = MotionPhase(
+        d,
+        Horizon((0.05, 1.0), 10),
+        [Effort()],
+        [StartAt(top, along)],
+        Quintic(top, landed),
+        modes={"floor": Open()},
+    )
+    later = Quintic(None, landed + 0.1 * direction)
+    on_floor = MotionPhase(d, Horizon(0.1, 5), [Effort()], [], later, modes={"floor": Sliding()})
+    result = optimize_phases([air, on_floor])
+    assert result.completed, result.stop_reason
+    normal, angle = json.loads(result.phases[1].data.attrs["impact"])["floor"]
+    assert normal == pytest.approx(MASS * speed, rel=1e-6)
+    assert angle == pytest.approx(np.arctan2(0.8, 0.6), rel=1e-6)
+    after = along - MU * speed * direction
+    assert result.phases[1]["v"].values[0] == pytest.approx(after, rel=1e-6, abs=1e-9)
+    # Friction goes on where nothing pulls, so no effort is needed.
+    assert result.objective == pytest.approx(0.0, abs=1e-6)
+    lost = after - MU * G * 0.1 * direction
+    assert result.phases[1]["v"].values[-1] == pytest.approx(lost, rel=1e-6, abs=1e-9)
+
+
+def test_a_slip_begins_where_a_contact_no_longer_sticks():
+    """Its direction is then that of its rate: a given sequence costs as the plain call finds."""
+    d, rest = puck(), np.zeros(3)
+    stands = MotionPhase(
+        d,
+        Horizon((0.01, 2.5), 6),
+        [Effort()],
+        [StartAt(rest, rest)],
+        Quintic(rest, rest),
+        modes={"floor": Sticking()},
+    )
+    slides = MotionPhase(
+        d,
+        Horizon((0.01, 2.5), 15),
+        [Effort()],
+        [EndAt(WAY, rest)],
+        Quintic(rest, WAY),
+        modes={"floor": Sliding()},
+    )
+    result = optimize_phases([stands, slides], duration=2.5)
+    assert result.completed, result.stop_reason
+    time = np.sqrt(6 * 0.5 / (MU * G))
+    assert result.objective == pytest.approx(4 / 3 * time * (MU * MASS * G) ** 2, rel=1e-8)
+    assert result.borders[1] == pytest.approx(2.5 - time, rel=1e-5)
+    assert result.phases[1]["input"].sel(input_name="floor_slip_angle").values == pytest.approx(
+        np.arctan2(0.4, 0.3), rel=1e-6
+    )
