@@ -105,7 +105,7 @@ class PhaseProgram:
         label: str,
         before: PhaseProgram | None,
         solver: Solver,
-        resting: tuple[Collection[str], Collection[str]],
+        resting: tuple[Collection[str], Collection[str]] = ((), ()),
         period: Period | None = None,
     ) -> PhaseProgram:
         """Return the program of a phase, checked as by `optimize`; the last one has the period.
