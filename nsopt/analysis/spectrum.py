@@ -22,8 +22,8 @@ def spectrum(
     """Return the amplitudes of a quantity over frequency.
 
     A sine of amplitude A whose frequency is one of the grid has A there; the mean is taken out.
-    Only at half the sampling rate, the last frequency of an even number of samples, it has up to
-    2 A.
+    At half the sampling rate, the last frequency of an even number of samples, it has A or less,
+    as its phase is.
 
     Parameters
     ----------
@@ -68,7 +68,9 @@ def spectrum(
     x = interpolate(result, np.nan_to_num(values), times)
     weights = scipy.signal.get_window(window, count)
     amplitude = 2 * np.abs(scipy.fft.rfft((x - x.mean()) * weights)) / weights.sum()
-    amplitude[0] /= 2  # the mean has no negative frequency beside it
+    amplitude[0] /= 2  # the mean has no negative frequency beside it, nor has half the rate
+    if count % 2 == 0:
+        amplitude[-1] /= 2
     frequency = scipy.fft.rfftfreq(count, step)
     data = xr.DataArray(amplitude, {"frequency": frequency}, ("frequency",), name=name)
     data["frequency"].attrs = {"units": "Hz"}

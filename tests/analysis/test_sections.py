@@ -181,3 +181,17 @@ def test_orbits_are_in_the_plane_that_they_live_in():
     assert ball_joint.angle[5] == pytest.approx(np.arctan2(3, 2), rel=1e-9)
     with pytest.raises(ValueError, match="no bore or guide in joint 'x': hinge has one"):
         orbit(flat, "x")
+
+
+@pytest.mark.parametrize("samples", [4800, 4799])
+def test_a_spectrum_keeps_the_mean_square(forced, samples):
+    """By Parseval: half the squares of amplitudes, but the whole at half the sampling rate."""
+    sign = (-1.0) ** np.arange(forced.data.sizes["time"])
+    lines = spectrum(forced, lambda _: 3.0 * sign, samples=samples, window="boxcar").values
+    t = forced["time"].values
+    taken = np.interp(np.linspace(t[0], t[-1], samples, endpoint=False), t, 3.0 * sign)
+    shares = np.full(len(lines), 0.5)
+    if samples % 2 == 0:
+        shares[-1] = 1.0
+        assert lines[-1] == pytest.approx(3.0, rel=1e-6)
+    assert shares[1:] @ lines[1:] ** 2 == pytest.approx(np.var(taken), rel=1e-9)
