@@ -19,9 +19,13 @@ from nsopt.trajectory.node_sample import NodeSample
 from nsopt.trajectory.phases.constraint_forces import ConstraintForces, find_constraint_forces
 from nsopt.trajectory.phases.given_states import ZERO_OF_GIVEN, GivenState
 from nsopt.trajectory.transcription.base import zero
+from nsopt.trajectory.verification.defects import measure_size
 
-OPEN_LOOP = 1e-4
-"""Residual of a joint [m, 1] within steps, an error of these, above which a loop is open."""
+OPEN_LOOP = 1e-3
+"""Residual of a joint [m, 1] within steps, an error of these, over the farthest that a body moves in
+the phase [m], above which a loop is open."""
+
+LEAST_OPEN, MOST_OPEN = 1e-7, 1e-3  # [m, 1] this limit where bodies move by little, or far
 
 
 class ConstraintRows(NamedTuple):
@@ -75,7 +79,8 @@ class ConstraintsInPhase(Condition):
         n, of_stated = len(fine.q), np.asarray(self.read_parameters(p))
         given = np.zeros((1, n)), fine.q.T, np.tile(of_stated[:, None], n)
         off = np.abs(np.asarray(self.stated.closure.map(n)(*given))).max(axis=1)
-        if off.max(initial=0.0) <= OPEN_LOOP:
+        length = measure_size(self.dynamics, fine.q, p)[0]
+        if off.max(initial=0.0) <= np.clip(OPEN_LOOP * length, LEAST_OPEN, MOST_OPEN):
             return ""
         joint = self.stated.closure_names[int(off.argmax())]
         return f"joint {joint!r} is open by {off.max():.2g} (m, 1) within steps: give it more steps"

@@ -72,14 +72,22 @@ def limits_of_defects(d: Dynamics, q: Array, p: Array, given: float | None) -> A
     """
     if given is not None:
         return np.full(d.nq, given)
-    turning, ranges = _angles(d), np.ptp(q, axis=0)
-    n = len(q)
+    length, angle = measure_size(d, q, p)
+    size = np.where(_angles(d), np.clip(angle, SMALLEST, 1.0), length)
+    return np.maximum(SHARE * size, LEAST)
+
+
+def measure_size(d: Dynamics, q: Array, p: Array) -> tuple[float, float]:
+    """Return the size of a motion q (n, nq): the farthest that a body or a length moves [m].
+
+    And the largest angle by which a coordinate turns [rad].
+    """
+    turning, ranges, n = _angles(d), np.ptp(q, axis=0), len(q)
     places = evaluate_at_times(d.poses, q, np.zeros((n, d.nv)), np.tile(p, (n, 1)))[0]
     bodies = places.reshape(n, -1, 3)
     farthest = np.linalg.norm(np.ptp(bodies, axis=0), axis=1).max(initial=0.0)
     length = max(float(farthest), float(ranges[~turning].max(initial=0.0)))
-    angle = np.clip(float(ranges[turning].max(initial=0.0)), SMALLEST, 1.0)
-    return np.maximum(SHARE * np.where(turning, angle, length), LEAST)
+    return length, float(ranges[turning].max(initial=0.0))
 
 
 def _angles(d: Dynamics) -> NDArray[np.bool_]:
