@@ -8,18 +8,22 @@ import pytest
 
 from nsopt import (
     GROUND,
+    Actuator,
     AppliedTorque,
+    Body,
     Frame,
     Mechanism,
     Parameter,
     PlaneContact,
     PointOnLine,
+    Prismatic,
     Revolute,
     TurnFriction,
     ViscousLaw,
     assemble,
 )
 from nsopt.trajectory import (
+    Effort,
     EndAt,
     Horizon,
     InputEffort,
@@ -235,6 +239,16 @@ def test_friction_where_a_loop_is_closed_is_refused():
     conditions, guess = state(d, 0.0, 1.2, "relative")
     phase = MotionPhase(rubbing, Horizon(0.5, 10), [EFFORT], conditions, guess, ["torque"])
     with pytest.raises(ValueError, match="joint 'upper pin' has friction and closes a loop"):
+        optimize_phases([phase])
+
+
+@pytest.mark.parametrize("coordinates", ["absolute", "relative"])
+def test_a_drive_without_a_coordinate_is_refused(coordinates):
+    mass = Body("mass", 1.0, point_mass=True)
+    slide = Prismatic("slide", Frame(GROUND), Frame(mass))
+    d = assemble(Mechanism([mass], [slide], coordinates, [Actuator("slide")]), [])
+    phase = MotionPhase(d, Horizon(0.5, 10), [Effort()], [], Quintic(np.zeros(3), np.ones(3)))
+    with pytest.raises(ValueError, match="joint 'slide' has an actuator and no coordinate of its"):
         optimize_phases([phase])
 
 

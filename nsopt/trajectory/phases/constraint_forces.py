@@ -87,6 +87,12 @@ def make_constraint_forces(d: Dynamics) -> ConstraintForces | None:
     if kept := [x.name for x in joints if x.drives]:
         raise ValueError(f"joint {kept[0]!r} is kept by drives, which phases do not know")
     of_friction = {d.joint_names[k] for k in d.friction_joints}
+    if driven := [x.name for x in joints if x.name in d.mechanism.driven_joints]:
+        raise ValueError(
+            f"joint {driven[0]!r} has an actuator and no coordinate of its own, which phases need: "
+            'state coordinates="relative" and inertias of bodies that are point masses, or give '
+            "optimize a scheme"
+        )
     if rubbing := [x.name for x in joints if x.name in of_friction]:
         raise ValueError(
             f"joint {rubbing[0]!r} has friction and closes a loop, where phases do not know it: "

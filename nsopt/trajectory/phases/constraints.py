@@ -22,8 +22,8 @@ from nsopt.trajectory.transcription.base import zero
 from nsopt.trajectory.verification.defects import measure_size
 
 OPEN_LOOP = 1e-3
-"""Residual of a joint [m, 1] within steps, an error of these, over the farthest that a body moves in
-the phase [m], above which a loop is open."""
+"""Residual of a joint [m, 1] within steps, an error of these, over the farthest that a body moves
+[m], above which a loop is open."""
 
 LEAST_OPEN, MOST_OPEN = 1e-7, 1e-3  # [m, 1] this limit where bodies move by little, or far
 
