@@ -9,10 +9,12 @@ from scipy.integrate import simpson, solve_bvp
 from nsopt import (
     GROUND,
     Actuator,
+    AppliedForce,
     Body,
     ContactLaw,
     Frame,
     Mechanism,
+    Parameter,
     PlaneContact,
     Prismatic,
     assemble,
@@ -21,6 +23,7 @@ from nsopt.trajectory import (
     Effort,
     EndAt,
     Horizon,
+    InputEffort,
     MotionPhase,
     Open,
     Quintic,
@@ -163,3 +166,52 @@ def test_a_slip_begins_where_a_contact_no_longer_sticks():
     assert result.phases[1]["input"].sel(input_name="floor_slip_angle").values == pytest.approx(
         np.arctan2(0.4, 0.3), rel=1e-6
     )
+
+
+def bowl(steps):
+    """Return errors of when a ball of any spin rolls, and of where it is and how fast after 0.6 s.
+
+    Its slip falls by 7/2 mu g t; a push that costs does nothing.
+    """
+    mass, radius, friction, T = 6.0, 0.1, 0.2, 0.6
+    ball = Body("ball", mass, (0.4 * mass * radius**2,) * 3, position=(0, 0, radius))
+    law = ContactLaw(friction=friction)
+    floor = PlaneContact("floor", Frame(GROUND), Frame(ball), radius=radius, law=law)
+    inputs = ["push_x", "push_y"]
+    push = AppliedForce("push", Frame(ball), (*(Parameter(x, 0.0) for x in inputs), 0.0))
+    d = assemble(Mechanism([ball]), [floor, push], (0.0, 0.0, -G))
+    v, w, r = np.array([1.0, 0.3]), np.array([3.0, -5.0, 20.0]), radius
+    slip = v + r * np.array([-w[1], w[0]])
+    slides = 2 * np.hypot(*slip) / (7 * friction * G)
+    brake = friction * G * slip / np.hypot(*slip)
+    rolling = v - slides * brake
+    there = slides * v - slides**2 / 2 * brake
+    end = there + (T - slides) * rolling
+    places = [[*x, r, 1.0, 0.0, 0.0, 0.0] for x in ((0.0, 0.0), there, end)]
+    start, costs = StartAt(places[0], [*v, 0.0, *w]), [InputEffort(input=x) for x in inputs]
+    phases = [
+        MotionPhase(
+            d,
+            Horizon((0.02, T), steps),
+            costs,
+            conditions,
+            Quintic(*ends),
+            inputs,
+            modes={"floor": mode},
+        )
+        for mode, conditions, ends in (
+            (Sliding(), [start], places[:2]),
+            (Sticking(), [], (None, places[2])),
+        )
+    ]
+    result = optimize_phases(phases, duration=T)
+    assert result.completed, result.stop_reason
+    last = result.phases[1]
+    off = last["q"].values[-1, :2] - end, last["v"].values[-1, :2] - rolling
+    return np.array([abs(result.borders[1] - slides), *(np.abs(x).max() for x in off)])
+
+
+def test_a_ball_that_spins_slides_until_it_rolls():
+    coarse, fine = bowl(6), bowl(12)
+    assert (coarse < 1e-3).all()
+    assert (coarse > 12 * fine).all()

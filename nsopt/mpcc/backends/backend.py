@@ -293,6 +293,8 @@ class NlpsolCall:
 def _count_iterations(stats: dict[str, Any]) -> int:
     """Return the number of iterations; zero for garbage of a solver that did not begin."""
     count, series = int(stats.get("iter_count", 0)), stats.get("iterations")
+    if stats.get("return_status") == "Not_Enough_Degrees_Of_Freedom":
+        return 0  # IPOPT did not begin: its count is whatever was in memory
     if not isinstance(series, dict):
         return max(count, 0)
     recorded = max((len(x) for x in series.values()), default=0)
@@ -324,7 +326,9 @@ def _pad_structured(nlp: Nlp, own: Derivatives, excess: int) -> Nlp:
     H = ca.diagcat(own.hess_lag(x[:n], p, sigma, lam), 2 * sigma * ca.MX.eye(excess))
     slopes = [f, slope], [g, J]
     derivatives = Derivatives.of("padded", (x, p, sigma, lam), (f, g), slopes, H)
-    return replace(nlp, x=x, p=p, f=f, g=g, derivatives=derivatives)
+    return replace(
+        nlp, name=f"{nlp.name}_padded_{excess}", x=x, p=p, f=f, g=g, derivatives=derivatives
+    )
 
 
 class PaddedCall:

@@ -15,7 +15,17 @@ from typing import Any
 import numpy as np
 
 from nsopt.interrupt import is_interrupted
-from nsopt.mpcc.backends.backend import Backend, Call, Derivatives, Evaluator, Nlp, Outcome, Point
+from nsopt.mpcc.backends.backend import (
+    Backend,
+    Call,
+    Derivatives,
+    Evaluator,
+    Nlp,
+    Outcome,
+    PaddedCall,
+    Point,
+    pad,
+)
 from nsopt.mpcc.backends.warm_start import WarmStart
 from nsopt.mpcc.horizon.simple_bounds import (
     SimpleBounds,
@@ -156,10 +166,16 @@ class StructuredProgram:
             g = self._of_rest.g(find_given_values(split.whole), self._p)
             rest = make_room(rest, np.asarray(g).ravel())
         stated = self._add_settings(rest.nlp("horizon", self._of_rest), starts)
-        self._call: Call = self._backend.build(stated)
+        self._call = self._build(stated)
         if split.rows.size:
             self._call = SimplyBounded(split, self._call)
         self._judge = self._judge.restate(self.nlp)
+
+    def _build(self, stated: Nlp) -> Call:
+        """Return the call of a program, whose equations may outnumber the unknowns."""
+        padded = pad(stated)
+        call = self._backend.build(padded)
+        return call if padded is stated else PaddedCall(call, stated, padded)
 
     def restate(self, nlp: StructuredNlp, starts: WarmStart | None = None) -> StructuredProgram:
         """Return the program with other limits of its rows, from `StructuredNlp.restate`."""
@@ -231,7 +247,7 @@ class StructuredProgram:
     @cached_property
     def _whole(self) -> Call:
         """The call with all rows as rows."""
-        return self._backend.build(self._add_settings(self.nlp.nlp("whole", self._derivatives)))
+        return self._build(self._add_settings(self.nlp.nlp("whole", self._derivatives)))
 
     def _add_settings(self, nlp: Nlp, starts: WarmStart | None = None) -> Nlp:
         return replace(nlp, slope=self._slope, starts=starts, built=self._built)
