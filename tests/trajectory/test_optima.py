@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from nsopt import (
+    GROUND,
     Actuator,
     Body,
     ContactLaw,
@@ -30,6 +31,7 @@ from nsopt.trajectory import (
     EndAt,
     Horizon,
     InputEffort,
+    Quintic,
     StartAt,
     Straight,
     Within,
@@ -282,3 +284,15 @@ def test_restitution_over_a_horizon_is_refused_by_name():
     d = assemble(Mechanism([body], coordinates="relative"), [floor])
     with pytest.raises(ValueError, match="contact 'floor' rebounds with e = 0"):
         optimize(d, Horizon(1.0, 5), [Duration()], [], Straight([0, 0, 1], [0, 0, 1]))
+
+
+def test_a_fall_to_a_state_that_follows_is_found(capfd):
+    """Its equations are one more than its unknowns: it falls as it must."""
+    mass, T = Body("mass", 2.0, (1.0, 1.0, 1.0)), 0.7
+    slide = Prismatic("rail", Frame(GROUND), Frame(mass))
+    d = assemble(Mechanism([mass], [slide], "relative"), [], (0.0, 0.0, -9.81))
+    ends = [StartAt([0.0], [1.0]), EndAt([T - 9.81 * T**2 / 2], [1.0 - 9.81 * T])]
+    result = optimize(d, Horizon((0.2, 2.0), 6), [Duration()], ends, Quintic([0.0], [-1.0]))
+    assert result.completed, result.stop_reason
+    assert result.objective == pytest.approx(T, abs=1e-10)
+    assert not capfd.readouterr().err
