@@ -1,6 +1,6 @@
 """Motions in phases that end as they begin: against closed forms, and an ideal joint."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -23,6 +23,7 @@ from nsopt import (
 )
 from nsopt.problem import load_optimization
 from nsopt.trajectory import (
+    Cost,
     Effort,
     EndAt,
     Horizon,
@@ -35,6 +36,7 @@ from nsopt.trajectory import (
     StartAt,
     Sticking,
     Straight,
+    Through,
     optimize,
     optimize_phases,
 )
@@ -138,3 +140,27 @@ def test_a_period_is_a_condition():
         optimize_phases([phase], periodic=True)
     with pytest.raises(ValueError, match="advance of Periodic"):
         optimize_phases([phase], periodic=Periodic([1.0, 2.0]))
+
+
+@dataclass(frozen=True)
+class OffRate(Cost):
+    """The square of how far the spin about z is off one turn in a second."""
+
+    def rate(self, m):
+        return (m.v[5] - 2 * np.pi) ** 2
+
+
+def test_a_free_body_is_as_it_was_after_a_whole_turn():
+    """Its Euler parameters have other signs then, its orientation is the same."""
+    body, torque = Body("top", 1.0, (1.0, 2.0, 3.0)), Parameter("torque", 0.0)
+    spin = AppliedTorque("spin", Frame(body), (0, 0, torque))
+    d = assemble(Mechanism([body]), [spin], (0, 0, 0))
+    halves = np.linspace(0, np.pi, 9)
+    turned = [[0, 0, 0, np.cos(x), 0, 0, np.sin(x)] for x in halves]
+    costs = [OffRate(), InputEffort(input="torque", weight=1e-3)]
+    conditions = [StartAt(turned[0], np.full(6, np.nan)), Periodic()]
+    result = optimize(d, Horizon(1.0, 20), costs, conditions, Through(turned), inputs=["torque"])
+    assert result.completed, result.stop_reason
+    assert result.objective == pytest.approx(0.0, abs=1e-12)
+    assert result["q"].values[-1] == pytest.approx(-np.array(turned[0]), abs=1e-9)
+    assert result["v"].values == pytest.approx(np.tile([0, 0, 0, 0, 0, 2 * np.pi], (21, 1)))

@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nsopt.algebra import body_rate_matrix
 from nsopt.arrays import Array
 from nsopt.checks import NOT_IN_MECHANISM, check_names
 from nsopt.mechanics import Axis, Dynamics, entry_named
@@ -217,7 +218,8 @@ class Periodic(Condition):
     advance : (nq,), optional [rad] or [m]
         Increase of each coordinate over the period, such as 2 pi for a crank; `FREE` leaves one
         free.
-        Zero by default, also for internal states of friction that are left out.
+        Zero by default, also for internal states of friction that are left out. Zero of all Euler
+        parameters is the same orientation, also after a whole turn, where their signs differ.
     """
 
     advance: ArrayLike | None = None
@@ -233,15 +235,23 @@ class Periodic(Condition):
         return np.zeros(dynamics.nq) if given is None else np.asarray(given, dtype=float)
 
     def couple(self, first: NodeSample, last: NodeSample) -> list[Bound]:
-        advance = self.read_advance(first.dynamics)
-        stated = np.flatnonzero(np.isfinite(advance))
-        k = stated.tolist()
+        advance, bounds = self.read_advance(first.dynamics), list[Bound]()
+        stated = np.isfinite(advance)
+        for turned in _list_ball_coordinates(first.dynamics):
+            if (advance[turned] == 0).all():
+                stated[turned] = False
+                turn = body_rate_matrix(first.q[turned]) @ last.q[turned]
+                bounds.append(Bound("period of a turn", turn, np.zeros(3), np.zeros(3)))
+        if k := np.flatnonzero(stated).tolist():
+            change = last.q[k] - first.q[k]
+            bounds.insert(0, Bound("period of q", change, advance[k], advance[k]))
         still = np.zeros(first.v.numel())
-        of_v = Bound("period of v", last.v - first.v, still, still)
-        if not k:
-            return [of_v]
-        change = last.q[k] - first.q[k]
-        return [Bound("period of q", change, advance[stated], advance[stated]), of_v]
+        return [*bounds, Bound("period of v", last.v - first.v, still, still)]
+
+
+def _list_ball_coordinates(d: Dynamics) -> list[slice]:
+    """Return the Euler parameters of each body or joint that has them."""
+    return [b.q for b in d.mechanism.generalized_coordinates.blocks if b.ball]
 
 
 def _names_of_followers(d: Dynamics) -> dict[str, tuple[str, str]]:
