@@ -268,3 +268,28 @@ def test_steps_name_the_plan_that_makes_them_exact():
     assert "opens at the end of a step" in told[0]
     assert "the default plan makes them exact" in told[0]
     assert told[1] == ""
+
+
+@pytest.mark.slow
+def test_the_best_that_is_solved_in_full_is_taken(monkeypatch):
+    """Two lifts, the wait of each put in; that of both, whose last solve fails, is passed over."""
+    masses = [Body(name, 1.0, (1.0, 1.0, 1.0)) for name in ("left", "right")]
+    rails = [Prismatic(f"{x.name} rail", Frame(GROUND), Frame(x)) for x in masses]
+    floors = [PlaneContact(f"{x.name} floor", Frame(GROUND), Frame(x)) for x in masses]
+    drives = [Actuator(x.name) for x in rails]
+    d = assemble(Mechanism(masses, rails, "relative", drives), floors, gravity=(0, 0, -G))
+    ends, guess = [StartAt([0, 0], [0, 0]), EndAt([1, 1])], Quintic([0, 0], [1, 1])
+    flight = [ContactPhase({x.name: Open() for x in floors}, 2.0)]
+    solve_again, waits = ExactContacts._solve_again, 48 / np.sqrt(6 / G) ** 3
+
+    def fail_where_both_wait(self, motion, best):
+        again = solve_again(self, motion, best)
+        both = any(all(mode.closed for mode in x.modes.values()) for x in best.sequence)
+        return replace(again, cost=np.inf) if both else again
+
+    for spoilt, least in ((False, 2 * waits), (True, waits + 3 * (1 + 2 * G) ** 2 / 8)):
+        if spoilt:
+            monkeypatch.setattr(ExactContacts, "_solve_again", fail_where_both_wait)
+        plan = with_sequence(sequence=flight)
+        result = optimize(d, Horizon(2.0, 25), [Effort()], ends, guess, plan=plan)
+        assert result.objective == pytest.approx(least, rel=1e-6)
