@@ -171,7 +171,8 @@ class Arm:
             for name in ("lower", "upper", "velocity", "effort")
         )
         ranged = np.isfinite(high - low)
-        middle, half = (low + high)[ranged] / 2, (high - low)[ranged] / 2
+        low, high = low[ranged], high[ranged]
+        middle, half = (low + high) / 2, (high - low) / 2
         parts = np.abs(q[:, ranged] - middle) / half, np.abs(v) / speed, np.abs(drives) / effort
         return max(float(part.max(initial=0.0)) for part in parts)
 

@@ -142,7 +142,7 @@ def sample(
             "and has rotations of free bodies or ball joints: take its nodes, of more steps where "
             "they are too far apart, or state its contacts by modes of optimize_phases"
         )
-    at = _check_times(data["time"].values, dt, times)
+    at = choose_times(data["time"].values, dt, times)
     evaluate = partial(_evaluate, data)
     return evaluate(at) if hold is None else hold_forces(at, hold, find_kinks(data, at), evaluate)
 
@@ -237,7 +237,7 @@ def _make_quadrature(kinks: Array) -> tuple[Array, Array]:
     return (middle[:, None] + half[:, None] * points).ravel(), np.outer(half, weights).ravel()
 
 
-def _check_times(t: Array, dt: float | None, times: ArrayLike | None) -> Array:
+def choose_times(t: Array, dt: float | None, times: ArrayLike | None) -> Array:
     """Return the times asked for, checked: every dt from the first on and the last, or as given."""
     if (dt is None) == (times is None):
         raise ValueError("sample takes either dt [s] or times=[...] [s]")

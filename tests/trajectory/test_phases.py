@@ -88,6 +88,12 @@ def test_a_load_that_is_taken_up_on_the_way():
     v = sampled["v"].values[:, 0]
     assert np.trapezoid(v, dx=0.01) == pytest.approx(1, abs=1e-4)
     assert sampled["phase"].values.sum() == 121
+    times = [1.1, 0.3, 1.7]
+    assert result.sample(times=times)["q"].values == pytest.approx(
+        sampled["q"].values[[110, 30, 170]]
+    )
+    with pytest.raises(ValueError, match="within the motion, 0 to 2 s"):
+        result.sample(times=[2.5])
 
 
 def test_a_waypoint_is_passed_at_the_best_time():

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nsopt import motion_files
 from nsopt.arrays import Array
 from nsopt.checks import positive
 from nsopt.hold import Hold
 from nsopt.result import Result, write_table
-from nsopt.sampled import find_kinks, hold_forces
+from nsopt.sampled import choose_times, find_kinks, hold_forces
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -53,12 +54,16 @@ class PhasedResult:
         lengths = [float(x["time"].values[-1]) for x in self.phases]
         return np.asarray(np.cumsum([0.0, *lengths]))
 
-    def sample(self, dt: float, *, hold: Hold | None = None) -> xr.Dataset:
-        """Return the motion every dt from its start on, and at its end.
+    def sample(
+        self, dt: float | None = None, *, times: ArrayLike | None = None, hold: Hold | None = None
+    ) -> xr.Dataset:
+        """Return the motion every dt from its start on, and at its end, or at given times.
 
         Parameters
         ----------
         dt : float [s]
+        times : (n,) [s]
+            In place of dt.
         hold : Hold, optional
             As for `Result.sample`: forces are then such that a controller which holds them moves
             the mechanism as the motion does, over the borders of phases too.
@@ -70,8 +75,7 @@ class PhasedResult:
             phase; a border belongs to the phase that begins there. Inputs are by phase.
         """
         borders = self.borders
-        even = positive("dt of sample", dt) * np.arange(int(borders[-1] / dt * (1 + 1e-9)) + 1)
-        t = np.append(even[even < borders[-1] * (1 - 1e-9)], borders[-1])
+        t = choose_times(borders, dt, times)
         if hold is None:
             return self._evaluate(t)
         kinks = [borders]
@@ -81,7 +85,7 @@ class PhasedResult:
         return hold_forces(t, hold, np.unique(np.r_[t, *kinks]), self._evaluate, ("tau",))
 
     def _evaluate(self, t: Array) -> xr.Dataset:
-        """Return the motion at rising times (n,)."""
+        """Return the motion at times (n,)."""
         import xarray as xr
 
         borders = self.borders
@@ -95,6 +99,9 @@ class PhasedResult:
             parts.append(part.assign_coords(time=t[k == i]).assign(phase=number))
         found = xr.concat(parts, "time", data_vars="minimal", coords="minimal", compat="override")
         found = found[["phase", "q", "v", "a", "tau"]]  # in any order by concat
+        found = found.isel(
+            time=np.argsort(np.argsort(k, kind="stable"))
+        )  # back from phase by phase
         completed = int(self.completed)
         return found.assign_attrs(title="; ".join(self.names), completed=completed)
 
