@@ -21,6 +21,7 @@ from least_load import Arm
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
+from nsopt import Check
 from nsopt.trajectory import (
     AccelerationLimits,
     ActuatorLimits,
@@ -51,6 +52,7 @@ Array = NDArray[np.float64]
 ARMS = ("ur5_robot", "panda", "kinova", "z1", "xarm7", "talos_left_arm")
 ACCELERATION = 10.0  # [rad/s^2, m/s^2]
 STEPS = 20  # of each phase
+CHECK = Check(seconds=60)
 INNER = 0.7
 """Of the ranges of joints, where postures are drawn."""
 WAYS = (0.5, 0.3, 0.02, 0.4)
@@ -107,7 +109,7 @@ def find_motion(arm: Arm, points: Array, steps: int) -> PhasedResult:
                 name=f"to waypoint {k + 1}",
             )
         )
-    return optimize_phases(phases)
+    return optimize_phases(phases, check=CHECK)
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +219,8 @@ def row(name: str, steps: int) -> tuple[list[str], int]:
     print(f"{name}: bound {bound:.6f} s ({coarse:.6f} s with {GRIDS[0]} points)", flush=True)
     figures = [
         *(f"{total:.5f}", f"{bound:.5f}", f"{total / bound - 1:.2%}"),
-        *("told", f"{time_spline(arm, waypoints, GRIDS[0]):.3f}"),
+        f"{motion.objective_error / total:.2%}",
+        f"{time_spline(arm, waypoints, GRIDS[0]):.3f}",
         f"{np.abs(a).max() / ACCELERATION:.7f}",
         *(f"{arm.use(q, v, arm.drives(q, v, a)):.7f}", f"{seconds:.1f}"),
     ]

@@ -195,7 +195,7 @@ OF_SOME: dict[str, type] = {
     **dict.fromkeys(("objective_error", "objective_order", "border_errors", "limits_cost"), Real),
     **dict.fromkeys(("accuracy_missed", "accuracy_steps", "error_tolerance_power"), Integral),
     **dict.fromkeys(("error_unknown", "search", "switching_limits", "accuracy_why"), str),
-    "error_parts": Real,
+    **dict.fromkeys(("error_parts", "cost_of_phases"), Real),
 }
 """Attributes that not every result has."""
 

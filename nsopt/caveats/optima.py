@@ -225,12 +225,13 @@ def _list_forces(data: xr.Dataset, k: int) -> list[Array]:
 def find_error_of_objective(data: xr.Dataset) -> LargestError | None:
     """Return by how much the objective of an optimum is off, over the sum of the sizes of costs.
 
-    None where it is not known.
+    Of all phases, if it is one of several. None where it is not known.
     """
     if "objective_error" not in data.attrs:
         return None
     error, order = data.attrs["objective_error"], data.attrs["objective_order"]
-    size = sum(map(abs, json.loads(data.attrs["detailed_cost"]).values()))
+    own = sum(map(abs, json.loads(data.attrs["detailed_cost"]).values()))
+    size = data.attrs.get("cost_of_phases", own)
     return LargestError(error, error / max(size, NO_COST), order)
 
 
@@ -244,9 +245,11 @@ def _tell_error_of_grid(data: xr.Dataset) -> Iterator[str]:
             off = f"the objective is off by {found.part:.2g}, the motion by {motion:.2g}"
         yield f"the accuracy of {a['accuracy']:g} is not met: {off}, and {a['accuracy_why']}"
     elif found is not None and found.matters:
+        in_phases = "cost_of_phases" in a
         yield (
-            f"the objective is off by {100 * found.part:.2g} % by its grid: "
-            f"{suggest_shorter(data)}, or ask for an accuracy"
+            f"the objective is off by {100 * found.part:.2g} % "
+            f"{'of all phases ' if in_phases else ''}by its grid: {suggest_shorter(data)}"
+            f"{'' if in_phases else ', or ask for an accuracy'}"
         )
 
 

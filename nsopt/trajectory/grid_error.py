@@ -78,10 +78,7 @@ def measure_grid_error(
     changes, least = _list_changes(by_steps), SOLVED * abs(result.objective)
     if not finer and "switching_limits" in result.data.attrs:
         del changes[1:]  # an order is chance where limits are bound to nodes
-    highest = CREDIBLE_ORDERS[1]
-    if finer and {"switching_limits", "tie_breaker"} <= result.data.attrs.keys():
-        highest = HIGHEST_OF_SWITCHES
-    error, order = _estimate_error(changes, least, finer, highest)
+    error, order = _estimate_error(changes, least, finer, _find_highest_order([result], finer))
     data = result.data.assign_attrs(
         objective_error=max(error, abs(result.data.attrs.get("limits_cost", 0.0))),
         objective_order=order,
@@ -104,6 +101,27 @@ def measure_grid_error(
         about |= {"order": seen, "size": measure_size(result.data, radii)}
         data = data.assign({ERROR + "motion": ("time", off, about)})
     return Result(data)
+
+
+def estimate_total_error(
+    phases: Sequence[Result], others: Mapping[float, Sequence[Result]], limits_cost: float
+) -> tuple[float, float]:
+    """Return the error of the objective of all phases by their grids, and the order seen or NaN.
+
+    As `measure_grid_error` does of one, from the phases on half and on twice as many steps;
+    ``limits_cost`` is what their objective grew by to keep limits within steps.
+    """
+    half, own, twice = (sum(map(read_exact_cost, x)) for x in (others[HALF], phases, others[TWICE]))
+    changes = [abs(own - limits_cost - twice), abs(own - limits_cost - half)]
+    least = SOLVED * abs(sum(x.objective for x in phases))
+    error, order = _estimate_error(changes, least, True, _find_highest_order(phases, True))
+    return max(error, abs(limits_cost)), order
+
+
+def _find_highest_order(results: Sequence[Result], finer: bool) -> float:
+    """Return the largest order that may be seen of optima."""
+    switch = any({"switching_limits", "tie_breaker"} <= x.data.attrs.keys() for x in results)
+    return HIGHEST_OF_SWITCHES if finer and switch else CREDIBLE_ORDERS[1]
 
 
 Values = dict[str, Array]

@@ -20,7 +20,8 @@ from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.exact import PLAN
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
-from nsopt.trajectory.optimize import IF_QUICK, optimize
+from nsopt.trajectory.optimize import optimize
+from nsopt.trajectory.other_grids import IF_QUICK
 from nsopt.trajectory.prepared import PreparedOptimization
 from nsopt.trajectory.programs import transcribe
 from nsopt.trajectory.search import Plan, StatedProgram

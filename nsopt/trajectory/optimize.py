@@ -20,13 +20,10 @@ from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.exact import PLAN
 from nsopt.trajectory.guesses import Guess
 from nsopt.trajectory.horizon import Horizon
-from nsopt.trajectory.other_grids import refuse_other_checks
+from nsopt.trajectory.other_grids import IF_QUICK, refuse_other_checks
 from nsopt.trajectory.prepared import PreparedOptimization
 from nsopt.trajectory.search import Plan, StatedProgram
 from nsopt.trajectory.smoothing.schedules import horizon_settings
-
-IF_QUICK = Check()
-"""The check of an optimum by default: on half and on twice the steps, where that is quick."""
 
 
 def optimize(

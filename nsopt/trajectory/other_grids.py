@@ -1,11 +1,14 @@
-"""An optimum solved again on half and on twice as many steps, where that is quick: `OtherGrids`."""
+"""An optimum solved again on half and on twice as many steps, where that is quick: `OtherGrids`.
+
+`measure_by_other_grids` does the same of phases.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
@@ -16,6 +19,12 @@ from nsopt.trajectory.guesses import Earlier
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.search import ExactMotion, KeepLimits, LeastDuration, OtherStarts
 
+IF_QUICK = Check()
+"""The check of an optimum by default: on half and on twice the steps, where that is quick."""
+
+S = TypeVar("S")
+T = TypeVar("T")
+
 
 def refuse_other_checks(check: object) -> None:
     """Raise TypeError for what is neither a `Check` nor None."""
@@ -25,6 +34,54 @@ def refuse_other_checks(check: object) -> None:
 
 class NoOptimumError(ValueError):
     """On another grid there is no optimum."""
+
+
+def measure_by_other_grids(
+    check: Check,
+    seconds: float,
+    start_seconds: float,
+    solve_on: Callable[[float], S],
+    measure: Callable[[Mapping[float, S]], T],
+) -> T | str:
+    """Return what is measured of an optimum on half and twice the steps; as str, why it is not.
+
+    Parameters
+    ----------
+    check : Check
+        How long it may take, or as long as the statement did.
+    seconds, start_seconds : float
+        Of the solve of the optimum, and of its statement.
+    solve_on : callable
+        Returns the optimum on so many times as many steps, or raises NoOptimumError.
+    measure : callable
+    """
+    cost = (HALF + TWICE) * seconds
+    if not (check.seconds > 0 and cost <= max(check.seconds, start_seconds)):
+        return (
+            f"half and twice the steps may take {cost:.2g} s, more than Check(seconds="
+            f"{check.seconds:g}) allows"
+        )
+    try:
+        return measure({factor: solve_on(factor) for factor in (HALF, TWICE)})
+    except NoOptimumError as fault:
+        return str(fault)
+    except KeyboardInterrupt:
+        return "interrupted on another grid"
+    except Exception as error:  # what tells its error must not lose the optimum
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        return f"another grid failed, {reason}"
+
+
+def check_violation(other: Result | None, steps: int, limit: float) -> Result:
+    """Return a motion on another grid; raise NoOptimumError if it violates conditions by more."""
+    if other is None:
+        raise NoOptimumError(f"it cannot be stated in {steps} steps")
+    if other.interrupted:
+        raise NoOptimumError(f"interrupted in {steps} steps")
+    # Large defects are no fault here: they show the error of the grid.
+    if not other.data.attrs["violation"] <= limit:
+        raise NoOptimumError(f"in {steps} steps there is no optimum: {other.stop_reason}")
+    return other
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,23 +104,12 @@ class OtherGrids:
         """
         if self.exact is not None:  # its sequence is known, and not searched again
             seconds = self.exact.seconds
-        cost = (HALF + TWICE) * seconds
-        if not (check.seconds > 0 and cost <= max(check.seconds, start_seconds)):
-            reason = (
-                f"half and twice the steps may take {cost:.2g} s, more than Check(seconds="
-                f"{check.seconds:g}) allows"
-            )
-            return explain_unknown_error(self.result, reason)
-        try:
-            others = {factor: self._solve_on(factor) for factor in (HALF, TWICE)}
+
+        def measure(others: Mapping[float, Result]) -> Result:
             return measure_grid_error(self.result, others, self.dynamics, self.p)
-        except NoOptimumError as fault:
-            return explain_unknown_error(self.result, str(fault))
-        except KeyboardInterrupt:
-            return explain_unknown_error(self.result, "interrupted on another grid")
-        except Exception as error:  # what tells its error must not lose the optimum
-            reason = " ".join(f"{type(error).__name__}: {error}".split())
-            return explain_unknown_error(self.result, f"another grid failed, {reason}")
+
+        found = measure_by_other_grids(check, seconds, start_seconds, self._solve_on, measure)
+        return explain_unknown_error(self.result, found) if isinstance(found, str) else found
 
     def _solve_on(self, factor: float) -> Result:
         """Return the optimum on so many times as many steps; raise NoOptimumError if none is."""
@@ -76,7 +122,8 @@ class OtherGrids:
             raise NoOptimumError(str(error)) from None
         # What limits between nodes cost is known from the optimum itself.
         without = (OtherStarts, LeastDuration, KeepLimits)
-        return self._check_violation(self.solve(grid, Earlier(self.result), without=without), steps)
+        found = self.solve(grid, Earlier(self.result), without=without)
+        return check_violation(found, steps, self.limit)
 
     def _solve_exact_on(self, exact: ExactMotion, factor: float) -> Result:
         try:
@@ -86,15 +133,5 @@ class OtherGrids:
                 f"it cannot be stated in {factor:g} times the steps: {error}"
             ) from None
         motion = other.motion
-        return self._check_violation(other.record(motion, self.p, self.attrs), len(motion.t) - 1)
-
-    def _check_violation(self, other: Result | None, steps: int) -> Result:
-        """Return the motion on another grid; raise NoOptimumError if it violates its conditions."""
-        if other is None:
-            raise NoOptimumError(f"it cannot be stated in {steps} steps")
-        if other.interrupted:
-            raise NoOptimumError(f"interrupted in {steps} steps")
-        # Large defects are no fault here: they show the error of the grid.
-        if not other.data.attrs["violation"] <= self.limit:
-            raise NoOptimumError(f"in {steps} steps there is no optimum: {other.stop_reason}")
-        return other
+        found = other.record(motion, self.p, self.attrs)
+        return check_violation(found, len(motion.t) - 1, self.limit)

@@ -13,6 +13,7 @@ from nsopt.contact_modes import FREE, LASTING, joint_of
 from nsopt.interrupt import guard
 from nsopt.mpcc import Point, Solution, Solver
 from nsopt.result import Result
+from nsopt.simulation import Check
 from nsopt.trajectory.assessment import (
     add_simulation,
     describe_stationarity,
@@ -22,8 +23,10 @@ from nsopt.trajectory.assessment import (
 from nsopt.trajectory.conditions import Periodic
 from nsopt.trajectory.diagnosis import LeastViolation
 from nsopt.trajectory.optimum import record
+from nsopt.trajectory.other_grids import IF_QUICK, refuse_other_checks
 from nsopt.trajectory.phases.cone_excess import find_cone_excess
 from nsopt.trajectory.phases.mode_conditions import SLIP, ContactInMode
+from nsopt.trajectory.phases.other_grids import PhasesOnOtherGrids
 from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
 from nsopt.trajectory.phases.program import LinkedPhases
 from nsopt.trajectory.phases.result import PhasedResult
@@ -33,8 +36,9 @@ from nsopt.trajectory.phases.solve import (
     compute_impact_losses,
     solve_phases,
 )
-from nsopt.trajectory.search import LimitExcess
+from nsopt.trajectory.search import PLAN_OF_PHASES, KeepLimits
 from nsopt.trajectory.smoothing.small_costs import record_tie
+from nsopt.trajectory.verification.switching_limits import find_switching_limits
 
 MOST_SLIDE = 1e-3  # [m] that a sticking contact may slide in a phase; errors of steps are far less
 
@@ -47,6 +51,7 @@ def optimize_phases(
     periodic: Periodic | None = None,
     solver: Solver | None = None,
     verify: bool = False,
+    check: Check | None = IF_QUICK,
     title: str = "optimum",
 ) -> PhasedResult:
     """Return the motion of least cost in phases, each of which starts where the one before ends.
@@ -71,6 +76,9 @@ def optimize_phases(
     verify : bool
         Whether each phase is simulated from its start by the compiled stepper, under its inputs and
         drives, its contacts free to change their modes.
+    check : Check or None
+        Whether to solve all phases again, from themselves, on half and on twice as many steps, as
+        by `optimize`.
     title : str
 
     Returns
@@ -85,8 +93,20 @@ def optimize_phases(
     KeyboardInterrupt
         After Ctrl-C before the solver has begun.
     """
-    solved = solve_phases(phases, duration, borders, solver or Solver(), periodic=periodic)
-    return record_phases(solved, verify, title)
+    refuse_other_checks(check)
+    of_all = duration, borders, solver or Solver()
+    solved = solve_phases(phases, *of_all, periodic=periodic)
+    found = record_phases(solved, verify, title)
+    if check is None or not found.completed:
+        return found
+
+    def solve_else(others: Sequence[MotionPhase]) -> Sequence[Result]:
+        # What limits between nodes cost is known from the optimum itself.
+        plan = PLAN_OF_PHASES.without(KeepLimits)
+        again = solve_phases(others, *of_all, plan, periodic)
+        return record_phases(again, False, title).phases
+
+    return PhasesOnOtherGrids(found, solved, solve_else).check(check)
 
 
 def record_phases(solved: SolvedPhases, verify: bool, title: str) -> PhasedResult:
@@ -109,7 +129,9 @@ def record_phases(solved: SolvedPhases, verify: bool, title: str) -> PhasedResul
             faults.insert(0, f"the duration of all phases is {longest}: allow more")
         if not (faults or solution.ok):
             faults = [solution.status.reason]
-        return PhasedResult(results, labels, "\n".join(faults))
+        cost = 0.0 if solved.excess is None else solved.excess.cost
+        reason, unknown = "\n".join(faults), "not asked for"
+        return PhasedResult(results, labels, reason, error_unknown=unknown, limits_cost=cost)
 
 
 def _record(solved: SolvedPhases, k: int, title: str, least: LeastViolation | None) -> Result:
@@ -121,7 +143,7 @@ def _record(solved: SolvedPhases, k: int, title: str, least: LeastViolation | No
     excess = None if solved.excess is None else solved.excess.of_part(k)
     guess = Point.cold(solved.start[linked.unknowns[k]], len(own.nlp.lower))
     least_here = None if least is None else least.of_part(linked.rows[k], k)
-    violated = ""
+    limits, violated = find_switching_limits(own.nlp, part.point.lam_g), ""
     if _measure_violation(linked, k, solution) > settings.tolerances.rows:
         violated = explain_fault(x, own.nlp, part, motion, p, settings.tolerances, least_here)
     result = record(
@@ -141,7 +163,8 @@ def _record(solved: SolvedPhases, k: int, title: str, least: LeastViolation | No
             **find_cone_excess(solved)[k],
             "stationarity": describe_stationarity(x, settings, solution),
             **({} if excess is None else excess.attrs),
-            "error_unknown": _tell_unknown_error(solved.excess),
+            "error_unknown": "not asked for",
+            **({"switching_limits": ", ".join(limits)} if limits else {}),
             "stop_reason": violated
             or ("" if excess is None else excess.fault)
             or (solution.ok and describe_slide(own, part.x))
@@ -150,14 +173,6 @@ def _record(solved: SolvedPhases, k: int, title: str, least: LeastViolation | No
         },
     )
     return set_contact_modes(result, own.contacts)
-
-
-def _tell_unknown_error(excess: LimitExcess | None) -> str:
-    """Return why the error of a phase is not known, and what limits cost all phases together."""
-    unknown = "phases are not solved again in other steps"
-    if excess is None or not excess.cost:
-        return unknown
-    return f"{unknown}; limits within steps cost {excess.cost:.2g} over all phases"
 
 
 def _simulate(solved: SolvedPhases, k: int, result: Result) -> Result:

@@ -32,11 +32,24 @@ class PhasedResult:
     names : sequence of str
     stop_reason : str
         Why it is no solution, the phases at fault named; empty if it is one.
+    objective_error : float
+        By what the cost of all phases is off by their grids, NaN if that is not known. The errors
+        of each are in its result.
+    objective_order : float
+        The order that was seen, NaN if none was.
+    error_unknown : str
+        Why the errors are not known; empty if they are.
+    limits_cost : float
+        What the cost of all phases grew by to keep limits within steps.
     """
 
     phases: Sequence[Result]
     names: Sequence[str]
     stop_reason: str
+    objective_error: float = np.nan
+    objective_order: float = np.nan
+    error_unknown: str = ""
+    limits_cost: float = 0.0
 
     @property
     def completed(self) -> bool:
@@ -136,7 +149,19 @@ class PhasedResult:
         return self.sample(1 / positive("rate of a motion's rows [Hz]", rate), hold=hold)
 
     def summary(self) -> str:
-        """Return the main figures of each phase."""
-        return "\n\n".join(
-            f"{name}\n{x.summary()}" for name, x in zip(self.names, self.phases, strict=True)
-        )
+        """Return the cost of all phases with its error, and the main figures of each phase."""
+        each = (f"{name}\n{x.summary()}" for name, x in zip(self.names, self.phases, strict=True))
+        return "\n\n".join([f"objective {self.objective:.7g}{self._tell_error()}", *each])
+
+    def _tell_error(self) -> str:
+        """Return in words by how much the cost of all phases is off, if they are a solution."""
+        if not self.completed:
+            return ""
+        limits = self.limits_cost
+        of_limits = f", {limits:.2g} of it to keep limits within steps" if limits else ""
+        if self.error_unknown:
+            return f", error unknown: {self.error_unknown}{of_limits}"
+        order = self.objective_order
+        how = f"order {order:.2g}" if np.isfinite(order) else "no order seen"
+        by = f"by half and twice the steps: {how}{of_limits}"
+        return f", off by {self.objective_error:.2g} ({by})"

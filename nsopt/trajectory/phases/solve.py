@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from numbers import Real
-from time import perf_counter
+from time import perf_counter, thread_time
 
 import numpy as np
 
@@ -43,6 +43,7 @@ class SolvedPhases:
     settings: Settings
     solver: Solver
     seconds: float  # that it took to state the program
+    solve_seconds: float  # of the processor, that its solves took
 
     def trajectory(self, k: int) -> Trajectory:
         """Return the trajectory of phase k at nodes and midpoints."""
@@ -96,10 +97,11 @@ def solve_phases(
         search = MotionSearch[SearchedPhases](plan, guess, settings.schedules)
         import_xarray()
     with guard():
-        seconds = perf_counter() - begin
+        seconds, begin = perf_counter() - begin, thread_time()
         found, _ = search.run(program)
         solution, linked = search.with_all_stages(found.end), found.program.linked
-        return SolvedPhases(linked, solution, found.excess, start, settings, solver, seconds)
+        spent = seconds, thread_time() - begin
+        return SolvedPhases(linked, solution, found.excess, start, settings, solver, *spent)
 
 
 def _state_programs(
