@@ -23,6 +23,7 @@ from nsopt.trajectory import (
     optimize,
 )
 from nsopt.trajectory.search import KeepLimits, RoughFirst
+from nsopt.trajectory.search.tightening import _extrapolate
 
 G, EFFORT, SPEED = 9.81, 6.0, 1.5
 KEPT = 1 + 1e-6
@@ -138,3 +139,15 @@ def test_panda_in_least_time_takes_no_longer_than_on_a_straight_path_of_its_join
         guess = Earlier(result)
     assert max(durations) < 0.77268
     assert durations == sorted(durations, reverse=True)
+
+
+@pytest.mark.parametrize("gain", [1.0, 0.5, 0.11])
+def test_an_excess_that_falls_slowly_is_taken_away_in_few_rounds(gain):
+    """Of a limit of 1 that is exceeded by 5e-3 less ``gain`` times what it is tightened by."""
+    scale, shift = np.ones(1), np.zeros((2, 1, 1))
+    before, added, rounds = shift, shift, 0
+    while (beyond := np.maximum(5e-3 - gain * shift, 0)).max() > KEPT - 1:
+        added = _extrapolate(beyond, before, added, scale)
+        before, shift, rounds = beyond, shift + added, rounds + 1
+    assert rounds <= 6
+    assert shift.max() < 2 * 5e-3 / gain  # and hardly tighter than needed

@@ -18,8 +18,11 @@ from nsopt.trajectory.diagnosis import find_row
 from nsopt.trajectory.verification.between_nodes import KEPT, BeyondLimits, LimitsBetweenNodes
 
 MARGIN = 1.1  # times what a limit is exceeded by: by so much it is tightened
-SLOWEST = 0.75  # largest share of an excess that a round is assumed to leave, see `_extrapolate`
-PATIENCE = 3  # rounds that leave more than this share, after which others are tightened at ends
+MOST = 4.0  # times an excess by which a limit is tightened at most, see `_extrapolate`, ...
+MOST_OF_SMALL = 10.0  # ... and of an excess that is small, as too much of that costs little
+SMALL = 1e-3  # excess over the size of its limit that is small
+STALLING = 0.75  # share of an excess that is much, when left ...
+PATIENCE = 3  # ... by so many rounds, after which others are tightened at ends
 
 
 class LimitedPart(NamedTuple):
@@ -75,8 +78,8 @@ class Tightening:
     """The search for a motion that keeps its limits at all times.
 
     Where a motion exceeds a limit within a step, the limit is tightened by as much at the nodes and
-    the midpoint of the step, and the program solved again. If a share of the excess is left then,
-    the limit is tightened by what further rounds would add if each left that share. At the first
+    the midpoint of the step, and the program solved again. If a part of the excess is left then,
+    the limit is tightened by what takes that away too, if it goes on as in that round. At the first
     and the last node a limit is tightened only if it depends on accelerations or inputs; where that
     does not suffice, as where phases meet, also if given states leave it free.
     """
@@ -115,16 +118,17 @@ class Tightening:
         """
         best = last = solution, LimitExcess(self._measure_excesses(solution), 0)
         shifts = [np.zeros_like(x.beyond) for x in last[1].excesses]
-        before, sizes = [np.zeros_like(x) for x in shifts], [last[1].largest]
+        before, added = ([np.zeros_like(x) for x in shifts] for _ in range(2))
+        sizes = [last[1].largest]
         for k in range(1, self.rounds + 1):
             beyond = [x.beyond for x in last[1].excesses]
-            stalls = len(sizes) > PATIENCE and sizes[-1] > SLOWEST * sizes[-1 - PATIENCE]
+            stalls = len(sizes) > PATIENCE and sizes[-1] > STALLING * sizes[-1 - PATIENCE]
             if sizes[-1] <= KEPT or (has_next and stalls):
                 break
-            shifts = [
-                shift + _extrapolate(now, then)
-                for shift, now, then in zip(shifts, beyond, before, strict=True)
-            ]
+            scales = [x.scale for x in last[1].excesses]
+            rounds = zip(beyond, before, added, scales, strict=True)
+            added = [_extrapolate(*x) for x in rounds]
+            shifts = [x + more for x, more in zip(shifts, added, strict=True)]
             before = beyond
             found = self.solve(self._with_limits(shifts, at_ends), last[0])
             if not found.ok:
@@ -153,13 +157,17 @@ class Tightening:
         return self.nlp.restate(blocks)
 
 
-def _extrapolate(beyond: Array, before: Array) -> Array:
-    """Return by how much more to tighten limits, from the excess now and in the round before.
+def _extrapolate(beyond: Array, before: Array, added: Array, scale: Array) -> Array:
+    """Return by how much more to tighten limits, so that nothing of an excess is left.
 
-    The sum of a geometric series, as if each further round left the share that the last one left.
+    As the excess changed by the last round, which ``added`` so much: a secant. ``scale`` (rows,)
+    are the sizes of limits.
     """
-    left = np.clip(beyond / np.where(before > 0, before, np.inf), 0, SLOWEST)
-    return np.asarray(MARGIN * beyond / (1 - left))
+    most = np.where(beyond > SMALL * scale, MOST, MOST_OF_SMALL)
+    gained = before - beyond
+    by_secant = np.divide(added, gained, out=np.full_like(added, MOST), where=gained > 0)
+    times = np.where(before > 0, np.clip(by_secant, 1, most), 1.0)
+    return np.asarray(MARGIN * beyond * times)
 
 
 def _tighten_block(
