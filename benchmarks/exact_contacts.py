@@ -1,8 +1,9 @@
 """Optima through contact in steps and exact, beside their closed forms: costs and seconds.
 
-A lift from a floor, slip that turns round, a cart that bounces, a hopper from rest to rest and in a
-gait, and other shipped problems.
-python benchmarks/exact_contacts.py [lift turn bounce gait hopper push_block ...]
+A lift from a floor, and two of them with a wait between; slip that turns round, a sled that stands
+until it is drawn, a cart that bounces, a ball that is caught and thrown, a block that is pushed; a
+hopper from rest to rest and in a gait, and other shipped problems.
+python benchmarks/exact_contacts.py [lift two_lifts turn stand bounce catch push_block hopper ...]
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from nsopt import (
     ContactLaw,
     Frame,
     Mechanism,
+    Parameter,
     PlaneContact,
     Prismatic,
     assemble,
@@ -32,18 +34,23 @@ from nsopt import (
 from nsopt.problem import load_optimization
 from nsopt.trajectory import (
     Cost,
+    During,
     Effort,
     EndAt,
     Horizon,
+    InputEffort,
     NodeSample,
     Optimization,
     Periodic,
     Quintic,
     StartAt,
+    Straight,
     Through,
 )
 
 G = 9.81
+HELD = 0.9 * G  # [N] friction of a sled of 1 kg
+MASSES = {"hand": 1.0, "ball": 0.5}  # [kg]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +73,91 @@ def lift() -> Optimization:
     d = assemble(mechanism, [floor], gravity=(0, 0, -G))
     ends = [StartAt([0.0], [0.0]), EndAt([1.0], [np.nan])]
     return Optimization(d, Horizon(2.0), [Effort()], ends, Quintic([0.0], [1.0]))
+
+
+def two_lifts() -> Optimization:
+    """Return the same mass, to be at 1 m after 2 s and after 5 s; in between it falls."""
+    ends = [StartAt([0.0], [0.0]), During(EndAt([1.0]), 0.4), EndAt([1.0], [np.nan])]
+    guess = Through([[0.0], [1.0], [0.0], [0.0], [1.0]], [0, 0.4, 0.5, 0.8, 1])
+    return replace(lift(), horizon=Horizon(5.0), conditions=ends, guess=guess)
+
+
+def stand() -> Optimization:
+    """Return a sled of 1 kg, drawn by 1 m within 2 s to 1 m/s against friction of 0.9 m g."""
+    body, force = Body("sled", 1.0, point_mass=True), Parameter("force", 0.0)
+    law = ContactLaw(friction=HELD / G)
+    floor = PlaneContact("floor", Frame(GROUND), Frame(body), law=law, planar=True)
+    draw = AppliedForce("draw", Frame(body), (force, 0.0, 0.0))
+    d = assemble(Mechanism([body], coordinates="relative"), [floor, draw], gravity=(0, 0, -G))
+    ends = [StartAt(np.zeros(3), np.zeros(3)), EndAt([1.0, 0, 0], [1.0, 0, 0])]
+    guess, cost = Straight(np.zeros(3), [1.0, 0, 0]), InputEffort(input="force")
+    return Optimization(d, Horizon(2.0), [cost], ends, guess, inputs=["force"])
+
+
+def least_stand() -> float:
+    """Return the least cost of `stand`: it moves for a time at the end, by a cubic."""
+
+    def cost(time: float) -> float:
+        return compute_effort(1.0, 1.0, 0.0, 1.0, time, HELD)
+
+    bounded = {"bounds": (0.2, 2), "method": "bounded", "options": {"xatol": 1e-12}}
+    return float(minimize_scalar(cost, **bounded).fun)
+
+
+def catch() -> Optimization:
+    """Return a hand of 1 kg on a rail that a ball of 0.5 kg meets at 2 m/s from 1 m away.
+
+    Without restitution. After 2 s the ball is to be at 2 m, the hand at 0.3 m.
+    """
+    along, bodies = (1.0, 0.0, 0.0), [Body(x, m, (1.0, 1.0, 1.0)) for x, m in MASSES.items()]
+    ground = Frame(GROUND, (0, 0, 0), along)
+    hand, ball = (Frame(x, (0, 0, 0), along) for x in bodies)
+    rails = [Prismatic("arm", ground, hand), Prismatic("flight", ground, ball)]
+    mechanism = Mechanism(bodies, rails, "relative", [Actuator("arm")])
+    d = assemble(mechanism, [PlaneContact("palm", hand, ball)])
+    ends = [StartAt([0.0, 1.0], [0.0, -2.0]), EndAt([0.3, 2.0], [np.nan] * 2)]
+    guess = Through([[0.0, 1.0], [0.0, 0.1], [0.5, 0.5], [0.3, 2.0]], [0, 0.3, 0.6, 1])
+    return Optimization(d, Horizon(2.0), [Effort()], ends, guess)
+
+
+def least_catch() -> float:
+    """Return the least cost of `catch`: to the ball, with it, and back, by cubics."""
+    hand, ball = MASSES.values()
+    both = hand + ball
+
+    def cost(x: np.ndarray) -> float:
+        to, speed, held, thrown_at = x
+        met_at, rest = 1 - 2 * to, 2 - to - held
+        caught, thrown = (hand * speed - 2 * ball) / both, (2 - thrown_at) / rest
+        back = 3 * (hand * (0.3 - thrown_at - thrown * rest)) ** 2 / rest**3
+        there = compute_effort(hand, met_at, 0.0, speed, to)
+        return there + compute_effort(both, thrown_at - met_at, caught, thrown, held) + back
+
+    exactly = {"xatol": 1e-10, "fatol": 1e-12, "maxiter": 5000}
+    return float(minimize(cost, [0.5, 0.2, 0.8, 0.5], method="Nelder-Mead", options=exactly).fun)
+
+
+def least_push() -> float:
+    """Return the least cost of `push_block`: a run-up, then a push until both are at rest."""
+    finger, both, drag = 0.5, 1.5, 0.3 * G
+
+    def cost(x: np.ndarray) -> float:
+        run, speed = x
+        push = compute_effort(both, 0.3, finger / both * speed, 0.0, 1 - run, drag)
+        return compute_effort(finger, 0.1, 0.0, speed, run) + push
+
+    exactly = {"xatol": 1e-10, "fatol": 1e-12}
+    return float(minimize(cost, [0.2, 1.0], method="Nelder-Mead", options=exactly).fun)
+
+
+def compute_effort(
+    mass: float, way: float, before: float, after: float, time: float, drag: float = 0.0
+) -> float:
+    """Return the least integral of F^2 over a way between two speeds: F is linear in time."""
+    A = np.array([[time, time**2 / 2], [time**2 / 2, time**3 / 6]])
+    c = np.linalg.solve(A, [after - before, way - before * time])
+    first, last = mass * c[0] + drag, mass * (c[0] + c[1] * time) + drag
+    return float(time * (first**2 + first * last + last**2) / 3)
 
 
 def turn() -> Optimization:
@@ -124,6 +216,12 @@ def cases(names: list[str]) -> Iterator[tuple[str, Optimization, dict[str, float
             yield from ((name, lift(), {}, n, closed) for n in (25, 50, 100, 200, 400))
         elif name == "turn":
             yield from ((name, turn(), {}, n, least_turn()) for n in (20, 50, 100))
+        elif name == "two_lifts":
+            yield from ((name, two_lifts(), {}, n, 2 * closed) for n in (25, 50, 100))
+        elif name == "stand":
+            yield from ((name, stand(), {}, n, least_stand()) for n in (25, 50, 100))
+        elif name == "catch":
+            yield from ((name, catch(), {}, n, least_catch()) for n in (25, 50, 100))
         elif name == "gait":
             yield name, gait(), {}, 0, np.nan
         elif name == "bounce":
@@ -131,7 +229,8 @@ def cases(names: list[str]) -> Iterator[tuple[str, Optimization, dict[str, float
             for e in (0.0, 0.5, 1.0):
                 yield f"{name} {e:g}", stated, {"restitution": e}, 20, least_bounce(e)
         else:
-            yield name, load_optimization(name), {}, 0, np.nan
+            least = least_push() if name == "push_block" else np.nan
+            yield name, load_optimization(name), {}, 0, least
 
 
 def main(names: list[str]) -> None:
@@ -153,4 +252,5 @@ def main(names: list[str]) -> None:
 
 if __name__ == "__main__":
     shipped = ["hopper", "push_block", "biped_step", "sit_to_stand"]
-    main(sys.argv[1:] or ["lift", "turn", "bounce", "gait", *shipped])
+    closed = ["lift", "two_lifts", "turn", "stand", "bounce", "catch"]
+    main(sys.argv[1:] or [*closed, "gait", *shipped])

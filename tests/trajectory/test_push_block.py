@@ -46,8 +46,8 @@ def test_it_costs_what_the_best_phases_cost():
     result = push()
     assert result.completed, result.stop_reason
     in_time = {"type": "ineq", "fun": lambda x: 1 - x[0] - x[1] - x[3] / (DRAG / BLOCK)}
-    bounds = [(0.1, 0.8), (0.1, 0.8), (0.1, 5.0), (0.1, 2.0)]
-    guess = [0.45, 0.3, 2.0, 0.6]
+    bounds = [(0.1, 0.8), (0.1, 0.8), (0.1, 5.0), (1e-3, 2.0)]
+    guess = [0.25, 0.7, 1.2, 0.1]
     best = minimize(phases, guess, bounds=bounds, constraints=[in_time], method="SLSQP")
     assert best.success
     assert result.objective == pytest.approx(best.fun, rel=0.02)
