@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from nsopt import Ipopt, Solver
+from nsopt import Check, Ipopt, Solver
 from nsopt.caveats import caveats
 from nsopt.mpcc.horizon.structured_branch import StructuredBranches
 from nsopt.problem import load_optimization
@@ -165,14 +165,14 @@ TIMES = (0.09, 0.16, 0.07, 0.16, (0.02, 0.1), (0.05, 0.2), (0.02, 0.15), (0.01, 
 
 
 @cache
-def hop_in_phases():
+def hop_in_phases(finer=1):
     stated = load_optimization("hopper")
     start, end, over, limits = stated.conditions
     held = {0: [start], 3: [over.condition], 7: [end]}
     phases = [
         MotionPhase(
             stated.dynamics,
-            Horizon(TIMES[k], max(2, round(np.mean(TIMES[k]) / 0.02))),
+            Horizon(TIMES[k], finer * max(2, round(np.mean(TIMES[k]) / 0.02))),
             stated.costs,
             [*held.get(k, []), limits],
             Quintic(POSTURES[k], POSTURES[k + 1]),
@@ -180,7 +180,8 @@ def hop_in_phases():
         )
         for k, mode in enumerate(MODES)
     ]
-    return optimize_phases(phases, duration=0.8, verify=True)
+    check = Check(seconds=np.inf) if finer == 1 else None
+    return optimize_phases(phases, duration=0.8, verify=True, check=check)
 
 
 @pytest.mark.slow
@@ -196,6 +197,13 @@ def test_in_phases_it_costs_no_more():
     whole = result.sample(1e-2)
     assert whole["q"].values[[0, -1]] == pytest.approx(np.array(POSTURES)[[0, -1]], abs=1e-8)
     assert whole["phase"].values[[0, -1]].tolist() == [0, 7]
+
+
+@pytest.mark.slow
+def test_in_phases_it_is_off_by_what_it_tells():
+    """With impacts, and phases of two steps."""
+    off = abs(hop_in_phases().objective - hop_in_phases(finer=4).objective)
+    assert off / 3 < hop_in_phases().objective_error < 3 * off
 
 
 @pytest.mark.slow

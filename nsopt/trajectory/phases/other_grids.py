@@ -21,6 +21,8 @@ from nsopt.trajectory.phases.phase import MotionPhase
 from nsopt.trajectory.phases.result import PhasedResult
 from nsopt.trajectory.phases.solve import SolvedPhases
 
+FEWEST = 2  # steps of a phase; the grids of all differ by those of the others then
+
 
 @dataclass(frozen=True, eq=False)
 class PhasesOnOtherGrids:
@@ -66,4 +68,5 @@ class PhasesOnOtherGrids:
 
 
 def _scale_steps(phase: MotionPhase, factor: float) -> Horizon:
-    return phase.horizon.with_steps(math.ceil(factor * phase.horizon.steps))
+    """Return the horizon of a phase in so many times as many steps, `FEWEST` at least."""
+    return phase.horizon.with_steps(max(math.ceil(factor * phase.horizon.steps), FEWEST))
