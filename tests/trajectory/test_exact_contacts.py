@@ -28,6 +28,7 @@ from nsopt.trajectory import (
     ContactPhase,
     Cost,
     During,
+    Effort,
     EndAt,
     Horizon,
     InputEffort,
@@ -56,6 +57,18 @@ def test_a_lift_waits_until_it_must_go(steps):
     force = result["contact_force"].values[1:, 0, 2]
     assert force[pressed] == pytest.approx(G, rel=1e-6)
     assert force[~pressed] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_between_two_lifts_it_falls_and_waits():
+    """To 1 m at 2 s, where it is at rest, and at 5 s: twice the cost, the fall has none."""
+    ends = [StartAt([0.0], [0.0]), During(EndAt([1.0]), 0.4), EndAt([1.0], [np.nan])]
+    guess = Through([[0.0], [1.0], [0.0], [0.0], [1.0]], [0, 0.4, 0.5, 0.8, 1])
+    result = optimize(lift_dynamics(), Horizon(5.0, 25), [Effort()], ends, guess)
+    tau, fall = np.sqrt(6 / G), np.sqrt(2 / G)
+    assert result.completed
+    assert result.objective == pytest.approx(2 * 48 / tau**3, rel=1e-9)
+    changes = [0, 2 - tau, 2, 2 + fall, 5 - tau, 5]
+    assert result.data.attrs["borders"] == pytest.approx(changes, abs=1e-5)
 
 
 @dataclass(frozen=True, kw_only=True)
