@@ -16,7 +16,7 @@ BEHIND = {
         mpcc.solve.functions mpcc.horizon.simple_bounds mpcc.backends.linear_solver
         mpcc.square.square_program mpcc.solve.stationarity mpcc.horizon.structured_branch
         trajectory.checks trajectory.conditions.distances trajectory.diagnosis.feasibility
-        trajectory.smoothing.dry_friction
+        trajectory.search.tightening trajectory.smoothing.dry_friction
         trajectory.node_sample trajectory.programs trajectory.refine
         trajectory.smoothing.schedules trajectory.sensitivity.chain_rule trajectory.task
         trajectory.transcription.base trajectory.transcription.collocation

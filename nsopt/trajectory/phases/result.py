@@ -16,6 +16,7 @@ from nsopt.checks import positive
 from nsopt.hold import Hold
 from nsopt.result import Result, write_table
 from nsopt.sampled import choose_times, find_kinks, hold_forces
+from nsopt.trajectory.grid_error import SOLVED
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -112,9 +113,8 @@ class PhasedResult:
             parts.append(part.assign_coords(time=t[k == i]).assign(phase=number))
         found = xr.concat(parts, "time", data_vars="minimal", coords="minimal", compat="override")
         found = found[["phase", "q", "v", "a", "tau"]]  # in any order by concat
-        found = found.isel(
-            time=np.argsort(np.argsort(k, kind="stable"))
-        )  # back from phase by phase
+        by_phase = np.argsort(k, kind="stable")
+        found = found.isel(time=np.argsort(by_phase))
         completed = int(self.completed)
         return found.assign_attrs(title="; ".join(self.names), completed=completed)
 
@@ -158,7 +158,8 @@ class PhasedResult:
         if not self.completed:
             return ""
         limits = self.limits_cost
-        of_limits = f", {limits:.2g} of it to keep limits within steps" if limits else ""
+        is_seen = limits > SOLVED * abs(self.objective)
+        of_limits = f", {limits:.2g} of it to keep limits within steps" if is_seen else ""
         if self.error_unknown:
             return f", error unknown: {self.error_unknown}{of_limits}"
         order = self.objective_order
