@@ -151,3 +151,13 @@ def test_an_excess_that_falls_slowly_is_taken_away_in_few_rounds(gain):
         before, shift, rounds = beyond, shift + added, rounds + 1
     assert rounds <= 6
     assert shift.max() < 2 * 5e-3 / gain  # and hardly tighter than needed
+
+
+def test_a_limit_that_does_not_hold_a_motion_at_nodes_is_moved_until_it_does():
+    """It is exceeded by 1e-3 in between, and at nodes it is 0.5 away from the motion."""
+    scale, shift = np.ones(1), np.zeros((2, 1, 1))
+    before, added, rounds = shift, shift, 0
+    while (beyond := np.maximum(1e-3 - np.maximum(shift - 0.5, 0), 0)).max() > KEPT - 1:
+        added = _extrapolate(beyond, before, added, scale)
+        before, shift, rounds = beyond, shift + added, rounds + 1
+    assert rounds < 12

@@ -21,6 +21,7 @@ MARGIN = 1.1  # times what a limit is exceeded by: by so much it is tightened
 MOST = 4.0  # times an excess by which a limit is tightened at most, see `_extrapolate`, ...
 MOST_OF_SMALL = 10.0  # ... and of an excess that is small, as too much of that costs little
 SMALL = 1e-3  # excess over the size of its limit that is small
+NO_GAIN = 0.05  # part of an excess that a round took away, below which the next adds twice as much
 STALLING = 0.75  # share of an excess that is much, when left ...
 PATIENCE = 3  # ... by so many rounds, after which others are tightened at ends
 
@@ -161,13 +162,16 @@ def _extrapolate(beyond: Array, before: Array, added: Array, scale: Array) -> Ar
     """Return by how much more to tighten limits, so that nothing of an excess is left.
 
     As the excess changed by the last round, which ``added`` so much: a secant. ``scale`` (rows,)
-    are the sizes of limits.
+    are the sizes of limits. A limit that did not hold the motion at nodes may have to be moved far
+    until it does, as where friction jumps beside a node.
     """
     most = np.where(beyond > SMALL * scale, MOST, MOST_OF_SMALL)
     gained = before - beyond
     by_secant = np.divide(added, gained, out=np.full_like(added, MOST), where=gained > 0)
     times = np.where(before > 0, np.clip(by_secant, 1, most), 1.0)
-    return np.asarray(MARGIN * beyond * times)
+    more = MARGIN * beyond * times
+    idle = (beyond > 0) & (gained < NO_GAIN * before)
+    return np.asarray(np.where(idle, np.maximum(more, 2 * added), more))
 
 
 def _tighten_block(
