@@ -331,6 +331,21 @@ def _pad_structured(nlp: Nlp, own: Derivatives, excess: int) -> Nlp:
     )
 
 
+class CallPaddedAtFirst:
+    """A `Call` of ``nlp``, padded and built when it is first known how many unknowns are fixed."""
+
+    def __init__(self, backend: Backend, nlp: Nlp) -> None:
+        self._backend, self._nlp = backend, nlp
+        self._call: PaddedCall | None = None
+
+    def __call__(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
+        if self._call is None:
+            nlp = replace(self._nlp, fixed=int(np.sum(lower == upper)))
+            padded = pad(nlp)
+            self._call = PaddedCall(self._backend.build(padded), nlp, padded)
+        return self._call(start, p, lower, upper)
+
+
 class PaddedCall:
     """A `Call` of ``nlp`` by one of ``padded``: adds and strips the idle unknowns."""
 

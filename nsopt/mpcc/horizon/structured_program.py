@@ -18,13 +18,12 @@ from nsopt.interrupt import is_interrupted
 from nsopt.mpcc.backends.backend import (
     Backend,
     Call,
+    CallPaddedAtFirst,
     Derivatives,
     Evaluator,
     Nlp,
     Outcome,
-    PaddedCall,
     Point,
-    pad,
 )
 from nsopt.mpcc.backends.warm_start import WarmStart
 from nsopt.mpcc.horizon.simple_bounds import (
@@ -110,6 +109,8 @@ def _label_unknowns(n: int) -> tuple[str, ...]:
     return tuple(f"[{i}]" for i in range(n))
 
 
+MANY_FIXED = 100  # more unknowns than bounds fix, which are durations: equations leave others free
+
 # By so much a branch may cost more than the end of the homotopy: times what the relaxation gains to
 # first order, and times the objective.
 SHIFT, CLOSE = 10.0, 1e-6
@@ -173,9 +174,10 @@ class StructuredProgram:
 
     def _build(self, stated: Nlp) -> Call:
         """Return the call of a program, whose equations may outnumber the unknowns."""
-        padded = pad(stated)
-        call = self._backend.build(padded)
-        return call if padded is stated else PaddedCall(call, stated, padded)
+        free = stated.x.numel() - int(np.sum(stated.lower == stated.upper))
+        if free > MANY_FIXED:
+            return self._backend.build(stated)
+        return CallPaddedAtFirst(self._backend, stated)
 
     def restate(self, nlp: StructuredNlp, starts: WarmStart | None = None) -> StructuredProgram:
         """Return the program with other limits of its rows, from `StructuredNlp.restate`."""
