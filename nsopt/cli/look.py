@@ -44,7 +44,7 @@ PICTURES = (
     "poincare_map",
     "spectra",
 )
-"""Names of `nsopt.plots.FIGURES`, which takes longer to import than all else of `info`."""
+"""Names of `nsopt.plots.FIGURES`, for the help: to import that takes longer than all else does."""
 
 SWEEP_PICTURES = ("measures", "bifurcation_diagram")
 """Names of `nsopt.plots.SWEEP_FIGURES`."""

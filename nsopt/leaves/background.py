@@ -52,7 +52,8 @@ def _work() -> None:
 def _work_on(turns: Iterator[None]) -> None:
     while True:
         with _turn:
-            if _ending.is_set() or next(turns, turns) is turns:
+            done = object()
+            if _ending.is_set() or next(turns, done) is done:
                 return
 
 

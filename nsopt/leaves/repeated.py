@@ -1,4 +1,7 @@
-"""A leaf that repeats itself, as a mechanism does its bodies and joints: loops, and the rest."""
+"""A leaf that repeats itself, as a mechanism does its bodies and joints: loops, and the rest.
+
+Each of its routines becomes a row of pieces, each a function, and one that calls them in turn.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +32,8 @@ class Repeated:
         self._lanes, self._plans = lanes, plans
         self._kinds = find_kinds(instructions, [plan.values for plan in plans])
 
-    def has(self, part: float) -> bool:
-        """Tell whether loops compute a part of the values or more."""
+    def is_looped(self, part: float) -> bool:
+        """Tell whether loops compute this part of the values, from 0 to 1, or more."""
         computed = [plan.values for plan in self._plans]
         least = part * sum(map(len, computed))
         # A bound first, which is quick to find: loops are made of parts of kinds, so of no more
@@ -47,7 +50,7 @@ class Repeated:
         return [Schedule(self._kinds.instructions, parted, plan.values) for plan in self._plans]
 
     def write(self, numbers: Mapping[int, Single]) -> tuple[list[str], int, list[int]]:
-        """Write the leaf; ``numbers``: where constants are that are no part of the text.
+        """Write the leaf as LLVM's text; ``numbers``: where constants are that are not in the text.
 
         Return its modules, how many numbers routines keep for each other, entries of `INDICES`.
         """
@@ -83,7 +86,10 @@ def _place_shared(memory: Memory, schedule: Schedule, array: str, others: set[in
 
 
 def _find_uneven(schedule: Schedule, targets: Mapping[int, Sequence[Single]]) -> set[int]:
-    """Return the values of loops of which some go to more places than others: they are copied."""
+    """Return the values of loops of which some instances go to more places of y than others.
+
+    A loop writes all of its instances alike, so these are copied there after it.
+    """
     looped = (value for piece in schedule.pieces if piece.instances for value in piece.values)
     uneven = (value for value in looped if is_uneven(schedule, value, targets))
     return {x for value in uneven for x in schedule.list_members(value)}
@@ -151,11 +157,11 @@ class _Caller(NamedTuple):
                 lanes = self.memory.count_lanes(piece.instances)
                 modules.add(write_functions(body, routine, lanes), len(routine.values), lanes)
             else:
-                routine = self._add_row(modules, name, arguments, piece.values)
+                routine = self._add_straight(modules, name, arguments, piece.values)
             called.append(routine)
         for values in self._divide_copies():
             name = f"{self.name}_{len(called)}"
-            called.append(self._add_row(modules, name, arguments, [], values))
+            called.append(self._add_straight(modules, name, arguments, [], values))
         whole = Routine(self.name, self.arguments, [], {}, {})
         modules.add_apart([Part(declare_all(called) + self._call_all(whole, called))])
 
@@ -168,7 +174,7 @@ class _Caller(NamedTuple):
         text = define(whole, f"{calls}call void @free(ptr %{SHARED})\n", begin)
         return f"declare ptr @malloc(i64)\ndeclare void @free(ptr)\n{text}"
 
-    def _add_row(
+    def _add_straight(
         self,
         modules: _Modules,
         name: str,
@@ -176,7 +182,7 @@ class _Caller(NamedTuple):
         values: list[int],
         copied: Sequence[int] = (),
     ) -> Routine:
-        """Add a function that computes values once, and copies others."""
+        """Add a function without a loop, that computes values and copies others."""
         program, entries = self.schedule.instructions, self.memory.entries
         read = {x for value in values for x in program.operands_of(value)}.union(copied)
         sources = {x: entries[x] for x in read.difference(values) if x in entries}

@@ -1,4 +1,8 @@
-"""Impulses of ideal joints, by their own multipliers or by the drives that keep them."""
+"""Impulses of ideal joints, by their own multipliers or by the drives that keep them.
+
+A constraint may name drives in place of a guide that pushes (`Programmed`, a servo constraint): the
+motion keeps its rows all the same, but forces act only where these drives do.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,7 @@ class Kept(NamedTuple):
     mu: ca.SX  # (rows,) its multipliers
     residual: ca.SX  # (rows,) [m, or 1]
     rates: ca.SX  # (drives,) [rad/s, m/s] of the freedoms that are driven; none without drives
-    efforts: ca.SX  # (drives,) of these drives; mu itself without drives, or as many as rows
+    efforts: ca.SX  # (drives,) [N m, N] of these; mu (rows,) where they are as many, or none
 
     @property
     def frames(self) -> tuple[Frame, ...]:
@@ -69,6 +73,8 @@ def pair_joints(s: SymbolicMechanism, mu: ca.SX) -> Iterator[Kept]:
         efforts = own
         if joint.drives and rates.numel() != n:
             _check_drives(s, joint, rates, n)
+            # Each drive gives its part of the force by which a guide would keep the joint, C^T mu.
+            # It moves one coordinate of the tree, as is checked: its part is one entry of that.
             efforts = _find_directions(s, rates).T @ (s.gradient(residual).T @ own)
         yield Kept(joint, own, residual, rates, efforts)
 

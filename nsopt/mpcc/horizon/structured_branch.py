@@ -84,9 +84,13 @@ class StructuredBranches(BranchProgram):
         return Derivatives.of("branch", (x, p, sigma, lam), values, (of_f, of_g), curvature)
 
     def _solve_lifted(self, start: Point, p: Vector, lower: Vector, upper: Vector) -> Outcome:
-        """Solve a branch; the call is built at the first one, which tells how many are fixed."""
+        """Solve a branch; the call is built at the first one, whose bounds tell how many are fixed.
+
+        It is padded, as redundant rows and fixed unknowns may leave more equations than unknowns.
+        """
         if self._built is None:
-            fixed = np.sum(lower[: self._n] == upper[: self._n]) + 2 * self.G.size  # of any branch
+            # On any branch: one half of each pair at least, and the other where both are held.
+            fixed = np.sum(lower[: self._n] == upper[: self._n]) + 2 * self.G.size
             nlp = self._make_nlp(int(fixed))
             padded = pad(nlp)
             self._built = PaddedCall(self._backend.build(padded), nlp, padded)
@@ -134,6 +138,7 @@ class StructuredBranches(BranchProgram):
         upper[halves] = np.minimum(upper[halves], start.x[halves] + AWAY)
         inside = np.clip(start.x, lower, upper)
         weight = STEEP * find_weight(self.steepness(inside, case))
+        # So f has the slope `STEEP`: ``STEEP / weight`` is what it was, and scales what is left.
         weighted = Point(inside, weight * start.lam_x, weight * start.lam_g, start.warm)
         outcome = self._solve_lifted(weighted, np.append(case.p, weight), lower, upper)
         end = outcome.point
