@@ -42,17 +42,10 @@ def cache_folder() -> Path:
 
 @dataclass(frozen=True)
 class Entry:
-    """A place for code that is made from what is stated.
+    """A place for code that is made from what is stated."""
 
-    Attributes
-    ----------
-    origin : mapping of str to str
-        All that the code depends on: with it the code is found again.
-    suffix : str
-        Of the file of code: ``".so"``, ``".o"``, or ``".text"`` of what code is made from.
-    """
-
-    origin: Mapping[str, str]
+    origin: Mapping[str, str]  # all that the code depends on: with it the code is found again
+    # Of the file of code: ``".so"``, ``".o"``, or ``".text"`` of what code is made from.
     suffix: str
 
     @cached_property

@@ -34,57 +34,29 @@ BRANCH, RESULT = -1, -2
 
 
 class Conditional(NamedTuple):
-    """A branch, a value that is no number: where the results behind it come from.
+    """A branch, a value that is no number: where the results behind it come from."""
 
-    Attributes
-    ----------
-    sides : tuple of int
-        Functions of `Instructions.sides`, where the condition is zero and elsewhere.
-    operands : tuple of int
-        The condition, and what the side is a function of.
-    results : int
-        How many values behind it are its results.
-    """
-
+    # Functions of `Instructions.sides`, where the condition is zero and elsewhere.
     sides: tuple[int, int]
-    operands: tuple[int, ...]
-    results: int
+    operands: tuple[int, ...]  # the condition, and what the side is a function of
+    results: int  # how many values behind it are its results
 
 
 @dataclass(frozen=True)
 class Instructions:
-    """Values in an order in which each comes after its operands.
+    """Values in an order in which each comes after its operands."""
 
-    Attributes
-    ----------
-    operation : list of int
-        Of each value, by CasADi's numbers; `BRANCH`, `RESULT`.
-    left, right : list of int
-        Operands: values; of an operation with one operand twice the same. For an input its number
-        and its entry; for a branch its condition, for a result its branch, twice.
-    constants : dict of int to float
-        The values that are constant.
-    stage : list of int
-        The last input that a value depends on, by its number: `P`, `X`, ...
-    needed : list of bool
-        Whether an output depends on a value.
-    outputs : list of int
-        The value of each entry of y.
-    branches : dict of int to Conditional
-        The values that are branches.
-    sides : list of Instructions
-        Functions of x alone, for these branches and for those within sides.
-    """
-
-    operation: list[int]
+    operation: list[int]  # of each value, by CasADi's numbers; `BRANCH`, `RESULT`
+    # Operands: values; of an operation with one operand twice the same. For an input its number and
+    # its entry; for a branch its condition, for a result its branch, twice.
     left: list[int]
     right: list[int]
-    constants: dict[int, float]
-    stage: list[int]
-    needed: list[bool]
-    outputs: list[int]
-    branches: dict[int, Conditional]
-    sides: list[Instructions]
+    constants: dict[int, float]  # the values that are constant
+    stage: list[int]  # the last input that a value depends on, by its number: `P`, `X`, ...
+    needed: list[bool]  # whether an output depends on a value
+    outputs: list[int]  # the value of each entry of y
+    branches: dict[int, Conditional]  # the values that are branches
+    sides: list[Instructions]  # functions of x alone, for these branches and for those within sides
 
     def operands_of(self, value: int) -> tuple[int, ...]:
         """Return the values that one, no input and no constant, is computed from."""

@@ -64,29 +64,16 @@ ret void
 
 
 class _Task(NamedTuple):
-    """What a routine interprets; the names are those in `_INTERPRET`.
+    """What a routine interprets; the names are those in `_INTERPRET`."""
 
-    Attributes
-    ----------
-    begin, end : int
-        Of the records that it does.
-    registers : int
-        How many it works on.
-    copies : int
-        How many numbers it copies first, from ``before`` to the beginning of ``kept``.
-    at, takes : int
-        Where registers are in ``kept`` that it begins with, and how many.
-    to, leaves : int
-        Where in ``kept`` it leaves them, and how many.
-    """
-
-    begin: int
+    begin: int  # of the records that it does, as is ``end``
     end: int
-    registers: int
+    registers: int  # how many it works on
+    # How many numbers it copies first, from ``before`` to the beginning of ``kept``.
     copies: int = 0
-    at: int = 0
+    at: int = 0  # where in ``kept`` are the registers that it begins with; how many, ``takes``
     takes: int = 0
-    to: int = 0
+    to: int = 0  # where in ``kept`` it leaves them; how many, ``leaves``
     leaves: int = 0
 
 

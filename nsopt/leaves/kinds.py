@@ -37,20 +37,13 @@ SMALL = 1 << 16
 
 
 class Kinds(NamedTuple):
-    """Values, and which are alike.
+    """Values, and which are alike."""
 
-    Attributes
-    ----------
-    instructions : Instructions
-        Those given, operands that may be exchanged in the same order for values that are alike.
-    numbers : list of int
-        The kind of each value, by a number: values of one kind are alike; -1 if it is not needed.
-    sole_readers : list of int
-        Of each value the one that is computed from it, -1 for none, several, and of outputs.
-    """
-
+    # Those given, operands that may be exchanged in the same order for values that are alike.
     instructions: Instructions
+    # The kind of each value, by a number: values of one kind are alike; -1 if it is not needed.
     numbers: list[int]
+    # Of each value the one that is computed from it, -1 for none, several, and of outputs.
     sole_readers: list[int]
 
 

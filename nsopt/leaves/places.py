@@ -161,24 +161,12 @@ def _pointer(array: str) -> str:
 
 @dataclass
 class Memory:
-    """Where the values are that the pieces of a routine read and write.
+    """Where the values are that the pieces of a routine read and write."""
 
-    Attributes
-    ----------
-    lanes : int
-        Numbers side by side in the widest registers.
-    entries : dict of int to Single
-        Where values are: at first those that no piece computes.
-    sizes : dict of str to int
-        Numbers in each array that pieces write.
-    indices : list of int
-        What `INDICES` holds.
-    """
-
-    lanes: int
-    entries: dict[int, Single]
-    sizes: dict[str, int] = field(default_factory=dict)
-    indices: list[int] = field(default_factory=list)
+    lanes: int  # numbers side by side in the widest registers
+    entries: dict[int, Single]  # where values are: at first those that no piece computes
+    sizes: dict[str, int] = field(default_factory=dict)  # numbers in each array that pieces write
+    indices: list[int] = field(default_factory=list)  # what `INDICES` holds
     _padded: set[tuple[Single, int]] = field(default_factory=set)
     """Of values side by side, fewer than lanes but with room for all: the first entry, how many."""
 

@@ -42,26 +42,13 @@ MOST = 32
 
 
 class LeafText(NamedTuple):
-    """Modules that make some routines together.
+    """Modules that make some routines together."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Of the routines.
-    modules : tuple of str
-    kept : int
-        How many numbers they keep for each other.
-    numbers : tuple of float
-        The array that the modules read as `NUMBERS`.
-    indices : tuple of int
-        That which they read as `INDICES`.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # of the routines
     modules: tuple[str, ...]
-    kept: int
-    numbers: tuple[float, ...]
-    indices: tuple[int, ...] = ()
+    kept: int  # how many numbers they keep for each other
+    numbers: tuple[float, ...]  # the array that the modules read as `NUMBERS`
+    indices: tuple[int, ...] = ()  # that which they read as `INDICES`
 
 
 class _KeptText(NamedTuple):

@@ -26,66 +26,31 @@ thousand half a minute."""
 
 
 class Routine(NamedTuple):
-    """A function without a result, which reads and writes arrays.
-
-    Attributes
-    ----------
-    name : str
-    arguments : tuple of str
-        The names of arrays.
-    values : list of int
-        What it computes, in order.
-    sources : dict of int to Place
-        Where values are that it reads.
-    targets : dict of int to list of Place
-        Where values go.
-    instances : int
-        How many it computes, in groups side by side; 0 for what is computed once.
-    is_group : bool
-        Whether it is of one group alone, whose first instance, k, is an argument.
-    guards : dict of int to int
-        The condition of each value that is computed only where one holds, see `find_guards`.
-    """
+    """A function without a result, which reads and writes arrays."""
 
     name: str
-    arguments: tuple[str, ...]
-    values: list[int]
-    sources: Mapping[int, Place]
-    targets: Mapping[int, Sequence[Place]]
-    instances: int = 0
+    arguments: tuple[str, ...]  # the names of arrays
+    values: list[int]  # what it computes, in order
+    sources: Mapping[int, Place]  # where values are that it reads
+    targets: Mapping[int, Sequence[Place]]  # where values go
+    instances: int = 0  # how many it computes, in groups side by side; 0 for what is computed once
+    # Whether it is of one group alone, whose first instance, k, is an argument.
     is_group: bool = False
+    # The condition of each value that is computed only where one holds, see `find_guards`.
     guards: Mapping[int, int] = {}
 
 
 class RoutinePlan(NamedTuple):
-    """What a routine computes, before values have places in memory.
+    """What a routine computes, before values have places in memory."""
 
-    Attributes
-    ----------
-    name, arguments
-        See `Routine`.
-    values : list of int
-        In order.
-    sources : dict of int to Single
-        Where inputs are.
-    outputs : list of int
-        The values of entries of y.
-    first_output : int
-        The first of these entries.
-    is_read : bool
-        Whether the routines after it read its values; else they compute them anew.
-    kept : list of int
-        Of its values and of inputs, those that it writes for the routines after it.
-    """
-
-    name: str
+    name: str  # this and ``arguments`` as of a `Routine`
     arguments: tuple[str, ...]
-    values: list[int]
-    sources: dict[int, Single]
-    outputs: list[int]
-    first_output: int
-    is_read: bool
-    kept: list[int]
+    values: list[int]  # in order
+    sources: dict[int, Single]  # where inputs are
+    outputs: list[int]  # the values of entries of y
+    first_output: int  # the first of these entries
+    is_read: bool  # whether the routines after it read its values; else they compute them anew
+    kept: list[int]  # of its values and of inputs, those that it writes for the routines after it
 
     @property
     def targets(self) -> dict[int, list[Single]]:

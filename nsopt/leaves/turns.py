@@ -17,24 +17,13 @@ from nsopt.leaves.instructions import Entries, Instructions, P, X, list_entries
 
 
 class Turns(NamedTuple):
-    """How long the inputs and outputs of functions in turn are.
+    """How long the inputs and outputs of functions in turn are."""
 
-    Attributes
-    ----------
-    inputs : tuple of int
-        Entries of p, x_1, x_2, ...
-    outputs : tuple of int
-        Entries of y_1, y_2, ..., then of each function at the end.
-    order : tuple of int
-        Numbers of the inputs (`P`, `X`, ...) in the order in which CasADi's function has them.
-    heads : tuple of int
-        How many entries of y_1, y_2, ... are computed at every x.
-    """
-
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
+    inputs: tuple[int, ...]  # entries of p, x_1, x_2, ...
+    outputs: tuple[int, ...]  # entries of y_1, y_2, ..., then of each function at the end
+    # Numbers of the inputs (`P`, `X`, ...) in the order in which CasADi's function has them.
     order: tuple[int, ...]
-    heads: tuple[int, ...]
+    heads: tuple[int, ...]  # how many entries of y_1, y_2, ... are computed at every x
 
     @classmethod
     def alone(cls, function: ca.Function, head: int | None = None) -> Turns:

@@ -75,24 +75,13 @@ class Node:
 
 @dataclass(frozen=True)
 class ContactsAtStart:
-    """What contacts do as a step begins.
+    """What contacts do as a step begins."""
 
-    Attributes
-    ----------
-    pressing : SX (ng,), 0 or 1
-        Which contacts press.
-    sticking : SX (nd,), 0 or 1
-        Which of their drags stick.
-    directions : SX (ns,)
-        Unit vectors of the slips of the others, as they begin.
-    force, friction : SX (ng,), (ns,) [N]
-        Normal and tangential.
-    """
-
-    pressing: ca.SX = field(default_factory=_none)
-    sticking: ca.SX = field(default_factory=_none)
+    pressing: ca.SX = field(default_factory=_none)  # (ng,) 0 or 1: which contacts press
+    sticking: ca.SX = field(default_factory=_none)  # (nd,) 0 or 1: which of their drags stick
+    # (ns,) unit vectors of the slips of the others, as they begin.
     directions: ca.SX = field(default_factory=_none)
-    force: ca.SX = field(default_factory=_none)
+    force: ca.SX = field(default_factory=_none)  # (ng,) [N] normal; ``friction`` (ns,) [N]
     friction: ca.SX = field(default_factory=_none)
 
 

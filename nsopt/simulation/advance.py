@@ -66,21 +66,11 @@ class ProgressBar:
 
 
 class Stop(NamedTuple):
-    """Why a run ended early: an empty reason if it did not.
+    """Why a run ended early: an empty reason if it did not."""
 
-    Attributes
-    ----------
-    reason : str
-        The lines after the first are attempts at the last step.
-    interrupted : bool
-        Whether Ctrl-C or SIGTERM ended it.
-    no_step : bool
-        Whether no step was found, as would be so again.
-    """
-
-    reason: str = ""
-    interrupted: bool = False
-    no_step: bool = False
+    reason: str = ""  # the lines after the first are attempts at the last step
+    interrupted: bool = False  # whether Ctrl-C or SIGTERM ended it
+    no_step: bool = False  # whether no step was found, as would be so again
 
     @property
     def first_line(self) -> str:

@@ -202,20 +202,9 @@ class Chain:
 
 @dataclass(frozen=True, eq=False)
 class ChainRun:
-    """The steps of one call of a chain.
+    """The steps of one call of a chain."""
 
-    Attributes
-    ----------
-    state : (nz,)
-        From where the chain goes on.
-    accepted : AcceptedSteps
-    refused : tuple of FailedAttempt
-        Attempts since the last accepted step.
-    solved : bool
-        Whether Newton converged in the last attempt.
-    """
-
-    state: Array
+    state: Array  # (nz,) from where the chain goes on
     accepted: AcceptedSteps
-    refused: tuple[FailedAttempt, ...]
-    solved: bool
+    refused: tuple[FailedAttempt, ...]  # attempts since the last accepted step
+    solved: bool  # whether Newton converged in the last attempt

@@ -52,24 +52,13 @@ class ChainParameters(NamedTuple):
 
 @dataclass(frozen=True)
 class ChainLayout:
-    """Where the parts of a chain's state z (nz,) and of its parameters stand in their vectors.
-
-    Parameters
-    ----------
-    nq, nv : int
-    unknowns : int
-        Number of unknowns of all parts of a step.
-    mechanism : int
-        Number of parameters of the mechanism.
-    contacts : int
-        Number of contacts.
-    """
+    """Where the parts of a chain's state z (nz,) and of its parameters stand in their vectors."""
 
     nq: int
     nv: int
-    unknowns: int
-    mechanism: int
-    contacts: int
+    unknowns: int  # number of unknowns of all parts of a step
+    mechanism: int  # number of parameters of the mechanism
+    contacts: int  # number of contacts
 
     @classmethod
     def of(cls, d: Dynamics, unknowns: int) -> ChainLayout:

@@ -33,33 +33,18 @@ Shorter ones would make a run long where the solvers find a step of h_min."""
 
 
 class StepCounts(NamedTuple):
-    """Steps so far that a reader should know of.
+    """Steps so far that a reader should know of."""
 
-    Attributes
-    ----------
-    below_h_min : int
-        Those that were shorter, without the last one of the run.
-    by_other_schemes : int
-        Those that the scheme itself did not solve.
-    by_other_laws : int
-        Those with another law of impact, where contacts gave energy by the scheme's own.
-    unfollowed : int
-        Those that contacts in bores could not follow.
-    unplaced : float [J]
-        Energy by which steps are off: `WallFigures.unplaced`, summed.
-    time_past_changes : float [s]
-        Sum of the h of steps that go on past a change of contact, as too many follow each other, or
-        as h is fixed.
-    time_by_other_schemes : float [s]
-        Sum of their h, which are often longer than those of the scheme.
-    """
-
-    below_h_min: int = 0
-    by_other_schemes: int = 0
+    below_h_min: int = 0  # those that were shorter, without the last one of the run
+    by_other_schemes: int = 0  # those that the scheme itself did not solve
+    # Those with another law of impact, where contacts gave energy by the scheme's own.
     by_other_laws: int = 0
-    unfollowed: int = 0
-    unplaced: float = 0.0
+    unfollowed: int = 0  # those that contacts in bores could not follow
+    unplaced: float = 0.0  # [J] energy by which steps are off: `WallFigures.unplaced`, summed
+    # [s] sum of the h of steps that go on past a change of contact, as too many follow each other,
+    # or as h is fixed.
     time_past_changes: float = 0.0
+    # [s] sum of their h, which are often longer than those of the scheme.
     time_by_other_schemes: float = 0.0
 
     def with_steps(self, accepted: AcceptedSteps) -> StepCounts:
@@ -82,27 +67,14 @@ class StepCounts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DriverState:
-    """Everything that decides the steps to come.
+    """Everything that decides the steps to come."""
 
-    Attributes
-    ----------
-    start : Start
-        Of the next step.
-    counts : StepCounts
-    chain : (nz,) or None
-        State of the compiled chain.
-    refused : tuple of FailedAttempt
-        Attempts of the chain since the last accepted step.
-    backoff : Backoff
-    steppers : tuple of StepperState
-        Of each `Stepper` that was needed, in the order of need.
-    """
-
-    start: Start
+    start: Start  # of the next step
     counts: StepCounts
-    chain: Array | None = None
-    refused: tuple[FailedAttempt, ...] = ()
+    chain: Array | None = None  # (nz,) state of the compiled chain
+    refused: tuple[FailedAttempt, ...] = ()  # attempts of the chain since the last accepted step
     backoff: Backoff = field(default_factory=Backoff)
+    # Of each `Stepper` that was needed, in the order of need.
     steppers: tuple[StepperState, ...] = ()
 
 

@@ -33,18 +33,10 @@ nor did it after the 1 and the 2 steps before."""
 
 
 class Backoff(NamedTuple):
-    """How long a fallback goes on before the scheme itself is tried again.
+    """How long a fallback goes on before the scheme itself is tried again."""
 
-    Attributes
-    ----------
-    steps : int
-        Steps of the fallback in the last jam.
-    own : int
-        Steps that the compiled chain of the scheme itself has taken since.
-    """
-
-    steps: int = 0
-    own: int = 0
+    steps: int = 0  # steps of the fallback in the last jam
+    own: int = 0  # steps that the compiled chain of the scheme itself has taken since
 
     @property
     def after_jam(self) -> Backoff:
@@ -58,17 +50,10 @@ class Backoff(NamedTuple):
 
 
 class Fallback(NamedTuple):
-    """A way to take steps where a compiled chain is stuck.
-
-    Attributes
-    ----------
-    scheme : Scheme
-    first : float
-        The h to try first, over h_min.
-    """
+    """A way to take steps where a compiled chain is stuck."""
 
     scheme: Scheme
-    first: float = 1.0
+    first: float = 1.0  # the h to try first, over h_min
 
 
 class FallbackSteps(NamedTuple):

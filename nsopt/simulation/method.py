@@ -27,13 +27,6 @@ OPTIONS = {  # name -> type, example
 class Method:
     """The options of `simulate` for each step.
 
-    Parameters
-    ----------
-    scheme : Scheme
-    solver : Solver or Compiled
-    control : StepControl
-    acceptance : Acceptance
-
     Raises
     ------
     TypeError

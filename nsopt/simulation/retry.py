@@ -32,28 +32,15 @@ class RetryLevel(IntEnum):
 
 @dataclass(frozen=True)
 class Retry:
-    """One attempt at a step.
+    """One attempt at a step."""
 
-    Attributes
-    ----------
-    label : str
-        As recorded in ``step_reason``; empty for the first attempt.
-    solver : Solver
-    level : RetryLevel
-    warm : bool
-        Whether to start from the previous step's solution and multipliers.
-    below : (float, float) or None
-        Bounds of h as parts of the run's h_min, for steps shorter than that.
-    sized : bool
-        Whether it is as the one before but for its h, which is the label.
-    """
-
-    label: str
+    label: str  # as recorded in ``step_reason``; empty for the first attempt
     solver: Solver
     level: RetryLevel = RetryLevel.FIRST
-    warm: bool = False
+    warm: bool = False  # whether to start from the previous step's solution and multipliers
+    # Bounds of h as parts of the run's h_min, for steps shorter than that.
     below: tuple[float, float] | None = None
-    sized: bool = False
+    sized: bool = False  # whether it is as the one before but for its h, which is the label
 
     @property
     def keeps_bounds(self) -> bool:

@@ -19,20 +19,11 @@ MOST_STEPS = 1e10
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One run: its start and end, the bounds of its steps, and values of parameters.
-
-    Attributes
-    ----------
-    start : Start
-    p : (np,)
-        Parameters of the mechanism.
-    t_end : float [s]
-    steps : StepBounds
-    """
+    """One run: its start and end, the bounds of its steps, and values of parameters."""
 
     start: Start
-    p: Array
-    t_end: float
+    p: Array  # (np,) parameters of the mechanism
+    t_end: float  # [s]
     steps: StepBounds
 
     @classmethod

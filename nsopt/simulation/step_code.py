@@ -43,17 +43,11 @@ class StepAddresses(NamedTuple):
 
 @dataclass(frozen=True)
 class StepCode:
-    """Machine code of the programs of a step, and of its end.
-
-    Attributes
-    ----------
-    solved : tuple of KernelProgram
-    values : LeavesInTurn or tuple of Leaf
-        The values of programs, the end and its limits: as one function; where programs have
-        patterns, one leaf each.
-    """
+    """Machine code of the programs of a step, and of its end."""
 
     solved: tuple[KernelProgram, ...]
+    # The values of programs, the end and its limits: as one function; where programs have patterns,
+    # one leaf each.
     values: LeavesInTurn | tuple[Leaf, ...]
 
     @classmethod

@@ -12,23 +12,13 @@ from nsopt.simulation.record.accepted_steps import How
 
 
 class FailedAttempt(NamedTuple):
-    """An attempt at a step that failed.
-
-    Attributes
-    ----------
-    fault : Fault
-    label : str
-        What was done.
-    by : str
-        The scheme that did it, or the law of impact, where it is another one; see `name_scheme`.
-    sized : bool
-        Whether it was as the one before but for its h, which is the label.
-    """
+    """An attempt at a step that failed."""
 
     fault: Fault
-    label: str
+    label: str  # what was done
+    # The scheme that did it, or the law of impact, where it is another one; see `name_scheme`.
     by: str = ""
-    sized: bool = False
+    sized: bool = False  # whether it was as the one before but for its h, which is the label
 
     def __str__(self) -> str:
         return f"{f'{self.label} {self.by}'.strip()}: {self.fault}"

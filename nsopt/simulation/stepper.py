@@ -37,21 +37,13 @@ from nsopt.simulation.step_rules import WALLS
 
 @dataclass(frozen=True)
 class StepperState:
-    """The memory of a stepper from step to step.
+    """The memory of a stepper from step to step."""
 
-    Attributes
-    ----------
-    trial : float [s]
-        The h to try next.
-    points : tuple of Point
-        The solution of the last step, part by part, to start the next one from; empty for a cold
-        start.
-    credit : float
-        Attempts that may be spent on ending steps where contacts change; see `control.EARNED`.
-    """
-
-    trial: float
+    trial: float  # [s] the h to try next
+    # The solution of the last step, part by part, to start the next one from; empty for a cold
+    # start.
     points: tuple[Point, ...] = ()
+    # Attempts that may be spent on ending steps where contacts change; see `control.EARNED`.
     credit: float = MOST
 
 

@@ -15,21 +15,17 @@ class MadeTogether:
 
     Those that most users never call are fields with ``init=False``, made when first asked for.
 
-    Attributes
-    ----------
-    later : mapping of the name of such a field to what makes it
-        Not compared.
-    made : mapping of names to the other fields
-        As they were made. `dataclasses.replace` passes it on to the copy, which compares its fields
-        with it and refuses one that was replaced, but for wrappers of the same CasADi function.
-
     Raises
     ------
     ValueError
         Naming a field that was replaced: the others would be of what it was before.
     """
 
+    # What makes such a field, by its name; not compared.
     later: Mapping[str, Callable[[], ca.Function]] = field(repr=False, compare=False)
+    # The other fields as they were made. `dataclasses.replace` passes it on to the copy, which
+    # compares its fields with it and refuses one that was replaced, but for wrappers of the same
+    # CasADi function.
     made: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False, kw_only=True)
 
     def __post_init__(self) -> None:

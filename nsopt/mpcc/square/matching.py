@@ -39,17 +39,12 @@ Matrix = Any
 
 
 class RowDerivatives(NamedTuple):
-    """Derivatives of the rows of a square program by its scaled unknowns.
+    """Derivatives of the rows of a square program by its scaled unknowns."""
 
-    Attributes
-    ----------
-    pattern : (n, n) of bool, sparse if large
-        Nonzero entries of each row, of all terms that it may be made of.
-    of_own : Function (x, p) -> (n, n)
-        Of each row the derivatives of its own term, see `own_terms`.
-    """
-
+    # (n, n) of bool, sparse if large: nonzero entries of each row, of all terms that it may be made
+    # of.
     pattern: Matrix
+    # (x, p) -> (n, n): of each row the derivatives of its own term, see `own_terms`.
     of_own: ca.Function
 
     @classmethod

@@ -30,26 +30,16 @@ class HeldMove:
 
     The constructor adds the unknowns of the halves, `add_impulses` those of contacts; `state` the
     equations, `hold` the rows of contacts, in the order of their unknowns.
-
-    Attributes
-    ----------
-    end : Node
-        To which the move leads, as soon as it is constructed.
-    lam : SX (ng,) [N s]
-        Contact impulses of the first half, from `add_impulses` on, as are the next.
-    slip : SX (ns,) [m/s]
-        At the end.
-    directions : SX (ns,)
-        Of the slips there, as unit vectors.
     """
 
+    # (ng,) [N s] of contacts in the first half; made by `add_impulses`, as are the next.
     lam: ca.SX
-    slip: ca.SX
-    directions: ca.SX
+    slip: ca.SX  # (ns,) [m/s] at the end
+    directions: ca.SX  # (ns,) of the slips there, as unit vectors
 
     def __init__(self, one: OneStep) -> None:
         self._one, self._halves = one, HalfSteps(one)
-        self.end = self._halves.end
+        self.end = self._halves.end  # the node to which the move leads
 
     def add_impulses(self, modes: ContactsAtStart, begin: ca.SX, slides: ca.SX) -> None:
         """Add the unknowns of contacts.

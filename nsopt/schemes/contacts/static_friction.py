@@ -48,19 +48,11 @@ def has_static_friction(d: Dynamics) -> bool:
 
 
 class Grip(NamedTuple):
-    """The friction of a half of a step.
+    """The friction of a half of a step."""
 
-    Attributes
-    ----------
-    coefficients : SX (nd,)
-    held : SX (nd,), 0 or 1
-        What has rested and holds.
-    breaking : SX (ns,) [m/s]
-        In a second half, the slip with which what is held would let go; zero far from that.
-    """
-
-    coefficients: ca.SX
-    held: ca.SX
+    coefficients: ca.SX  # (nd,)
+    held: ca.SX  # (nd,) 0 or 1: what has rested and holds
+    # (ns,) [m/s] in a second half, the slip with which what is held would let go; else zero.
     breaking: ca.SX
 
     @classmethod

@@ -26,29 +26,19 @@ REDUNDANT = 1e-9  # of the trace of C M^-1 C^T, added to it so that redundant jo
 
 @dataclass(frozen=True)
 class WallFigures:
-    """Figures of a step from which its size follows, where there are contacts.
+    """Figures of a step from which its size follows, where there are contacts."""
 
-    Attributes
-    ----------
-    depth : SX scalar
-        How far beyond a wall the step would have led without it, over the clearance: h^2 a / (2 c)
-        in lasting contact at the relative acceleration a.
-    swing : SX scalar
-        Of compliant contacts, see `judge_pressed`.
-    late : SX scalar [s]
-        How long before the end of the step the first of its impacts was.
-    overdue : SX scalar [s]
-        How long before the end of the step a contact changed so that the step should have ended: it
-        was open and closed, its slip turned round, or it let go. Forces are others since.
-    unplaced : SX scalar [J]
-        Error of the energy, as that impact is placed at the end, or as directions are those at the
-        start (`estimate_turned_directions`).
-    """
-
+    # How far beyond a wall the step would have led without it, over the clearance: h^2 a / (2 c) in
+    # lasting contact at the relative acceleration a.
     depth: ca.SX = field(default_factory=_zero)
-    swing: ca.SX = field(default_factory=_zero)
+    swing: ca.SX = field(default_factory=_zero)  # of compliant contacts, see `judge_pressed`
+    # [s] how long before the end of the step the first of its impacts was.
     late: ca.SX = field(default_factory=_zero)
+    # [s] how long before the end of the step a contact changed so that the step should have ended:
+    # it was open and closed, its slip turned round, or it let go. Forces are others since.
     overdue: ca.SX = field(default_factory=_zero)
+    # [J] error of the energy, as that impact is placed at the end, or as directions are those at
+    # the start (`estimate_turned_directions`).
     unplaced: ca.SX = field(default_factory=_zero)
 
 

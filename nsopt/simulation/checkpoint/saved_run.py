@@ -114,24 +114,13 @@ NORM_ERROR = 0.1  # of Euler parameters, far beyond that of steps
 
 @dataclass(frozen=True, eq=False)
 class SavedRun:
-    """The state of a run that is resumed.
-
-    Attributes
-    ----------
-    driver : DriverState
-    kept, pending : AcceptedSteps
-        As of a `History`.
-    count : int
-        Steps so far.
-    blocks : mapping of str to str
-        Names of the files of ``kept``, in order, and their hashes.
-    """
+    """The state of a run that is resumed."""
 
     driver: DriverState
-    kept: AcceptedSteps
+    kept: AcceptedSteps  # this and ``pending`` as of a `History`
     pending: AcceptedSteps
-    count: int
-    blocks: Mapping[str, str]
+    count: int  # steps so far
+    blocks: Mapping[str, str]  # names of the files of ``kept``, in order, and their hashes
 
     @classmethod
     def load(cls, folder: Path, run: Identity, dynamics: Dynamics) -> SavedRun:

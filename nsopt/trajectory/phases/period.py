@@ -20,17 +20,10 @@ SAME = 1e-9  # difference of gaps, residuals and rates up to which they are the 
 
 @dataclass(frozen=True, eq=False)
 class Period:
-    """The end of the last phase, from which the first one would begin again.
-
-    Parameters
-    ----------
-    condition : Periodic
-    modes : sequence of mapping of name to ContactMode
-        Of all phases.
-    """
+    """The end of the last phase, from which the first one would begin again."""
 
     condition: Periodic
-    modes: Sequence[Mapping[str, ContactMode]]
+    modes: Sequence[Mapping[str, ContactMode]]  # of all phases
 
     def imply_contact(self, contact: ContactInMode, p: Array) -> ContactInMode:
         """Return a contact of the last phase, without what holds at its end as at the start."""
