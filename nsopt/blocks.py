@@ -12,8 +12,7 @@ from nsopt.arrays import Array
 if TYPE_CHECKING:
     import xarray as xr
 
-BLOCK = 1 << 23
-"""Bytes of a variable that are in memory at once."""
+BLOCK = 1 << 23  # bytes of a variable that are in memory at once
 
 
 def blocks(x: xr.DataArray) -> Iterator[tuple[int, Array]]:

@@ -27,14 +27,9 @@ OPEN = 1e-3
 SHUT = 1e-6
 """... if it is also above this part of a typical opening: solvers leave less of closed contacts."""
 
-SETTLES = 0.02
-"""Part of the duration at the start in which the stated state comes into motion."""
-
-ROUNDING = 1e-12
-"""Impulse, over the largest one, that rounding leaves of zero."""
-
-ROWS = 100_000
-"""Times whose data are in memory at once."""
+SETTLES = 0.02  # part of the duration at the start in which the stated state comes into motion
+ROUNDING = 1e-12  # impulse, over the largest one, that rounding leaves of zero
+ROWS = 100_000  # times whose data are in memory at once
 
 
 class ModeStatistics(NamedTuple):

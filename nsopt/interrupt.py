@@ -20,11 +20,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
-EXIT_CODE = 130
-"""Exit code of a command that was interrupted, by either signal."""
-
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
-"""Signals that are handled here."""
+EXIT_CODE = 130  # exit code of a command that was interrupted, by either signal
+SIGNALS = (signal.SIGINT, signal.SIGTERM)  # signals that are handled here
 
 NEVER = sys.maxsize
 """Number of signals after which a guard never raises."""

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-PARTS = ("axial", "normal", "force", "torque")
-"""Loads of a joint; see `joint_loads`."""
+PARTS = ("axial", "normal", "force", "torque")  # loads of a joint; see `joint_loads`
 
 
 def joint_loads(result: Result, joints: Sequence[str] | None = None) -> xr.Dataset:

@@ -13,8 +13,7 @@ from nsopt.arrays import Array
 if TYPE_CHECKING:
     import xarray as xr
 
-KINDS = ("q", "v", "a", "tau")
-"""Variables of a sampled motion that a controller needs."""
+KINDS = ("q", "v", "a", "tau")  # variables of a sampled motion that a controller needs
 
 UNQUOTABLE = re.compile(r'["\\\x00-\x1f\x7f]|\?(?=\?)')
 """What a string in C may not contain as it stands: quotes, ends of lines, starts of trigraphs."""
@@ -22,8 +21,7 @@ UNQUOTABLE = re.compile(r'["\\\x00-\x1f\x7f]|\?(?=\?)')
 EULER, RATES = ("e0", "e1", "e2", "e3"), ("wx", "wy", "wz")
 """Names of the coordinates and velocities of bodies and joints that turn freely."""
 
-DIGITS = 17
-"""Digits with which a float is read back as it was."""
+DIGITS = 17  # digits with which a float is read back as it was
 
 
 def joint_trajectory(motion: xr.Dataset) -> dict[str, Any]:

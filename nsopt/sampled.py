@@ -26,8 +26,7 @@ PARTS: Array = (1 - np.cos(np.pi * np.arange(9) / 8)) / 2
 """Shares of a step at which its accelerations, drives and inputs are on record: Chebyshev's points.
 The nine are called the parts of a step."""
 
-THREE = (0, 4, 8)
-"""Which of the parts are the start, the middle and the end."""
+THREE = (0, 4, 8)  # which of the parts are the start, the middle and the end
 
 _OTHERS = np.array([[k for k in range(len(PARTS)) if k != j] for j in range(len(PARTS))])
 """For each part the others, where its Lagrange polynomial is zero, (parts, parts - 1)."""

@@ -149,8 +149,7 @@ PROVENANCE = ("model_hash", "scheme", "scheme_name", "solver", "solver_name", "s
 LABELS = ("q_name", "v_name", "contact", "joint", "freedom", "body", "axis")
 """Coordinates beside ``time``."""
 
-TEXTS = ("step_reason", "tried")
-"""Variables that are texts."""
+TEXTS = ("step_reason", "tried")  # variables that are texts
 
 JSON = (
     *("parameters", "outline", "frames", "pressed_frames"),
@@ -158,8 +157,7 @@ JSON = (
 )
 """Attributes that are JSON."""
 
-NUMBERS = ("gap_scales", "clearances", "gravity")
-"""Attributes that are several numbers."""
+NUMBERS = ("gap_scales", "clearances", "gravity")  # attributes that are several numbers
 
 ATTRIBUTES: dict[str, type] = {
     **dict.fromkeys(("title", "scheme", "scheme_name", "solver", "solver_name"), str),

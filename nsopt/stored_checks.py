@@ -59,14 +59,12 @@ NOT_NEGATIVE = (
 )
 """Variables that are sizes and counts."""
 
-TOO_LONG = 1.01
-"""Step over h_max which no solver that chooses h comes to."""
+TOO_LONG = 1.01  # step over h_max which no solver that chooses h comes to
 
 OF_STATES = ("motion", "q", "v", "body_position", "body_velocity", "gap")
 """Errors that are zero at the start, which is stated."""
 
-COUNTS = ("iterations", "retries")
-"""Variables of whole numbers."""
+COUNTS = ("iterations", "retries")  # variables of whole numbers
 
 MAY_BE_NAN = ("gap_scales", "clearances", *OF_OPTIMA, *OF_SOME)
 """Attributes that are NaN where a run does not know them."""
@@ -77,8 +75,7 @@ AMONG_STEPS = (
 )
 """Attributes that count some of all steps."""
 
-MOST_FAULTS = 5
-"""Number of faults in a message."""
+MOST_FAULTS = 5  # number of faults in a message
 
 _OWN_DIMENSION = "_nc4_non_coord_"
 """Prefix that netCDF gives in a file to a variable named as one of its own dimensions."""

@@ -21,8 +21,7 @@ HASH, HASHES = "data_hash", "hashes_by_name"
 GROUP = "hashes"
 """Group of a file, so that who reads variables and writes them anew takes no hashes along."""
 
-BLOCK = 1 << 22
-"""Bytes that are read at once."""
+BLOCK = 1 << 22  # bytes that are read at once
 
 _OF_HDF5 = {
     *("CLASS", "DIMENSION_LIST", "NAME", "REFERENCE_LIST"),

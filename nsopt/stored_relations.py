@@ -13,11 +13,8 @@ from nsopt.contact_modes import IMPACT, contacts_of_joints, count_rigid
 if TYPE_CHECKING:
     import xarray as xr
 
-ROWS = 1 << 16
-"""Times of a variable that are in memory at once."""
-
-EXACT = 1e-9
-"""Difference, over the largest number that takes part, that rounding may leave."""
+ROWS = 1 << 16  # times of a variable that are in memory at once
+EXACT = 1e-9  # difference, over the largest number that takes part, that rounding may leave
 
 FAR = 20.0
 """Way of a body in a step, over that at the largest speed of the run, which none comes near to."""

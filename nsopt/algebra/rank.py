@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-TOLERANCE = 1e-9
-"""Singular values below this part of the largest count as zero."""
+TOLERANCE = 1e-9  # singular values below this part of the largest count as zero
 
 CLEAR = 1e-10
 """Least square of a singular value, over that of the largest, which round-off leaves positive."""

@@ -19,14 +19,12 @@ from nsopt.elements import PlanarPrismaticClearance, PrismaticClearance
 from nsopt.loads import bores_of_joints, read_frames
 from nsopt.result import Result
 
-FLAT = 1e-9
-"""Extent of an orbit along an axis, over the clearance, that counts as none."""
+FLAT = 1e-9  # extent of an orbit along an axis, over the clearance, that counts as none
 
 PRISM, RECTANGLE = PrismaticClearance.__name__, PlanarPrismaticClearance.__name__
 """Kinds of guides, as results name them: for a slider in space, and in the plane."""
 
-ENDS = ("front", "back")
-"""Ends of a prism, in the order of its contacts."""
+ENDS = ("front", "back")  # ends of a prism, in the order of its contacts
 
 
 class Orbit(NamedTuple):

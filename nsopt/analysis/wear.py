@@ -13,11 +13,8 @@ from nsopt.contact_modes import contacts_of_joints, count_rigid, read_clearances
 from nsopt.loads import bores_of_joints
 from nsopt.result import Result
 
-PARTS = 72
-"""Parts of the circumference, each with a depth."""
-
-LITTLE = 0.1
-"""Depth worn off, over the clearance, that leaves the motion about as it is."""
+PARTS = 72  # parts of the circumference, each with a depth
+LITTLE = 0.1  # depth worn off, over the clearance, that leaves the motion about as it is
 
 
 class Wear(NamedTuple):

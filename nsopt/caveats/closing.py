@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 NEEDED = {"body_position", "body_velocity", "contact_mode"}
 """Variables without which there is no caveat."""
 
-PARTS = 64
-"""Parts of a step at whose ends the ways of bodies are compared."""
+PARTS = 64  # parts of a step at whose ends the ways of bodies are compared
 
 SWINGS = 0.22
 """Root mean square of the angle [rad] by which a body swings in a step, beside contacts, from which

@@ -17,15 +17,13 @@ TOLERATED = 0.03
 """Error of the speed at which a contact closes, over the largest such speed in its joint, up to
 which nothing is said."""
 
-WARNED = 0.2
-"""Error, likewise, from which there is a warning."""
+WARNED = 0.2  # error, likewise, from which there is a warning
 
 LATENESS = 1.5
 """Steps by which schemes place impacts late at most: one that judges in the middle of a step if a
 contact closes places an impact just after that at the end of the next."""
 
-BEFORE = 4
-"""Steps before a contact closes whose gaps tell its speed and acceleration."""
+BEFORE = 4  # steps before a contact closes whose gaps tell its speed and acceleration
 
 SLOW = 0.01
 """Largest speed at which contacts of a joint close, over that of all joints, from which its impacts

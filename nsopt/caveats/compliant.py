@@ -13,8 +13,7 @@ from nsopt.contact_modes import count_rigid, spans
 if TYPE_CHECKING:
     import xarray as xr
 
-RESOLVED = 10
-"""Steps that a compliant contact should last."""
+RESOLVED = 10  # steps that a compliant contact should last
 
 TAKING = 11
 """Steps that one should last which takes energy: how much depends on where in a step it begins."""
@@ -22,8 +21,7 @@ TAKING = 11
 PEAK = 6
 """Steps of a contact from which on its largest force is within 5 %, also between their ends."""
 
-SHARE = 0.01
-"""Energy of a compliant contact, over what the motion exchanges, from which it matters."""
+SHARE = 0.01  # energy of a compliant contact, over what the motion exchanges, from which it matters
 
 KEPT = 0.025
 """Energy by which contacts that take none may be off, over what the motion exchanges. In the flight

@@ -28,15 +28,13 @@ from nsopt.contact_modes import LASTING, count_rigid, joint_of
 if TYPE_CHECKING:
     import xarray as xr
 
-DEEP = 0.1
-"""Depth inside a wall, over the opening of the gap, from which there is a caveat."""
+DEEP = 0.1  # depth inside a wall, over the opening of the gap, from which there is a caveat
 
 HELD_SLIP = 0.01
 """Slip of contacts that dry friction should hold, over the way of the body that moves farthest, up
 to which nothing is said."""
 
-STRUCK = 0.1
-"""Impulse of an impact, over the largest of its contact, from which it matters."""
+STRUCK = 0.1  # impulse of an impact, over the largest of its contact, from which it matters
 
 SLIGHT = 0.01
 """The same over the largest of all contacts. It must exceed both: light bodies get less."""
@@ -44,17 +42,13 @@ SLIGHT = 0.01
 REBOUND = 0.01
 """Speed at which surfaces part, over that at which they met, above which they rebound."""
 
-ROLLED = 0.1
-"""Angle [rad] that a pin may roll in its bore in a step, as a root mean square."""
-
-TELLS = 1e-6
-"""Way [m] that contacts may creep without a word, however little bodies move."""
+ROLLED = 0.1  # angle [rad] that a pin may roll in its bore in a step, as a root mean square
+TELLS = 1e-6  # way [m] that contacts may creep without a word, however little bodies move
 
 CREEPS = 2e-3
 """Way that contacts may creep without a word, over the way of the body that moves farthest."""
 
-STICKS = 1e-6
-"""Slip over the speed of the wall, up to which a contact sticks."""
+STICKS = 1e-6  # slip over the speed of the wall, up to which a contact sticks
 
 CREEP = 1.5
 """Slip over the change of the wall's velocity in a step by its rotation, up to which a contact

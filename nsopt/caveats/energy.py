@@ -31,17 +31,10 @@ NOTABLE = 0.02
 SWING = 0.1
 """Energy that steps gain or lose for a while, over that exchanged, from which there is a caveat."""
 
-LATE = 0.8
-"""Part of the steps after which a change of the energy counts as for good."""
-
-UNPLACED = 3e-3
-"""Energy by which impacts may be off without a word, over that exchanged."""
-
-GIVEN = 5e-3
-"""Energy that a contact gave, over that exchanged, from which there is a caveat."""
-
-ROOM = 0.1
-"""Ratio of h_min to h_max, below which steps can end at impacts."""
+LATE = 0.8  # part of the steps after which a change of the energy counts as for good
+UNPLACED = 3e-3  # energy by which impacts may be off without a word, over that exchanged
+GIVEN = 5e-3  # energy that a contact gave, over that exchanged, from which there is a caveat
+ROOM = 0.1  # ratio of h_min to h_max, below which steps can end at impacts
 
 
 def _tell_energy_of_steps(data: xr.Dataset) -> Iterator[str]:

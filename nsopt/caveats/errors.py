@@ -16,14 +16,9 @@ from nsopt.stored import ERROR
 if TYPE_CHECKING:
     import xarray as xr
 
-ACCURATE = 0.05
-"""Relative error up to which there is no caveat."""
-
-SURE = 0.95
-"""Estimate of an error over the error itself at least: it may be some 5 % too small."""
-
-LASTS = 0.1
-"""Part of the time that a contact must last for its force to count."""
+ACCURATE = 0.05  # relative error up to which there is no caveat
+SURE = 0.95  # estimate of an error over the error itself at least: it may be some 5 % too small
+LASTS = 0.1  # part of the time that a contact must last for its force to count
 
 FORCES = ("largest_force", "peak_force", "rms_force")
 """Figures of forces without impacts: the largest after the start, the largest for 95 % of the time
@@ -39,23 +34,15 @@ MATTERS = 0.05
 """Impulses of impacts over all that their joint transfers, and losses over what a motion exchanges,
 from which their errors matter."""
 
-SMALL = 0.01
-"""Figure of a joint, over the largest of all joints, up to which it does not matter."""
-
-MOSTLY = 0.95
-"""Part of the time in which the error of a force is below that of the caveat."""
+SMALL = 0.01  # figure of a joint, over the largest of all joints, up to which it does not matter
+MOSTLY = 0.95  # part of the time in which the error of a force is below that of the caveat
 
 AIM = 0.5
 """Error at which suggested tolerances aim, over `ACCURATE`: they set h by another estimate."""
 
-BELOW = 0.99
-"""Usual step, over h_max, up to which something else than h_max sets h."""
-
-HUNDRED = 99.5
-"""Percent from which they would read 1e+02 in two digits."""
-
-PREDICTABLE = 0.05
-"""Error of a motion, over its size, up to which it is predictable."""
+BELOW = 0.99  # usual step, over h_max, up to which something else than h_max sets h
+HUNDRED = 99.5  # percent from which they would read 1e+02 in two digits
+PREDICTABLE = 0.05  # error of a motion, over its size, up to which it is predictable
 
 
 class LargestError(NamedTuple):
@@ -276,11 +263,8 @@ def _tell_missed_accuracy(data: xr.Dataset) -> Iterator[str]:
     )
 
 
-OVERALL = (find_error_of_motion, find_error_of_energy)
-"""What an accuracy is of."""
-
-CHECKS = (_tell_missed_accuracy,)
-"""Caveats of all runs that asked for an accuracy."""
+OVERALL = (find_error_of_motion, find_error_of_energy)  # what an accuracy is of
+CHECKS = (_tell_missed_accuracy,)  # caveats of all runs that asked for an accuracy
 
 ERRORS = (
     _tell_error_of_motion,

@@ -19,15 +19,13 @@ APART = 1.2
 """Root mean square of forces over that of their means over steps, from which there is a caveat.
 Where forces vary as the motion does it is 1, and up to 1.15 in steps as long as users take."""
 
-PART = 0.1
-"""Part of a run that a contact must last for its largest force to matter."""
+PART = 0.1  # part of a run that a contact must last for its largest force to matter
 
 HIGH = 0.95
 """Part of the time of a contact in which its force is below the one that counts as its largest:
 larger ones are of the transient as it begins."""
 
-MATTERS = 0.2
-"""Force of a contact, over the largest of all contacts, from which it matters."""
+MATTERS = 0.2  # force of a contact, over the largest of all contacts, from which it matters
 
 UNSURE = 0.05
 """Difference that steps in which a contact opens or closes may make to its largest force, over the

@@ -16,8 +16,7 @@ from nsopt.contact_modes import FREE, count_rigid
 if TYPE_CHECKING:
     import xarray as xr
 
-SHIFTED = 0.01
-"""Error of the energy that contacts take, over it, by late impacts, without a word."""
+SHIFTED = 0.01  # error of the energy that contacts take, over it, by late impacts, without a word
 
 
 class LateImpacts(NamedTuple):

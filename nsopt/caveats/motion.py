@@ -29,14 +29,9 @@ if TYPE_CHECKING:
 OFF = 0.05
 """Distance that bodies may be off without a word, over the way of the one that moves farthest."""
 
-RESTS = 0.01
-"""Square of velocities or accelerations, over its mean, below which bodies rest."""
-
-LEAST = 1e-9
-"""Distance [m] that does not count."""
-
-ROWS = 25_000
-"""Times whose data are in memory at once."""
+RESTS = 0.01  # square of velocities or accelerations, over its mean, below which bodies rest
+LEAST = 1e-9  # distance [m] that does not count
+ROWS = 25_000  # times whose data are in memory at once
 
 NEEDED = {"body_position", "body_velocity", "body_acceleration"}
 """Variables without which a motion is not judged."""
@@ -52,8 +47,7 @@ counts as changing it."""
 JUMP = 5.0
 """Change of a torque in a step, over those in the steps beside it, from which it is a jump."""
 
-ROUNDING = 1e-6
-"""Change of a torque, over the largest one, that counts as none."""
+ROUNDING = 1e-6  # change of a torque, over the largest one, that counts as none
 
 
 class _Defects(NamedTuple):

@@ -26,8 +26,7 @@ ABOVE_STEPS = 0.1
 """Part of the cost in steps by which an exact optimum may cost more without a word: dry friction
 that turns round costs up to 8 % too little in 20 steps."""
 
-NO_COST = 1e-8
-"""A cost that is zero to the tolerance of solvers."""
+NO_COST = 1e-8  # a cost that is zero to the tolerance of solvers
 
 DEPARTURE = 0.05
 """Distance of a simulation from its optimum, over the largest range of a coordinate, from which it
@@ -40,8 +39,7 @@ ALTERNATES = 0.1
 """Part of a contact's force that may alternate without a word. One that changes once to and fro in
 six steps has 0.06; see `measure_alternation`."""
 
-PRESSES = 1e-6
-"""Force, over the largest one of contacts and drives, above which a contact presses."""
+PRESSES = 1e-6  # force, over the largest one of contacts and drives, above which a contact presses
 
 
 def measure_alternation(force: Array, least: float = 0.0) -> float:

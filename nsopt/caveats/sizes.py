@@ -11,26 +11,22 @@ from nsopt.blocks import largest
 if TYPE_CHECKING:
     import xarray as xr
 
-FEW = 0.01
-"""Part of the steps, or of the time, that may be otherwise than asked for without a word."""
+FEW = 0.01  # part of the steps, or of the time, that may be otherwise than asked for without a word
 
 USUAL_ORDER = 2
 """Order of most schemes; those of a lower one are helped by others, a higher one is near exact."""
 
-TINY = 1e-300
-"""Size that keeps quotients of zeros finite."""
+TINY = 1e-300  # size that keeps quotients of zeros finite
 
 STILL = 1e-3
 """Distance [m, rad] that a motion may be off without a word, however little it moves."""
 
-MOVED = 1e-6
-"""Way [m] on which the work of the largest force counts as none."""
+MOVED = 1e-6  # way [m] on which the work of the largest force counts as none
 
 ROUND_OFF = 1e-9
 """Energy, over the largest one, that counts as rounding."""
 
-LEAST = 1e-15
-"""Energy [J] that does not count."""
+LEAST = 1e-15  # energy [J] that does not count
 
 
 def measure_exchange(data: xr.Dataset) -> float:

@@ -16,14 +16,9 @@ from nsopt.stored import read_names
 if TYPE_CHECKING:
     import xarray as xr
 
-NOTABLE_TURN = 0.1
-"""Angle [rad] that a body on ideal joints may turn in a step without a word."""
-
-PHASE = 0.01
-"""Angle [rad] by which such a body may be ahead at the end without a word."""
-
-LARGEST_TURN = 1.0
-"""Angle [rad] that a body may turn in a step, about an axis that moves."""
+NOTABLE_TURN = 0.1  # angle [rad] that a body on ideal joints may turn in a step without a word
+PHASE = 0.01  # angle [rad] by which such a body may be ahead at the end without a word
+LARGEST_TURN = 1.0  # angle [rad] that a body may turn in a step, about an axis that moves
 
 STEADY = 1e-6
 """Angle [rad] by which an axis of rotation may move in a step and still counts as fixed."""

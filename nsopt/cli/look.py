@@ -46,11 +46,8 @@ PICTURES = (
 )
 """Names of `nsopt.plots.FIGURES`, for the help: to import that takes longer than all else does."""
 
-SWEEP_PICTURES = ("measures", "bifurcation_diagram")
-"""Names of `nsopt.plots.SWEEP_FIGURES`."""
-
-SHOWN = 20
-"""Number of retried steps that ``nsopt info`` prints."""
+SWEEP_PICTURES = ("measures", "bifurcation_diagram")  # names of `nsopt.plots.SWEEP_FIGURES`
+SHOWN = 20  # number of retried steps that ``nsopt info`` prints
 
 
 def list_problems() -> None:

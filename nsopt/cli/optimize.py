@@ -29,8 +29,7 @@ from nsopt.simulation import Check
 CHECKS = {None: Check(), True: Check(seconds=math.inf), False: None}
 """Checks of the grid: by default, and as asked for."""
 
-MOST_STEPS = 100_000
-"""Steps of a horizon, at most: all are in memory, some kilobytes each."""
+MOST_STEPS = 100_000  # steps of a horizon, at most: all are in memory, some kilobytes each
 
 
 def optimize(

@@ -26,11 +26,8 @@ if TYPE_CHECKING:
 
     from nsopt.analysis import PoincareSection
 
-SWEEP_ATTRIBUTES = ("title", "parameters", "made_with", "point_keys")
-"""Texts that every sweep has."""
-
-OF_ONE = ("animation", "coordinates")
-"""Pictures of a single result."""
+SWEEP_ATTRIBUTES = ("title", "parameters", "made_with", "point_keys")  # texts that every sweep has
+OF_ONE = ("animation", "coordinates")  # pictures of a single result
 
 
 def plot(

@@ -19,8 +19,7 @@ from nsopt.leaves.operations import Operation, declare_functions, make_operation
 from nsopt.leaves.structure import Records
 from nsopt.leaves.turns import Turns, order_error
 
-BEFORE = -1
-"""Operation that reads an input that is known before the x at hand."""
+BEFORE = -1  # operation that reads an input that is known before the x at hand
 
 _INTERPRET = """declare ptr @malloc(i64)
 declare void @free(ptr)

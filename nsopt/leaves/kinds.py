@@ -32,8 +32,7 @@ BASE, SQUARE = 1 << 32, 1 << 64
 """Beyond all numbers of kinds and sets, and beyond all pairs of these. Keys are integers: of tuples
 Python would collect garbage for long."""
 
-SMALL = 1 << 16
-"""Beyond numbers of operations, and of a branch's results."""
+SMALL = 1 << 16  # beyond numbers of operations, and of a branch's results
 
 
 class Kinds(NamedTuple):

@@ -27,11 +27,8 @@ Lines = NDArray[np.int32] | NDArray[np.uint16]
 """Instructions as they are done, (n, 6): the operation, the register of the result, three operands,
 the bits of signs `OF_PRODUCT` and `OF_OTHER`."""
 
-SHORT = 1 << 16
-"""Beyond the numbers in lines of 16 bits, which take half of the memory."""
-
-LINE = 64
-"""Bytes of a line of the processor's cache."""
+SHORT = 1 << 16  # beyond the numbers in lines of 16 bits, which take half of the memory
+LINE = 64  # bytes of a line of the processor's cache
 
 TOGETHER = 64
 """Instances that are interpreted together at most: registers of more leave the fast memory."""
@@ -42,8 +39,7 @@ PRODUCTS, SUMS = (MUL, ca.OP_SQ), (ADD, SUB, ca.OP_TWICE, NEG)
 number, each with a sign: that the processor does not know which case comes next would take longer
 than to do it. Of a sum alone the product is by 1, of a product alone the other is -0."""
 
-OF_PRODUCT, OF_OTHER = 1, 2
-"""Bits: whether the product is taken with a minus, and the other number."""
+OF_PRODUCT, OF_OTHER = 1, 2  # bits: whether the product is taken with a minus, and the other number
 
 _OPERANDS = {"one": ("w", "one"), "two": ("w", "two")}
 _SUM = {**_OPERANDS, "other": ("w", "other")}

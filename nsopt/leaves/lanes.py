@@ -29,8 +29,7 @@ from nsopt.leaves.text import (
 )
 from nsopt.leaves.turns import Turns
 
-_ALIGNED = 8
-"""Numbers to which the arrays in ``work`` are aligned."""
+_ALIGNED = 8  # numbers to which the arrays in ``work`` are aligned
 
 _LOOP = """br label %lane
 lane:

@@ -17,8 +17,7 @@ from nsopt.leaves.kinds import PLAIN, Kinds
 from nsopt.leaves.places import Memory, Place, Single
 from nsopt.leaves.routines import Routine, divide_row
 
-FEWEST = 3
-"""Instances of a loop at least."""
+FEWEST = 3  # instances of a loop at least
 
 _APART = (INPUT, CONSTANT, BRANCH, RESULT)
 """Operations whose values are not computed in the loop of their reader: they are given, or several

@@ -42,15 +42,13 @@ MAKING = {QUICK: 2e-5, GOOD: 1e-4}
 """Seconds that LLVM takes for an instruction at its levels. Better code is made only after as long
 a use: it is about twice as fast, but most of the time of a short run is not spent in leaves."""
 
-BLOCK = 512
-"""Instances that are evaluated together."""
+BLOCK = 512  # instances that are evaluated together
 
 FEW = 32
 """Instances in all, at first, that CasADi's virtual machine evaluates: to read the instructions for
 evaluation side by side takes as long as a hundred of them."""
 
-MOST = 8
-"""Numbers of instances for which a leaf has memory, or the virtual machine, ready."""
+MOST = 8  # numbers of instances for which a leaf has memory, or the virtual machine, ready
 
 _MAP = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * 3)
 

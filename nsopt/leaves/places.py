@@ -20,8 +20,7 @@ NUMBERS, INDICES = "numbers", "indices"
 SHARED, KEPT = "shared", "kept"
 """Names of the arrays through which pieces give each other numbers, and one routine another."""
 
-NARROW = 4
-"""Lanes of a loop of this many instances or fewer, however wide registers are."""
+NARROW = 4  # lanes of a loop of this many instances or fewer, however wide registers are
 
 
 class Text(NamedTuple):

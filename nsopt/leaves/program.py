@@ -31,14 +31,9 @@ from nsopt.leaves.structure import Integers, Records, Structure
 from nsopt.leaves.text import Part, write_functions, write_sides
 from nsopt.leaves.turns import Turns
 
-LONG = 500
-"""Values from which on a leaf is searched for what it repeats."""
-
-SHARE = 0.5
-"""Of its values that loops must compute to repay what goes through memory."""
-
-MOST = 32
-"""Texts that are kept in the process, the last ones used."""
+LONG = 500  # values from which on a leaf is searched for what it repeats
+SHARE = 0.5  # of its values that loops must compute to repay what goes through memory
+MOST = 32  # texts that are kept in the process, the last ones used
 
 
 class LeafText(NamedTuple):

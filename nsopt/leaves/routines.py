@@ -17,8 +17,7 @@ from nsopt.leaves.instructions import CONSTANT, INPUT, RESULT, Instructions, X
 from nsopt.leaves.places import Place, Single
 from nsopt.leaves.turns import Turns
 
-PIECE = 2000
-"""Values in a piece at most; half or twice as many take LLVM about the same time."""
+PIECE = 2000  # values in a piece at most; half or twice as many take LLVM about the same time
 
 COPIES = 300
 """Numbers that a piece copies at most: LLVM's level 2 takes 1.4 s for two thousand, for fourteen

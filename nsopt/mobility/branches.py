@@ -14,14 +14,9 @@ from nsopt.mobility.cones import ConePiece
 from nsopt.mobility.reduction import Reduction
 from nsopt.mobility.tracing import Finding, Trace, trace
 
-SHOWN = 1e-6
-"""Part of the largest rate up to which a rate is not shown."""
-
-SMALL = 0.01
-"""Part of the largest rate up to which others are not stated over it."""
-
-CLOSED = 1e-10
-"""Residual, in scaled rows, at which loops are closed."""
+SHOWN = 1e-6  # part of the largest rate up to which a rate is not shown
+SMALL = 0.01  # part of the largest rate up to which others are not stated over it
+CLOSED = 1e-10  # residual, in scaled rows, at which loops are closed
 
 
 @dataclass(frozen=True, eq=False)

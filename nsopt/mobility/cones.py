@@ -31,23 +31,15 @@ LARGEST = 100.0
 zero."""
 
 ITERATIONS = 80
-TRIALS = 8
-"""Random s_2, s_3, ... from which a motion is looked for."""
-
-SAME = 1e-5
-"""Sine of the angle up to which directions are the same."""
+TRIALS = 8  # random s_2, s_3, ... from which a motion is looked for
+SAME = 1e-5  # sine of the angle up to which directions are the same
 
 CLUSTERED = 1e-3
 """Distance, over 1 + |root|, up to which roots are taken for one of higher multiplicity."""
 
-COMMON = 1e-7
-"""Value up to which a form is zero in a direction of length one."""
-
-RAYS = 5
-"""Directions of a piece that stand for all of it."""
-
-STARTS = 60
-"""Random directions from which pieces in a subspace are looked for."""
+COMMON = 1e-7  # value up to which a form is zero in a direction of length one
+RAYS = 5  # directions of a piece that stand for all of it
+STARTS = 60  # random directions from which pieces in a subspace are looked for
 
 NEARBY, NUDGE = 8, 0.01
 """Displacements, for each dimension of the subspace, that measure the dimension of a piece, and

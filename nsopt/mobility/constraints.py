@@ -26,11 +26,8 @@ from nsopt.mobility.screws import (
 from nsopt.mobility.topology import Topology
 from nsopt.parameter import parameters_in, substitute
 
-CLOSED = 1e-9
-"""Residual [m, or 1] up to which loops count as closed."""
-
-ALIGNED = 0.5
-"""Cosine below which frames are turned the wrong way."""
+CLOSED = 1e-9  # residual [m, or 1] up to which loops count as closed
+ALIGNED = 0.5  # cosine below which frames are turned the wrong way
 
 
 class LoopConstraints:

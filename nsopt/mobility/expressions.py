@@ -18,11 +18,8 @@ from numpy.typing import NDArray
 from nsopt.algebra import ROUND_OFF, Scalars, TimeJet, evaluate
 from nsopt.mobility.constraints import LoopConstraints
 
-EXACT = 1e-13
-"""Relative distance of a number from a fraction up to which it counts as that."""
-
-DENOMINATOR = 10_000
-"""The largest denominator of such fractions."""
+EXACT = 1e-13  # relative distance of a number from a fraction up to which it counts as that
+DENOMINATOR = 10_000  # the largest denominator of such fractions
 
 LETTERS = "xyz"
 """Of derivatives of the coordinates; later ones are u4, u5, ..."""

@@ -11,8 +11,7 @@ from nsopt.mobility.reduction import Reduction
 from nsopt.mobility.topology import Topology
 from nsopt.mobility.tracing import Finding
 
-WIDTH = 24
-"""Characters of the labels of the page."""
+WIDTH = 24  # characters of the labels of the page
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,7 @@ from nsopt.elements import Fixed, Prismatic, Revolute, Screw
 from nsopt.mechanics import GROUND, Body, Constraint, Frame, Mechanism, Motion, Relative
 from nsopt.parameter import exchange
 
-NO_PITCH = 1e-12
-"""Pitch [m/rad] up to which a screw is a turn."""
+NO_PITCH = 1e-12  # pitch [m/rad] up to which a screw is a turn
 
 
 def linkage(screws: ArrayLike, names: Sequence[str] = ()) -> Mechanism:

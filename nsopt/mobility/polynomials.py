@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from nsopt.arrays import Array
 
-NEGLIGIBLE = 1e-9
-"""Part of the largest coefficient up to which others are left out of texts."""
+NEGLIGIBLE = 1e-9  # part of the largest coefficient up to which others are left out of texts
 
 
 def exponents_of(variables: int, degree: int) -> NDArray[np.int_]:

@@ -22,14 +22,9 @@ from nsopt.mobility.polynomials import PolynomialMap, exponents_of, fit_polynomi
 ZERO, NONZERO = 1e-9, 1e-7
 """Singular values, over the largest, up to which they are zero, and from which they are not."""
 
-CLOSED = 1e-13
-"""Residual, in scaled rows, at which the reduced equations count as solved."""
-
-MOST_TERMS = 2000
-"""Monomials of one degree that are fitted, at most."""
-
-PROBES = 5
-"""Random directions along which a degree must vanish to count as zero."""
+CLOSED = 1e-13  # residual, in scaled rows, at which the reduced equations count as solved
+MOST_TERMS = 2000  # monomials of one degree that are fitted, at most
+PROBES = 5  # random directions along which a degree must vanish to count as zero
 
 
 class UndecidedRankError(ValueError):

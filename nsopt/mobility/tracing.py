@@ -22,14 +22,12 @@ from nsopt.mobility.reduction import Reduction
 SIZES = (0.16, 0.08, 0.04)
 """Of sections: how far the joint that moves most has moved [rad, or over the mechanism's size]."""
 
-FRACTIONS = (1.0, 0.25, 0.0625)
-"""Factors on these sizes, tried in turn."""
+FRACTIONS = (1.0, 0.25, 0.0625)  # factors on these sizes, tried in turn
 
 ZERO, NONZERO = 1e-12, 1e-10
 """Values of g, in scaled rows, up to which it is zero, and from which it is not."""
 
-NEAR = 0.5
-"""|b| / e up to which zeros are looked for."""
+NEAR = 0.5  # |b| / e up to which zeros are looked for
 
 SPREAD = (0.0, 0.3, -0.3, 0.1, -0.1, 0.02, -0.02)
 """b / e from which Gauss-Newton begins, along a random direction across the piece."""
@@ -40,11 +38,8 @@ SHRINKS = 0.85
 STRAIGHT = 1e-4
 """b / e that counts as none."""
 
-APART = 1e-3
-"""Distance over e from which zeros are two."""
-
-FLAT = 1e-7
-"""Singular values of the derivative of g up to which they are zero."""
+APART = 1e-3  # distance over e from which zeros are two
+FLAT = 1e-7  # singular values of the derivative of g up to which they are zero
 
 ITERATIONS = 30
 

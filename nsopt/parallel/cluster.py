@@ -25,12 +25,10 @@ T = TypeVar("T")
 
 AT_ONCE = 10_000
 """Calls that the scheduler knows of at a time: each takes some kilobytes of its memory."""
-PAUSE = 0.1
-"""Time between looks at a connection, or for what has finished [s]."""
+PAUSE = 0.1  # time between looks at a connection, or for what has finished [s]
 LOOK = 1.0
 """Time between looks for workers, while nothing finishes; a value is waited for as long [s]."""
-LONG = 60.0
-"""Time without a worker after which there is a warning [s]."""
+LONG = 60.0  # time without a worker after which there is a warning [s]
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ import sys
 import threading
 import time
 
-KILL_WITH_PARENT = 1
-"""PR_SET_PDEATHSIG of Linux."""
+KILL_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 
 
 def follow(parent: int, thread_lasts: bool) -> None:

@@ -23,8 +23,7 @@ from nsopt.parallel.packed import pack, run_packed
 X = TypeVar("X")
 T = TypeVar("T")
 
-AHEAD = 2
-"""Calls handed out for each process, of which one runs and the others wait."""
+AHEAD = 2  # calls handed out for each process, of which one runs and the others wait
 
 DIED = "the process died during this run"
 """What is told of a call that ended its process."""

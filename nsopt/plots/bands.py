@@ -14,8 +14,7 @@ from nsopt.plots import style
 from nsopt.result import Result
 from nsopt.stored import ERROR
 
-STRENGTH = 0.35
-"""Strength of the colour of a band, over that of its line."""
+STRENGTH = 0.35  # strength of the colour of a band, over that of its line
 
 MOST = 0.5
 """How far a band goes beyond its line, over the extent of the line: errors do not scale axes."""

@@ -20,8 +20,7 @@ SPEEDS = ("speed", "vx", "vy", "vz")
 PARAMETERS = ("e0", "e1", "e2", "e3")
 """Endings of the names of lengths, of their rates, and of Euler parameters."""
 
-IDLE = 1e-9
-"""Size of an Euler parameter up to which a body does not turn about its axis."""
+IDLE = 1e-9  # size of an Euler parameter up to which a body does not turn about its axis
 
 
 def coordinates(result: Result, *others: Result, over: str | None = None) -> Figure:

@@ -16,10 +16,8 @@ from nsopt.plots.across import TIME
 from nsopt.plots.bands import draw_band
 from nsopt.plots.impulses import Stems
 
-MOST_NAMED = 8
-"""Lines of one pair of axes that have a colour and a name; the others are grey."""
-TICKS = 5
-"""Numbers along an axis, about."""
+MOST_NAMED = 8  # lines of one pair of axes that have a colour and a name; the others are grey
+TICKS = 5  # numbers along an axis, about
 BESIDE, BESIDE_AXIS = 1.01, 1.14
 """Where legends begin, over the width of their axes: right of them, or of an axis on the right."""
 KINDS = {"N": "force ", "N m": "torque ", "rad": "angle ", "m": "length "}

@@ -13,8 +13,7 @@ from nsopt.loads import find_impacts
 from nsopt.plots import style
 from nsopt.result import Result
 
-ROOM = 1.08
-"""Upper end of the axis over the largest impulse that it shows."""
+ROOM = 1.08  # upper end of the axis over the largest impulse that it shows
 
 ROUND_OFF = 1e-6
 """Impulse, over the largest, up to which it is not drawn."""

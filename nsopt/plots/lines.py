@@ -15,14 +15,10 @@ from nsopt.plots.curves import MOST_NAMED
 
 COLOURS = (*style.COLOURS, "#e0a800", "#2a8c6e")
 """As many as lines are named: those of a robot of seven joints differ."""
-LOADS = ("N", "N m")
-"""Units that get a prefix."""
-SMALL = 1e-6
-"""Size, over the largest, up to which values are noise of the solver."""
-WIDTHS = 1.5, 0.9
-"""From the first line to the last, which lies on top, so that equal ones are seen."""
-LEGEND = 4.0
-"""Width that the legend of axes may take [inches]."""
+LOADS = ("N", "N m")  # units that get a prefix
+SMALL = 1e-6  # size, over the largest, up to which values are noise of the solver
+WIDTHS = 1.5, 0.9  # from the first line to the last, which lies on top, so that equal ones are seen
+LEGEND = 4.0  # width that the legend of axes may take [inches]
 
 
 class Quantity(NamedTuple):

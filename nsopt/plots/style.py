@@ -33,12 +33,9 @@ MARKERS = ("o", "^", "s", "D")
 GREY = "#9a9a9a"
 DPI, SCREEN_DPI = 150, 90
 TITLE, TEXT, SMALL = 11.0, 9.0, 8.0
-MAX_OWN_LEGEND = 6
-"""Lines that a legend below one pair of axes names at most."""
-NARROW = 6.5
-"""Width of a figure [inches] below which its title takes two lines."""
-MOST_ROUNDING = 1e-10
-"""Components up to this part of the largest are round-off."""
+MAX_OWN_LEGEND = 6  # lines that a legend below one pair of axes names at most
+NARROW = 6.5  # width of a figure [inches] below which its title takes two lines
+MOST_ROUNDING = 1e-10  # components up to this part of the largest are round-off
 
 
 class Picture(Figure):

@@ -16,14 +16,9 @@ from nsopt.mechanics import Contact, Dynamics, Element, Mechanism, assemble
 from nsopt.parameter import Numbers
 from nsopt.robots.newton_euler import EARTH
 
-CLOSED = 1e-6
-"""By how much [m, rad] a loop may be open in a posture."""
-
-SINGULAR = 1e-9
-"""Singular values below this part of the largest, or of one, count as zero."""
-
-TOLERANCE = 1e-15
-"""Relative change of cost and unknowns, and slope, at which the fit ends."""
+CLOSED = 1e-6  # by how much [m, rad] a loop may be open in a posture
+SINGULAR = 1e-9  # singular values below this part of the largest, or of one, count as zero
+TOLERANCE = 1e-15  # relative change of cost and unknowns, and slope, at which the fit ends
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,7 @@ from nsopt.robots.sharing import SharingRule, lexicographic_least_squares
 CLOSED = 1e-12
 """Residual of loops [m, or 1] that counts as closed; round-off of some metres is a tenth of it."""
 
-SINGULAR = 1e-9
-"""Singular values below this part of the largest count as zero."""
+SINGULAR = 1e-9  # singular values below this part of the largest count as zero
 
 MOVES, SHORTEST = 50, 1e-6
 """Moves of Gauss-Newton at most, each of which squares what is left open from nearby, and the least

@@ -26,8 +26,7 @@ HEADER, TRIANGLE = 84, 50
 """Bytes of a binary STL file before its triangles, of which the last four are their number; and of
 each triangle: a normal and three vertices of three floats, then two bytes."""
 
-SIDES = 16
-"""Sides of the prism about a cylinder."""
+SIDES = 16  # sides of the prism about a cylinder
 
 
 def mesh_vertices(path: str | os.PathLike[str], scale: float = 1.0) -> Array:

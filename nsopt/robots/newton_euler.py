@@ -20,8 +20,7 @@ from nsopt.parameter import Numbers, constant
 SINGULAR = 1e-12
 """Eigenvalues, of a mass matrix scaled to ones on its diagonal, below which they count as zero."""
 
-EARTH = (0.0, 0.0, -9.81)
-"""Gravity [m/s^2] along the world's -z."""
+EARTH = (0.0, 0.0, -9.81)  # gravity [m/s^2] along the world's -z
 
 
 def inverse_dynamics(

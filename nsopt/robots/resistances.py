@@ -29,8 +29,7 @@ from nsopt.elements import (
 from nsopt.mechanics import Actuator, Constraint, Element, Force, Mechanism
 from nsopt.parameter import Parameter, Scalar, number
 
-CREEP = 1e-3
-"""Speed below which dry friction of a joint is slow sliding by default [rad/s or m/s]."""
+CREEP = 1e-3  # speed below which dry friction of a joint is slow sliding by default [rad/s or m/s]
 
 LEAST_GAP = 1.0
 """Least angle [rad] between the ends of a range outside it: there both stops must find room, as an

@@ -18,8 +18,7 @@ from nsopt.arrays import Array
 from nsopt.checks import finite
 from nsopt.mechanics import Body
 
-SMALL = 1e-9
-"""Singular values below this part of the largest count as zero."""
+SMALL = 1e-9  # singular values below this part of the largest count as zero
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,7 @@ JOINT_CLASSES: Mapping[str, JointClass | None] = {
     "floating": None,
 }
 """Joints by the types of URDF; a link on a floating one is free."""
-DRIVEN = ("revolute", "continuous", "prismatic")
-"""Types of joints of one freedom."""
+DRIVEN = ("revolute", "continuous", "prismatic")  # types of joints of one freedom
 LEAST_COMMON = 1e-3
 """Least overlap of the range that a follower states and the one it gets to, over the smaller."""
 

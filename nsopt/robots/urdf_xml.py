@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from xml.parsers.expat import ErrorString, ExpatError, ParserCreate
 
-TYPES = ("revolute", "continuous", "prismatic", "fixed", "planar", "floating")
-"""Types of joints."""
+TYPES = ("revolute", "continuous", "prismatic", "fixed", "planar", "floating")  # types of joints
 NUMBERS: dict[str, dict[str, int]] = {
     "origin": {"xyz": 3, "rpy": 3},
     "mass": {"value": 1},
@@ -25,10 +24,8 @@ NUMBERS: dict[str, dict[str, int]] = {
     "sphere": {"radius": 1},
 }
 """How many numbers each attribute of each tag has."""
-REQUIRED = ("mass", "inertia")
-"""Tags of <inertial> that must be there, with all their attributes."""
-DEEPEST = 100
-"""Tags one in another, at most."""
+REQUIRED = ("mass", "inertia")  # tags of <inertial> that must be there, with all their attributes
+DEEPEST = 100  # tags one in another, at most
 OF_LINKS = ("visual", "collision", "inertial", "material")
 OF_JOINTS = ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic")
 """Tags that are read, or say nothing of dynamics; others are counted by `count_foreign_tags`."""

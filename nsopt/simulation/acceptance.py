@@ -18,11 +18,8 @@ from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
 from nsopt.schemes import ContactEvent, Step, StepStart
 
-PRESSED = 1e-9
-"""Of the momentum at hand, the impulse from which a contact counts as pressing."""
-
-SHORTEST = 1e-11
-"""The least h [s]."""
+PRESSED = 1e-9  # of the momentum at hand, the impulse from which a contact counts as pressing
+SHORTEST = 1e-11  # the least h [s]
 
 TOUCHING = 1e-2
 """Of the gap tolerance, how far a contact may be open and still press with any force."""

@@ -22,8 +22,7 @@ from nsopt.simulation.run import Run
 from nsopt.simulation.step_error import StepError
 from nsopt.simulation.step_kernel import StepKernel
 
-FAR = 1e6
-"""A number that an element refuses if there are any that it refuses."""
+FAR = 1e6  # a number that an element refuses if there are any that it refuses
 
 Which = int | slice | Sequence[int] | NDArray[np.bool_] | NDArray[np.intp]
 

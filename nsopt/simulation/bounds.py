@@ -13,11 +13,8 @@ ROUND_OFF = 1e-6
 LONGER = 1e-5
 """Part of h by which each of the last steps may be longer, for round-off in a sum of millions."""
 
-LAST = 10
-"""Number of steps to the end that share what is left."""
-
-AT_BOUND = 1e-4
-"""Part of h by which an interior-point solver may stay off a bound that it is at."""
+LAST = 10  # number of steps to the end that share what is left
+AT_BOUND = 1e-4  # part of h by which an interior-point solver may stay off a bound that it is at
 
 
 @dataclass(frozen=True)

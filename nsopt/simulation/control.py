@@ -11,11 +11,8 @@ import numpy as np
 
 from nsopt.simulation.acceptance import Fault
 
-HALF = 0.5
-"""Part of h that is tried after a step that was not solved."""
-
-LEAST_CHANGE = 0.999
-"""Factor on h of a step that is tried again, at most: it must be a shorter one."""
+HALF = 0.5  # part of h that is tried after a step that was not solved
+LEAST_CHANGE = 0.999  # factor on h of a step that is tried again, at most: it must be a shorter one
 
 DEEPEST = 0.1
 """How far beyond a wall a step may lead without it, over the clearance: w h of 0.45, where w is the
@@ -32,8 +29,7 @@ SHORT = 0.03
 """Part of the time from an impact to the end of its step that is left when the step is tried again:
 a little, so that the impact is in the step still."""
 
-OVERDUE = 1e-5
-"""Part of a step that may be left after a contact changed."""
+OVERDUE = 1e-5  # part of a step that may be left after a contact changed
 
 LATE = 1e-2
 """Part of a step after a change of contact, from which on the summary counts the step as going past
@@ -46,8 +42,7 @@ up for changes that follow each other closely. What rattles faster stays in long
 FREE = 1e3
 """Factor on h where nothing limits the next step."""
 
-MARGIN = 0.9
-"""The next h, over that at which contacts could just follow the step."""
+MARGIN = 0.9  # the next h, over that at which contacts could just follow the step
 
 LEAST_BEYOND = 1e-6
 """Least of the squares of h over that which contacts can follow: of no depth the factor is 900 by
@@ -57,8 +52,7 @@ LEAST_PART = 1e-3
 """Least local error that counts, over the tolerance, against division by zero. Up to order seven h
 would grow there beyond `FACTORS`, so that less of an error would change nothing."""
 
-FACTORS = (0.2, 2.0)
-"""Least and largest factor on h by the local error."""
+FACTORS = (0.2, 2.0)  # least and largest factor on h by the local error
 
 
 class StepFigures(NamedTuple):

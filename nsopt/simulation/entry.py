@@ -40,8 +40,7 @@ IN_DOUBLES = Check(seconds=0)
 """That of the runs by which `accuracy` is met: in steps of twice and four times the size, so that a
 check takes less than its run."""
 
-TINY = 1e-12
-"""Time [s] that counts as none, against division by zero."""
+TINY = 1e-12  # time [s] that counts as none, against division by zero
 
 
 def simulate(

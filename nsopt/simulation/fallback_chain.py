@@ -20,8 +20,7 @@ from nsopt.simulation.step_error import FailedAttempt, compare_schemes, name_sch
 MAX_STEPS = 16
 """Steps of a fallback at most, before the scheme itself is tried again, and Ctrl-C is heard."""
 
-ATTEMPTS = 3
-"""Attempts for each of these steps, in the mean."""
+ATTEMPTS = 3  # attempts for each of these steps, in the mean
 
 LONGER = (10.0, 100.0)
 """Times h_min, the h that the last of a scheme's fallbacks tries where h_min fails with it too: the

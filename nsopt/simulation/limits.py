@@ -14,20 +14,11 @@ from nsopt.mpcc import Solver, Sqp
 from nsopt.simulation.method import Method
 from nsopt.simulation.run import Run
 
-FALL = 100.0
-"""Clearances that a body falls through in one step of h_min, from which on to warn."""
-
-CLEARANCE = 100.0
-"""Times the tolerance of gaps, the clearance below which to warn."""
-
-SWING = 10.0
-"""Angular frequency times h_min from which on to warn: 1.6 periods in a step."""
-
-LARGE = 200
-"""Unknowns of a step from which on quadratic programs take seconds."""
-
-MASSLESS = 1e-12
-"""Part of the largest inertia that counts as none."""
+FALL = 100.0  # clearances that a body falls through in one step of h_min, from which on to warn
+CLEARANCE = 100.0  # times the tolerance of gaps, the clearance below which to warn
+SWING = 10.0  # angular frequency times h_min from which on to warn: 1.6 periods in a step
+LARGE = 200  # unknowns of a step from which on quadratic programs take seconds
+MASSLESS = 1e-12  # part of the largest inertia that counts as none
 
 NUDGE = 1e-7
 """Displacement [m, rad] by which stiffness is measured: the root of the round-off of a number, at

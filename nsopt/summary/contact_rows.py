@@ -30,8 +30,7 @@ STANDS_OUT = 1.05
 RESOLVED = 0.05
 """Part of the largest force by which it may exceed those of the steps beside it without a word."""
 
-MOST_JOINTS = 4
-"""Joints whose modes the summary has."""
+MOST_JOINTS = 4  # joints whose modes the summary has
 
 _Force = tuple[float, int, int]
 """Size [N], minus the index of its time, and contact: the largest of equal forces is the first."""

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 Row = tuple[str, str]
 """A line of a summary: what it is about, and its text."""
 
-BALANCE = 1e-3
-"""Difference of energies, over what a motion exchanges, that summaries leave out."""
+BALANCE = 1e-3  # difference of energies, over what a motion exchanges, that summaries leave out
 
 ROUND_OFF = 1e-9
 """Energy, over what a motion exchanges, that counts as zero."""

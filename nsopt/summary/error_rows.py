@@ -32,8 +32,7 @@ FIGURES = {
 }
 """Figures of contacts whose errors the summary has, in words."""
 
-LEAST = 1e-4
-"""Error in percent, below which it reads "< 0.0001 %"."""
+LEAST = 1e-4  # error in percent, below which it reads "< 0.0001 %"
 
 STATISTICS = {
     "beyond_mean_force": "N on average",
@@ -43,8 +42,7 @@ STATISTICS = {
 }
 """Statistics that the summary has, in words."""
 
-COMPARED = ("beyond_median_force",)
-"""Statistics that are only compared between runs."""
+COMPARED = ("beyond_median_force",)  # statistics that are only compared between runs
 
 
 def tell_errors(data: xr.Dataset) -> list[Row]:

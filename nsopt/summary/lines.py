@@ -31,20 +31,14 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-MOST_STRATEGIES = 8
-"""Lines of strategies of a search."""
-
-MOST_WARNINGS = 3
-"""Lines of warnings in a short summary."""
+MOST_STRATEGIES = 8  # lines of strategies of a search
+MOST_WARNINGS = 3  # lines of warnings in a short summary
 
 NOTABLE = 0.01
 """Part of the time in steps that go on past a change of contact, from which on to say so."""
 
-EVEN = 1e-9
-"""Relative difference of numbers that count as equal."""
-
-SOLVED = 1e-7
-"""Relative error of an objective that solvers leave."""
+EVEN = 1e-9  # relative difference of numbers that count as equal
+SOLVED = 1e-7  # relative error of an objective that solvers leave
 
 GRID_LIMITED = 0.5
 """Part of the error of an objective from which it is said to come from limits between nodes."""
@@ -52,8 +46,7 @@ GRID_LIMITED = 0.5
 SMOOTH = 1.5
 """Order from which the error of an objective is not said to come from limits that switch."""
 
-KEPT = 1e-6
-"""Violation of conditions up to which a guess counts as keeping them."""
+KEPT = 1e-6  # violation of conditions up to which a guess counts as keeping them
 
 RESIDUALS = (
     ("equations of motion", "motion_residual"),

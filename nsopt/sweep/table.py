@@ -14,11 +14,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-MOST_ROWS = 40
-"""Rows that are shown; of more those in the middle are left out."""
-
-MOST_REASONS = 5
-"""Failed points whose reasons are shown."""
+MOST_ROWS = 40  # rows that are shown; of more those in the middle are left out
+MOST_REASONS = 5  # failed points whose reasons are shown
 
 HIDDEN = {"end_time", "run_time"}
 """Notes that the table leaves out."""
@@ -26,8 +23,7 @@ HIDDEN = {"end_time", "run_time"}
 LARGEST = "largest_outputs"
 """Measure of the outputs of elements."""
 
-OF_CONTACTS = ("contact", *FIGURE)
-"""Dimensions over which the largest value is taken."""
+OF_CONTACTS = ("contact", *FIGURE)  # dimensions over which the largest value is taken
 
 
 def table(data: xr.Dataset, outputs: Sequence[str] = ()) -> str:

@@ -14,8 +14,7 @@ from nsopt.mechanics import Dynamics, Frame, Mimic, entry_named
 Targets = ArrayLike | Mapping[str, float]
 """One number for each name, in order, or numbers of some by name; `FREE` where one is free."""
 
-ORTHONORMAL = 1e-6
-"""Largest entry of A^T A - 1 of a rotation matrix A: users type six digits."""
+ORTHONORMAL = 1e-6  # largest entry of A^T A - 1 of a rotation matrix A: users type six digits
 
 FREE: Any = None
 """In place of a number: this coordinate, velocity or acceleration is free. Any, so that it may

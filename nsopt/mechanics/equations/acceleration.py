@@ -10,8 +10,7 @@ from nsopt.mechanics.equations.dynamics import Dynamics
 from nsopt.mechanics.model.element import INSTANT
 from nsopt.mpcc import Mpcc
 
-ALPHA = BETA = 5.0
-"""Baumgarte's gains [1/s] on the rates and on the residuals of the ideal joints."""
+ALPHA = BETA = 5.0  # Baumgarte's gains [1/s] on the rates and on the residuals of the ideal joints
 
 EXACT, ROUGH = 1e-11, 1e-8
 """Scaled residual at which Newton's method ends, and that above which there is no solution."""

@@ -29,8 +29,7 @@ from nsopt.mechanics.model.element import Contact, Element, Force, RateConstrain
 from nsopt.mechanics.model.mechanism import Mechanism
 from nsopt.parameter import Numbers, parameters_in
 
-MANY = 200
-"""Contacts beyond which a warning tells how long they take."""
+MANY = 200  # contacts beyond which a warning tells how long they take
 
 
 def assemble(

@@ -20,11 +20,8 @@ from nsopt.mechanics.model.gap import Gap
 OURS = "nsopt."
 """Before the names of modules whose contacts are not checked: the tests do."""
 
-LENGTH = 1e-6
-"""By how much the length of a normal may differ from 1."""
-
-SLOPE = 1e-6
-"""By which part the function of a gap may change otherwise than its slope says."""
+LENGTH = 1e-6  # by how much the length of a normal may differ from 1
+SLOPE = 1e-6  # by which part the function of a gap may change otherwise than its slope says
 
 VELOCITIES = 8
 """Number of random velocities at which the opening of a gap is compared with its normal."""

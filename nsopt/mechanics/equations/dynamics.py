@@ -22,8 +22,7 @@ from nsopt.mechanics.model.mechanism import Mechanism
 from nsopt.mechanics.model.state import State
 from nsopt.parameter import Numbers, Parameter, substitute
 
-CLOSED = 1e-9
-"""Residual of a joint [m, 1] up to which the stated start counts as closed."""
+CLOSED = 1e-9  # residual of a joint [m, 1] up to which the stated start counts as closed
 
 
 @dataclass(frozen=True, eq=False)

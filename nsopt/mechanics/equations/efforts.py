@@ -21,8 +21,7 @@ from nsopt.mechanics.model.frame import Frame
 SOMEWHERE = 0.3
 """Largest entry of a random displacement [m, rad] to where ranks are those of most postures."""
 
-UNIT = 1e-9
-"""Up to which an entry of a direction, which has entries of about one, is round-off."""
+UNIT = 1e-9  # up to which an entry of a direction, which has entries of about one, is round-off
 
 
 class Kept(NamedTuple):

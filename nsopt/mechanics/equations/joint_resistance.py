@@ -8,8 +8,7 @@ from nsopt.checks import check_names
 from nsopt.mechanics.equations.dynamics import Dynamics
 from nsopt.mechanics.model.element import INSTANT
 
-TINY = 1e-9
-"""Force [N] or torque [N m] added in squares, so that norms have a derivative at zero."""
+TINY = 1e-9  # force [N] or torque [N m] added in squares, so that norms have a derivative at zero
 
 
 def joint_resistance(d: Dynamics, joint: str) -> ca.Function:

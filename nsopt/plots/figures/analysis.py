@@ -35,12 +35,9 @@ MODES = {
 }
 """Name and colour of each mode of a contact."""
 
-MANY = 100
-"""Number of points of a section from which they are drawn small."""
-LEAST = 1e-6
-"""Change of a velocity, over the largest, from which it moves."""
-WEAKEST = 1e-6
-"""Lowest amplitude that a spectrum shows, over the largest."""
+MANY = 100  # number of points of a section from which they are drawn small
+LEAST = 1e-6  # change of a velocity, over the largest, from which it moves
+WEAKEST = 1e-6  # lowest amplitude that a spectrum shows, over the largest
 
 
 def phase_portrait(*results: Result, x: str | None = None, y: str | None = None) -> Figure:

@@ -30,8 +30,7 @@ from nsopt.plots.coordinates import (
 from nsopt.plots.impulses import Stems, impulses_apart
 from nsopt.result import Result
 
-COLUMNS = 3
-"""Number of panels in a row, at most."""
+COLUMNS = 3  # number of panels in a row, at most
 SIDE = 1.0
 """Room beside the first and the last joint, in distances of joints: few bars are not wide."""
 

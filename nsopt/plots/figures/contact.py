@@ -18,8 +18,7 @@ from nsopt.plots.across import across
 from nsopt.plots.bands import draw_band, error_of, shade_beyond
 from nsopt.result import Result
 
-MOST_NAMES = 16
-"""Number of names of rows that fit beside axes."""
+MOST_NAMES = 16  # number of names of rows that fit beside axes
 
 ROUND_OFF = 1e-9
 """Impulse, over the largest, up to which a contact does not press."""

@@ -20,8 +20,7 @@ from nsopt.mobility import Finding, LoopConstraints, Mobility, MotionBranch
 from nsopt.plots import style
 from nsopt.plots.scenes.scene import VIEWS, View
 
-FLAT = 1e-6
-"""Distance, over the size of a mechanism, that counts as none."""
+FLAT = 1e-6  # distance, over the size of a mechanism, that counts as none
 
 FEW = 4
 """Number of joints of a body up to which all are connected; more are connected to their middle."""
@@ -110,13 +109,11 @@ def draw_sticks(
 STEP, COUNT = 0.12, 6
 """Way between postures that are drawn of a motion, as for `Mobility.motions`, and their number."""
 
-SHOWN = 3
-"""Number of motions that are drawn, one panel each."""
+SHOWN = 3  # number of motions that are drawn, one panel each
 
 RED = "#b03030"
 """Colour of the axes of joints."""
-ARROW = 0.35
-"""Length of a joint's axis over the size of the mechanism."""
+ARROW = 0.35  # length of a joint's axis over the size of the mechanism
 
 GROUND = "ground"
 

@@ -16,10 +16,8 @@ from nsopt.plots.curves import Recorded, Vector, draw_vectors
 from nsopt.plots.scenes.scene import Scene, path_of_point
 from nsopt.result import Result
 
-VIEWS = ((0, 1), (1, 2), (0, 2))
-"""Axes across and up in each view."""
-KINDS = ("Programmed", "Corridor")
-"""Elements that lead a frame along a programme."""
+VIEWS = ((0, 1), (1, 2), (0, 2))  # axes across and up in each view
+KINDS = ("Programmed", "Corridor")  # elements that lead a frame along a programme
 
 
 def programmed_paths(*results: Result, name: str | None = None) -> Figure:

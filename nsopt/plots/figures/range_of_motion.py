@@ -20,8 +20,7 @@ from nsopt.result import Result
 
 EDGE = "#e0a500"
 """Colour of the edge of a cone."""
-EVERY = 12
-"""Number of points of the edge from one generator that is drawn to the next."""
+EVERY = 12  # number of points of the edge from one generator that is drawn to the next
 
 
 class _Portrait(NamedTuple):

@@ -15,8 +15,7 @@ from nsopt.arrays import Array
 from nsopt.plots import style
 from nsopt.result import Result
 
-FLOOR = 1e-18
-"""Value at which smaller residuals, and zeros, are drawn."""
+FLOOR = 1e-18  # value at which smaller residuals, and zeros, are drawn
 
 ROUND_OFF = 1e-14
 """Opening of a joint up to which it is round-off [m, rad]."""

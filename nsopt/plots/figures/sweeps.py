@@ -21,8 +21,7 @@ from nsopt.stored import ERROR, FIGURE, NOTES
 
 COLUMNS, TITLE_WIDTH = 2, 52
 """Number of panels in a row, and of letters in a line of their titles, at most."""
-FEW = 100.0
-"""Ratio of the ends of a logarithmic axis, up to which more than decades are numbered."""
+FEW = 100.0  # ratio of the ends of a logarithmic axis, up to which more than decades are numbered
 LARGEST_OVER = ("contact", *FIGURE)
 """Dimensions over which the largest value is shown, as in the table of a sweep."""
 

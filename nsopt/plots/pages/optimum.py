@@ -18,14 +18,10 @@ from nsopt.plots.pages import panels
 from nsopt.plots.pages.panels import Panel
 from nsopt.result import Result
 
-BAR = 0.36
-"""Height of a bar, over the distance of costs."""
-BETWEEN = 4
-"""Number of panels between the mechanism and the costs."""
-TINY = 1e-9
-"""Size in SI units up to which something counts as zero that is compared with nothing."""
-NOTABLE = 0.01
-"""Change of a gap, over its clearance, from which it is worth drawing."""
+BAR = 0.36  # height of a bar, over the distance of costs
+BETWEEN = 4  # number of panels between the mechanism and the costs
+TINY = 1e-9  # size in SI units up to which something counts as zero that is compared with nothing
+NOTABLE = 0.01  # change of a gap, over its clearance, from which it is worth drawing
 
 
 def choose_panels(result: Result) -> list[Panel]:

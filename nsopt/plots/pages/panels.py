@@ -27,8 +27,7 @@ from nsopt.result import Result
 Panel = Callable[[Axes, Result], None]
 """A function that draws one panel of a page."""
 
-MOST_GAPS = 4
-"""Number of gaps up to which each is a line."""
+MOST_GAPS = 4  # number of gaps up to which each is a line
 
 
 def bore_contacts(ax: Axes, result: Result) -> None:

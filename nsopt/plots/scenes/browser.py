@@ -20,12 +20,9 @@ from nsopt.result import Result
 if TYPE_CHECKING:
     import viser
 
-MOST_FRAMES = 300
-"""Largest number of pictures: the page holds the poses of all bodies in each."""
-SHORTEST, LONGEST = 2.0, 30.0
-"""Bounds of the length of a film whose speed is not given [s]."""
-NAMED_BODIES = 8
-"""Largest number of bodies that the caption names."""
+MOST_FRAMES = 300  # largest number of pictures: the page holds the poses of all bodies in each
+SHORTEST, LONGEST = 2.0, 30.0  # bounds of the length of a film whose speed is not given [s]
+NAMED_BODIES = 8  # largest number of bodies that the caption names
 
 # The page may run what it holds and fetch nothing: no address is allowed.
 POLICY = (

@@ -97,8 +97,7 @@ Pixels = NDArray[np.uint8]
 DPI = 100
 LONG, SHORT = 7.2, 3.4
 """Longer side of the picture of the mechanism, and the least shorter one [inches]."""
-MARGIN = 0.06
-"""Margin about what is drawn, over its extent."""
+MARGIN = 0.06  # margin about what is drawn, over its extent
 
 
 class Film:

@@ -13,12 +13,9 @@ from nsopt.plots import style
 from nsopt.plots.scenes.scene import AXES, Poses, Scene, View, view_of
 from nsopt.result import Result
 
-INSTANTS = 7
-"""Number of instants at which a mechanism is drawn."""
-FEW = 4
-"""Number of instants of a mechanism whose bodies have outlines, which cover more."""
-ROWS = 4
-"""Number of instants of a mechanism that goes far, one in each row."""
+INSTANTS = 7  # number of instants at which a mechanism is drawn
+FEW = 4  # number of instants of a mechanism whose bodies have outlines, which cover more
+ROWS = 4  # number of instants of a mechanism that goes far, one in each row
 
 
 def mechanism(ax: Axes, result: Result) -> None:

@@ -11,8 +11,7 @@ from functools import cache
 
 import casadi as ca
 
-ROUNDS = (8, 8, 8, 8)
-"""Factors of the number of steps of an integration at most."""
+ROUNDS = (8, 8, 8, 8)  # factors of the number of steps of an integration at most
 EQUAL_STEPS = 1024
 """Steps of an integration before they become longer: soft contacts beside stiff ones take many, and
 energies are kept at any length."""

@@ -38,8 +38,7 @@ CARRIED = frozenset({*REACTIONS, "contact_mode", "lasting_force"})
 """Variables that are compared at some of the times alone, for they take longest to compute: what
 joints carry, with the modes of contacts, by which impacts are left out."""
 
-MOST_CARRIED, MOST_STATES = 4000, 40_000
-"""Times at which these are compared at most, and states."""
+MOST_CARRIED, MOST_STATES = 4000, 40_000  # times at which these are compared at most, and states
 
 
 def name_recorded(data: xr.Dataset) -> frozenset[str]:

@@ -17,12 +17,8 @@ from nsopt.mechanics import Dynamics
 from nsopt.simulation.record.evaluated_steps import evaluate_at_times
 
 ALLOWED = 1e-9  # rate of a joint [m/s, rad/s] up to which it counts as held
-
-MOST_NODES = 512
-"""Nodes whose equations are in memory at once, at most."""
-
-MOST_ENTRIES = 2**20
-"""Entries of the matrices of all of them: what is much larger leaves the cache."""
+MOST_NODES = 512  # nodes whose equations are in memory at once, at most
+MOST_ENTRIES = 2**20  # entries of the matrices of all of them: what is much larger leaves the cache
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,17 +23,10 @@ SUM_WEIGHT = 1e4
 """Weight, over the extent, of the equation that shares of points add up to one, in least squares
 whose other equations are lengths: it is to hold before these."""
 
-TINY = 1e-9
-"""Length that counts as zero [m]; it rounds off the corner of distances there."""
-
-PARALLEL = 1e-12
-"""Squared sine of the angle below which two lines are taken to be parallel."""
-
-HALVINGS = 20
-"""How often a segment is halved to find its deepest point: to 1e-6 of its length."""
-
-BOX = 6
-"""Number of facets of a box, the fewest that `enclose` encloses others by."""
+TINY = 1e-9  # length that counts as zero [m]; it rounds off the corner of distances there
+PARALLEL = 1e-12  # squared sine of the angle below which two lines are taken to be parallel
+HALVINGS = 20  # how often a segment is halved to find its deepest point: to 1e-6 of its length
+BOX = 6  # number of facets of a box, the fewest that `enclose` encloses others by
 
 
 class Polytope(NamedTuple):

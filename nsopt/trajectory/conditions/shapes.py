@@ -38,8 +38,7 @@ ROUND = 2e-4
 """Width over which the distance of a box from segments is smoothed, over the cube root of its
 volume. Distances are less by three times that at most."""
 
-MOST = 128
-"""Largest number of facets of a hull; each costs operations at every node."""
+MOST = 128  # largest number of facets of a hull; each costs operations at every node
 
 
 class Shape(ABC):

@@ -31,8 +31,7 @@ from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.node_sample import NodeSample
 
-SHOWN = 4
-"""Number of violated conditions in a message."""
+SHOWN = 4  # number of violated conditions in a message
 MAX_ITER = "max_iter of the backend"
 """The option by which a solver may take more iterations, for messages."""
 MISSED = 1e-3

@@ -20,8 +20,7 @@ from nsopt.mpcc import StructuredNlp, printing_to_stderr
 REACH = 1.0
 """How far an unknown may move, over the larger of its size and one. Rows that oppose each other
 leave the same violation however far that is."""
-LONGER = 0.1
-"""What is added to the longest duration, as a part of it, to see if more time helps."""
+LONGER = 0.1  # what is added to the longest duration, as a part of it, to see if more time helps
 HELPS = 0.1
 """Part of the violation that more time must take away to count as a remedy: as much as `LONGER`, as
 speeds fall by about that part, and what they are beyond a limit by falls by more."""
@@ -31,10 +30,8 @@ hundredths are left where a solver merely stopped on its way."""
 WEIGHT = 1e-2
 """Multiplier, over the largest one, from which a row counts as opposed to others: a violation falls
 by a multiplier times what the limit gives way, by a hundredth of what the most opposed row does."""
-LATER = 1e-6
-"""Time by which a duration exceeds its limit by more than round-off [s]."""
-SECONDS = 10.0
-"""Time that the linear solver may take [s]."""
+LATER = 1e-6  # time by which a duration exceeds its limit by more than round-off [s]
+SECONDS = 10.0  # time that the linear solver may take [s]
 
 
 @dataclass(frozen=True, eq=False)

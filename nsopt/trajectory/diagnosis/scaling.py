@@ -11,12 +11,10 @@ import numpy as np
 from nsopt.arrays import Array
 from nsopt.mpcc import ConstraintBlock, StructuredNlp
 
-SPREAD = 1e6
-"""Ratio of the largest slope to the smallest beyond which a solver loses digits."""
+SPREAD = 1e6  # ratio of the largest slope to the smallest beyond which a solver loses digits
 ZERO = 1e-14
 """Slope, over the largest one, below which it counts as zero, such as round-off at rest."""
-SHOWN = 4
-"""Number of largest and of smallest slopes of each kind that are shown."""
+SHOWN = 4  # number of largest and of smallest slopes of each kind that are shown
 
 
 @dataclass(frozen=True)

@@ -33,15 +33,13 @@ class Occasion(StrEnum):
 
 
 START, ALONG, END, PARTLY = Occasion
-TOLERATED = 1e-6
-"""Violation of a bound up to which it counts as met, as for solvers."""
+TOLERATED = 1e-6  # violation of a bound up to which it counts as met, as for solvers
 
 SHARED = ("_motion", "_stepped", "sample", "symbols", "_names_by_hash")
 """Cached properties of a `Statement` that do not depend on its conditions: `Statement.restate`
 hands them on, so that the same rows are the same expressions."""
 
-STEPS = 10**6
-"""A number of steps so large that different shares of a motion are different nodes."""
+STEPS = 10**6  # a number of steps so large that different shares of a motion are different nodes
 
 
 class Row(NamedTuple):

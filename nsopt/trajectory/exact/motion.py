@@ -48,11 +48,8 @@ from nsopt.trajectory.phases import (
 )
 from nsopt.trajectory.search import PLAN_OF_PHASES, FromGuess, Plan, Spent, StatedProgram
 
-OFF_WALL = 1e-2
-"""Share of its clearance by which a closed contact may be off its wall within steps."""
-
-OFF_FLOOR = 1.0
-"""The same of contacts without clearance, over their typical opening, `Gap.scale`."""
+OFF_WALL = 1e-2  # share of its clearance by which a closed contact may be off its wall within steps
+OFF_FLOOR = 1.0  # the same of contacts without clearance, over their typical opening, `Gap.scale`
 
 PLAN_OF_TRIALS = Plan[SearchedPhases]((FromGuess(),))
 """The plan for a sequence that is only compared with another."""

@@ -14,8 +14,7 @@ from nsopt.mechanics import Dynamics
 from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.guesses.base import Bounds, Guess, Trajectory, Values
 
-WAVES = 3
-"""Sines in a perturbation, of one half wave over the motion, two, and so on."""
+WAVES = 3  # sines in a perturbation, of one half wave over the motion, two, and so on
 
 
 @dataclass(frozen=True)

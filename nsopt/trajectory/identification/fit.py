@@ -24,8 +24,7 @@ from nsopt.trajectory.identification.given import (
 )
 from nsopt.trajectory.sensitivity import Sensitivities, SensitivityError, sensitivities
 
-MAX_EVALUATIONS = 60
-"""Largest number of simulations in one window."""
+MAX_EVALUATIONS = 60  # largest number of simulations in one window
 
 UNIDENTIFIABLE = 1e-10
 """Ratio of the least to the largest singular value of the Jacobian, below which unknowns are not

@@ -21,8 +21,7 @@ from nsopt.mpcc import FirstEventRow, Mpcc, min_rows
 from nsopt.simulation import StepProgram
 from nsopt.trajectory.sensitivity.recorded import Steps
 
-BATCH = 50
-"""Points evaluated in one call."""
+BATCH = 50  # points evaluated in one call
 
 BIACTIVE = 1e-7
 """Scaled residual below which an alternative row holds too, so that gap and impulse are zero."""
@@ -31,8 +30,7 @@ CHANGES = 1e-7
 """Derivative of such a row along a direction, over the size of its terms, above which the row
 ceases to hold in that direction."""
 
-SINGULAR = 1e12
-"""Condition number from which rows count as dependent."""
+SINGULAR = 1e12  # condition number from which rows count as dependent
 
 
 class Mapped:

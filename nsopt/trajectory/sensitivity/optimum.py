@@ -17,17 +17,13 @@ from nsopt.mpcc import StructuredNlp
 ACTIVE = 1e-6
 """Distance from its bound, over 1 plus its size, within which a row or an unknown is active."""
 
-STRONG = 1e-6
-"""Part of the largest multiplier above which a bound is strongly active."""
+STRONG = 1e-6  # part of the largest multiplier above which a bound is strongly active
 
 REGULARISATION = 1e-9
 """Regularisation subtracted from the zero diagonal of the rows; refinement removes its effect."""
 
-RESIDUAL = 1e-6
-"""Relative residual to which the system must be solved."""
-
-TINY = 1e-300
-"""Size that keeps quotients of zeros finite."""
+RESIDUAL = 1e-6  # relative residual to which the system must be solved
+TINY = 1e-300  # size that keeps quotients of zeros finite
 
 NOT_UNIQUE = (
     "the optimum is not unique, so it has no derivatives: add a cost on what is left free, or "

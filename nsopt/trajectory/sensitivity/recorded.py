@@ -24,8 +24,7 @@ from nsopt.simulation import (
     StepProgram,
 )
 
-CHUNK = 100
-"""Attempts at steps in one call of the compiled chain."""
+CHUNK = 100  # attempts at steps in one call of the compiled chain
 
 
 class SensitivityError(RuntimeError):

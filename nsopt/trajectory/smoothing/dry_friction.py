@@ -29,14 +29,9 @@ WIDTH = 30.0
 """Creep over the mean speed of the fastest joint, times the number of steps: see
 `compute_grid_creep`."""
 
-CREEP_INPUT = 7
-"""Index of the creep among the inputs of `Dynamics.smoothed_friction`."""
-
-INTERVALS = 16
-"""Intervals of a step, in whose middles costs with exact friction are taken."""
-
-LEAST_WAY = 1e-2
-"""Way that counts as that of joints which a guess leaves at rest [rad, m]."""
+CREEP_INPUT = 7  # index of the creep among the inputs of `Dynamics.smoothed_friction`
+INTERVALS = 16  # intervals of a step, in whose middles costs with exact friction are taken
+LEAST_WAY = 1e-2  # way that counts as that of joints which a guess leaves at rest [rad, m]
 
 
 def find_rubbing(d: Dynamics) -> list[bool]:

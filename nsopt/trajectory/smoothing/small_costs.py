@@ -24,8 +24,7 @@ from nsopt.trajectory.transcription.base import Transcription
 
 M = TypeVar("M", bound=Transcription)  # so that what becomes of a `Collocation` is one
 
-POINTS = 101
-"""Number of points of the guess at which its accelerations weigh the tie-breaker."""
+POINTS = 101  # number of points of the guess at which its accelerations weigh the tie-breaker
 
 SHARE = 1e-4
 """Cost of a tie-breaker over all others, of the guess; and of bends, if accelerations bend within
@@ -41,8 +40,7 @@ several percent between nodes. A drive that goes straight from one limit to the 
 TOO_LARGE = 1e-3
 """Cost of the tie-breaker over all others, at an optimum, above which it is made smaller."""
 
-LESSENED = 1e-4
-"""Cost of the tie-breaker over all others that it is then scaled to."""
+LESSENED = 1e-4  # cost of the tie-breaker over all others that it is then scaled to
 
 
 @dataclass(frozen=True, kw_only=True)

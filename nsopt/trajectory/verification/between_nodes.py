@@ -33,14 +33,12 @@ BESIDE = 1e-3
 """How long before and after a joint turns round rows are compared too, over such an interval: far
 more than the error of the turn, which a straight line finds, and too short for a row to change."""
 
-KEPT = 1e-6
-"""Excess over the size of a limit up to which a motion is said to keep it."""
+KEPT = 1e-6  # excess over the size of a limit up to which a motion is said to keep it
 
 LEAST = 0.02
 """Least size of a limit: `KEPT` times this, 2e-8, is above the 1e-8 to which solvers keep rows."""
 
-NO_TURN = 0.5
-"""Share of a step that stands for a turn in steps with fewer turns than others have."""
+NO_TURN = 0.5  # share of a step that stands for a turn in steps with fewer turns than others have
 
 
 class BeyondLimits(NamedTuple):

@@ -19,8 +19,7 @@ from nsopt.trajectory.transcription.kinds import as_steps
 ROUND_OFF = 1e-8
 """Impulse, over the typical one of a program, that solvers leave of one that is zero."""
 
-CLOSED = 1e-2
-"""Gap, over a typical opening, beyond which no contact is closed."""
+CLOSED = 1e-2  # gap, over a typical opening, beyond which no contact is closed
 
 LIGHT = 1e-12
 """Least mobility, the inverse of the mass that a contact moves [1/kg]; keeps quotients finite."""
@@ -33,8 +32,7 @@ TURNED = -0.5
 """Scalar product of the frictions of two steps, over their limits, below which friction has turned
 round between them."""
 
-PRESSED = 1e-6
-"""Limit of friction, over the largest one, above which a contact counts as pressing."""
+PRESSED = 1e-6  # limit of friction, over the largest one, above which a contact counts as pressing
 
 HOLDS = 0.95
 """Friction over its limit, up to which it should hold: where its law is smoothed, the slip there is

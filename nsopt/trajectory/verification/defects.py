@@ -15,11 +15,8 @@ from nsopt.simulation import evaluate_at_times
 SHARE = 1e-3
 """Distance by which a step may end from its node, over the size of the motion, by default."""
 
-SMALLEST = 0.1
-"""Least size of angles [rad]: joints at rest are moved a little by those that move."""
-
-LEAST = 1e-7
-"""Least limit of a distance [m, rad]: ten times the tolerance of integrators."""
+SMALLEST = 0.1  # least size of angles [rad]: joints at rest are moved a little by those that move
+LEAST = 1e-7  # least limit of a distance [m, rad]: ten times the tolerance of integrators
 
 REMEDY = "give it more steps, or a cost on its inputs or accelerations"
 

@@ -30,14 +30,9 @@ from nsopt.trajectory.node_sample import SHARP, SMOOTH, NodeSample
 from nsopt.trajectory.transcription.base import with_inputs
 from nsopt.trajectory.verification.defects import Defects, limits_of_defects
 
-EXACT = 1e-8
-"""Smallest tolerance of the integrators [m, rad, m/s, rad/s]."""
-
-COARSEST = 0.1
-"""Largest tolerance of the integrators [m, rad, m/s, rad/s]."""
-
-FINEST = 1e-13
-"""Relative tolerance below which round-off is all that an integrator sees."""
+EXACT = 1e-8  # smallest tolerance of the integrators [m, rad, m/s, rad/s]
+COARSEST = 0.1  # largest tolerance of the integrators [m, rad, m/s, rad/s]
+FINEST = 1e-13  # relative tolerance below which round-off is all that an integrator sees
 
 MOST_AT_ONCE = 1000
 """Evaluations of all steps at once, above which an implicit integrator takes them one by one."""

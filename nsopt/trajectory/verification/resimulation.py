@@ -37,14 +37,9 @@ from nsopt.simulation import (
 )
 from nsopt.trajectory.transcription.base import TranscribedMotion
 
-FINER = 4
-"""Steps of the simulation in each step of the optimum."""
-
-ATTEMPTS = 20
-"""Attempts at steps in one call of the compiled chain."""
-
-SMALLEST = 2.0**-12
-"""Step size that retries may come down to, over the largest."""
+FINER = 4  # steps of the simulation in each step of the optimum
+ATTEMPTS = 20  # attempts at steps in one call of the compiled chain
+SMALLEST = 2.0**-12  # step size that retries may come down to, over the largest
 
 
 @dataclass(frozen=True, eq=False)

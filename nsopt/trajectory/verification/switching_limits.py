@@ -7,8 +7,7 @@ import numpy as np
 from nsopt.arrays import Array
 from nsopt.mpcc import HorizonPlace, StructuredNlp
 
-ACTIVE = 1e-6
-"""Multiplier of a row, over the largest of all, from which a limit holds the motion."""
+ACTIVE = 1e-6  # multiplier of a row, over the largest of all, from which a limit holds the motion
 
 PLACES = (HorizonPlace.NODES, HorizonPlace.MIDDLES, HorizonPlace.STEPS)
 
