@@ -17,7 +17,8 @@ ROWS = 1 << 16  # times of a variable that are in memory at once
 EXACT = 1e-9  # difference, over the largest number that takes part, that rounding may leave
 
 FAR = 20.0
-"""Way of a body in a step, over that at the largest speed of the run, which none comes near to."""
+"""Way of a body in a step, over that at the largest speed of the run, which none comes near to: it
+is one at most, but for speeds within a step that are larger than at all ends."""
 
 Array = NDArray[Any]
 

@@ -18,7 +18,7 @@ from nsopt.plots.impulses import Stems
 
 MOST_NAMED = 8  # lines of one pair of axes that have a colour and a name; the others are grey
 TICKS = 5  # numbers along an axis, about
-BESIDE, BESIDE_AXIS = 1.01, 1.14
+LEGEND, LEGEND_BEYOND_AXIS = 1.01, 1.14
 """Where legends begin, over the width of their axes: right of them, or of an axis on the right."""
 KINDS = {"N": "force ", "N m": "torque ", "rad": "angle ", "m": "length "}
 """What has a unit, for labels of axes."""
@@ -120,7 +120,7 @@ def draw_panel(ax: Axes, time: Array, panel: Curves) -> None:
     style.axis_labels(ax, None, f"{KINDS.get(panel.unit, '')}[{unit.text or 1}]")
     ax.legend(
         loc="center left",
-        bbox_to_anchor=(BESIDE_AXIS if struck else BESIDE, 0.5),
+        bbox_to_anchor=(LEGEND_BEYOND_AXIS if struck else LEGEND, 0.5),
         fontsize=style.SMALL,
         frameon=False,
         handlelength=1.8,

@@ -20,7 +20,9 @@ from nsopt.simulation.step_error import FailedAttempt, compare_schemes, name_sch
 MAX_STEPS = 16
 """Steps of a fallback at most, before the scheme itself is tried again, and Ctrl-C is heard."""
 
-ATTEMPTS = 3  # attempts for each of these steps, in the mean
+# Attempts for each of these steps, in the mean: two more than it takes, that are refused or tried
+# again to end at a change of contact.
+ATTEMPTS = 3
 
 LONGER = (10.0, 100.0)
 """Times h_min, the h that the last of a scheme's fallbacks tries where h_min fails with it too: the

@@ -40,7 +40,9 @@ from nsopt.trajectory.transcription.kinds import is_relaxed_in_space
 from nsopt.trajectory.transcription.polynomials import why_not_by_default
 from nsopt.trajectory.transcription.stepped import Stepped
 
-MANY_STEPS = 100  # number of steps from which `Backend.of_many_steps` is used, as it is faster
+# Number of steps from which `Backend.of_many_steps` is used. Arms of two and of seven joints take
+# as long without it on 100 steps, 1.3 and 1.1 times as long on 200.
+MANY_STEPS = 100
 
 
 def suit_solver(solver: Solver, steps: int, *, often: bool) -> Solver:

@@ -30,9 +30,15 @@ ALIGNED = 0.5
 """Least of the cosines of `Constraint.alignment`, one where a joint is closed: its frames are not
 turned by 90 or 180 deg."""
 
-LONGEST = 0.4  # longest move at once, as `reach` measures it
-FAR = 0.1  # displacement, as `reach` measures it, beyond which nearer configurations are looked for
-TRIES = 24  # random places from which they are looked for
+# Longest move at once, as `reach` measures it: after a turn by 0.4 rad joints that were linearised
+# before it are open by 0.4^2 / 2, 8 %, of the length that turned.
+LONGEST = 0.4
+# Displacement, as `reach` measures it, beyond which nearer configurations are looked for: within it
+# there is hardly another one.
+FAR = 0.1
+# Random places from which they are looked for: what a tenth of all places lead to is then found
+# nine times in ten.
+TRIES = 24
 
 DAMPING = (0.0, 1e-8, 1e-6, 1e-4, 1e-2, 1.0, 100.0)
 """Damping of moves that close joints, over the largest squared singular value; the first with which

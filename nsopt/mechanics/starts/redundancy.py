@@ -88,7 +88,9 @@ FREE = 1e-4
 
 LOST = 0.02  # part of its value nearby below which a singular value counts as lost
 CLOSED = 1e-10  # residual [m, or 1] at which a posture nearby is closed
-TRIES = 4  # random directions in which postures nearby are looked for
+# Random directions in which postures nearby are looked for: one would do where joints close from
+# there, for a posture at random is regular.
+TRIES = 4
 
 
 def singular_posture(dynamics: Dynamics, t: float, q: Array, p: Array) -> str:

@@ -26,7 +26,8 @@ NEAR = 1e-5  # scaled distance from a bound, below which the point on it is trie
 LESS = 1e-9  # relative decrease of f by which a branch is better
 FLOOR = 1e-10  # scaled slope of f that counts as none, however small f is
 SHRINK = 10.0  # factor by which the trust region shrinks where no better branch is found
-BESIDE = (1e-5, 1e-4, 1e-3)  # scaled distances within which limits are tried as reached, in turn
+# Scaled distances within which limits are tried as reached, in turn.
+LIMIT_DISTANCES = (1e-5, 1e-4, 1e-3)
 PROOF = 100  # times ``nodes``, for the linear program that shows that there is no descent
 
 
@@ -165,7 +166,7 @@ class ActiveSetRun:
         """
         x, descent, tried = now.point.x, self._measure_descent(lpec), list[Mask]()
         closed = x[self.branches.G] <= x[self.branches.H]
-        for distance in BESIDE:
+        for distance in LIMIT_DISTANCES:
             if not tolerance < descent < np.inf or self._stopped:
                 break
             held = self.branches.find_near_limits(x, closed, self.case, distance)

@@ -21,7 +21,9 @@ from nsopt.mpcc.statement.layout import Kind, Layout, Tolerances, Vector
 from nsopt.mpcc.statement.problem import Mpcc
 
 RUNAWAY = 1e12  # scaled unknowns this large show that a program is unbounded below
-FAR = 1e8  # the same for a program with an objective
+# The same for a program with an objective: where its slope vanishes solvers end on the way, as at
+# x = 3e10 for the objective -log x.
+FAR = 1e8
 
 IN_WORDS = {
     "Infeasible_Problem_Detected": "near this point no direction lessens the violation",

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     import viser
 
 MOST_FRAMES = 300  # largest number of pictures: the page holds the poses of all bodies in each
-SHORTEST, LONGEST = 2.0, 30.0  # bounds of the length of a film whose speed is not given [s]
+# Bounds of the length of a film whose speed is not given [s]: less is too quick to be followed, of
+# more nobody waits for the end.
+SHORTEST, LONGEST = 2.0, 30.0
 NAMED_BODIES = 8  # largest number of bodies that the caption names
 
 # The page may run what it holds and fetch nothing: no address is allowed.

@@ -20,7 +20,8 @@ UPRIGHT = 2.0
 """Weight of the extent along the vertical where a view is chosen; that of others is one."""
 
 FAR = 6.0
-"""Travel over the size of a mechanism, above which it is too small in a picture of its path."""
+"""Travel over the size of a mechanism, above which it is too small in a picture of its path: of
+seven inches it then has one."""
 
 
 class Poses(NamedTuple):

@@ -18,7 +18,9 @@ energies are kept at any length."""
 STEPS_TO_DOUBLE = 256  # steps in which they become twice as long after that
 EVENTS = 3  # changes of one contact in a step: the sign of its rate, its slip, its end
 NO_RATE = 1e-13  # of the largest rate or slip, that which counts as none
-SLOWEST = 1e-9  # of the largest rate or slip, the speed of approach that counts as none
+# Of the largest rate or slip, the speed of approach that counts as none: its energy, 1e-18 of that
+# of the largest, is below round-off.
+SLOWEST = 1e-9
 STUCK = 1e-6  # of the largest rate or slip, the slip of a contact that sticks as an impact ends
 SHALLOW = 0.1  # of the depth of an impact, that for which steps are short enough at least
 LEAST_E = 1e-15  # e from which on it counts: by it is divided, and it has a derivative at zero

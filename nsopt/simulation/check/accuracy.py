@@ -22,7 +22,9 @@ from nsopt.simulation.bounds import StepBounds
 FIRST = 100  # steps of the first run, where no bounds are given
 SMALLEST = 1e-4  # h_min over h_max of it: impacts are placed by it
 SAFE = 0.7  # part of the accuracy asked for at which the next run aims
-SHORTEST, LONGEST = 1 / 64, 0.8  # part of h that the next run takes at least and at most
+# Part of h that the next run takes at least and at most: with less an order that was seen may not
+# hold, with more an error of first order would fall by less than a fifth.
+SHORTEST, LONGEST = 1 / 64, 0.8
 UNSURE = 1 / 8  # the least unless the order is that of the run before, to within ...
 ALIKE = 0.2  # ... this, or that of a scheme, which is a whole number from ...
 WHOLE = 2  # ... this on, to within ...

@@ -24,7 +24,7 @@ from nsopt.trajectory.transcription.base import Transcription
 
 FAR = 10.0
 """Distance from the wall, over the clearance, up to which a pin may begin outside its bore without
-a warning."""
+a warning: beyond that a guess was not meant to hold the joint together."""
 
 EXAMPLES: dict[type, str] = {  # of each type of argument, for messages
     Dynamics: "assemble(mechanism, elements)",

@@ -22,7 +22,9 @@ from nsopt.trajectory.phases.mode_conditions import (
 )
 from nsopt.trajectory.phases.modes import ModeForces
 
-ZERO_OF_GIVEN = 1e-8  # gap [m] or speed [m/s] of a given state that counts as zero
+# Gap [m] or speed [m/s] of a given state that counts as zero: the state may be the end of another
+# optimum, whose rows solvers keep to 1e-8.
+ZERO_OF_GIVEN = 1e-8
 
 
 class GivenState(NamedTuple):

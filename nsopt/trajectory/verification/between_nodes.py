@@ -29,7 +29,7 @@ where it swings twice; by 16 intervals once to 8e-3."""
 EVEN: Array = np.linspace(0, 1, FINE + 1)
 """These ends, as shares of the step."""
 
-BESIDE = 1e-3
+ABOUT_TURN = 1e-3
 """How long before and after a joint turns round rows are compared too, over such an interval: far
 more than the error of the turn, which a straight line finds, and too short for a row to change."""
 
@@ -195,7 +195,7 @@ class LimitsBetweenNodes:
         for step, i, joint in np.argwhere(turns):
             column = int(np.argmax(found[step] == NO_TURN))
             found[step, column] = (i + part[step, i, joint]) / FINE
-        return np.hstack([shares, found - BESIDE / FINE, found + BESIDE / FINE])
+        return np.hstack([shares, found - ABOUT_TURN / FINE, found + ABOUT_TURN / FINE])
 
 
 def _find_peaks(values: Array, lower: Array, upper: Array) -> tuple[Array, NDArray[np.bool_]]:

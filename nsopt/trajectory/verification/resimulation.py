@@ -38,7 +38,7 @@ from nsopt.simulation import (
 from nsopt.trajectory.transcription.base import TranscribedMotion
 
 FINER = 4  # steps of the simulation in each step of the optimum
-ATTEMPTS = 20  # attempts at steps in one call of the compiled chain
+ATTEMPTS = 20  # at steps in one call of the compiled chain; it is called until the node is reached
 SMALLEST = 2.0**-12  # step size that retries may come down to, over the largest
 
 
