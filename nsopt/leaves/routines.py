@@ -1,7 +1,9 @@
 """What of a leaf is computed once for p and what at every x, and how long routines are divided.
 
 A leaf is a small CasADi function that becomes machine code; of functions in turn,
-y_k = f_k(p, x_1, ..., x_k), each is solved for its x_k before the next.
+y_k = f_k(p, x_1, ..., x_k), each is solved for its x_k before the next. It has three routines:
+``prepare`` for what does not depend on x_k, ``evaluate`` for the rows, at every x_k, and
+``complete`` for the rest, such as derivatives.
 
 LLVM takes more than twice the time for a routine of twice the length. A long one is therefore a row
 of pieces. What one computes for another goes through a scratch array on the stack, so that the code

@@ -211,8 +211,7 @@ class Mechanism:
         )
 
     def frame(self, name: str) -> Frame:
-        """Return the frame of a link by its name, at the joint that carries it and with the axes of
-        that.
+        """Return the frame of a link by its name, at the joint that carries it, of its body's axes.
 
         That is the joint between it and the body before it in the spanning tree; of a URDF file it
         is the frame of the link. Or one of ``frames``, as of a link merged into another.

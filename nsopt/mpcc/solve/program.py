@@ -121,6 +121,7 @@ class Program:
         schedules = settings.schedules
         if self._optimized:
             mpcc = lift_pairs(split_discs(mpcc))
+            # Branches tell what kind of point it is: relaxed programs need not judge that.
             self._tolerances = replace(self._tolerances, stationarity=np.inf)
             if not mpcc.pairs:  # nothing is relaxed
                 schedules = (schedules[0][-1:],)
