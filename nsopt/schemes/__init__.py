@@ -7,7 +7,7 @@ from nsopt.schemes.contacts.energetic import EnergeticImpact
 from nsopt.schemes.contacts.impact import Impact, NewtonImpact, PoissonImpact, SequentialImpact
 from nsopt.schemes.moreau_jean import MoreauJean
 from nsopt.schemes.node import Node, StepStart
-from nsopt.schemes.one_step import OneStep
+from nsopt.schemes.one_step import HorizonStep, OneStep
 from nsopt.schemes.paper import Closure, LinearisedClosure, PaperStep, TrueClosure
 from nsopt.schemes.runge_kutta import ExplicitMidpoint, RungeKutta
 from nsopt.schemes.scales import Scales
@@ -24,6 +24,7 @@ __all__ = [
     "ContactEvent",
     "EnergeticImpact",
     "ExplicitMidpoint",
+    "HorizonStep",
     "Impact",
     "Impulses",
     "Interval",

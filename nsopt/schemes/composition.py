@@ -112,25 +112,16 @@ class Composition(ContactAligned):
         whole = super().add_projection(mpcc, dynamics, start, scales, step)
         return replace(whole, motion_size=whole.motion_size + find_normal_sizes(step, start.p))
 
-    def add_interval(
-        self,
-        mpcc: Mpcc,
-        dynamics: Dynamics,
-        first: Node,
-        second: Node,
-        before: ca.SX,
-        scales: Scales,
-    ) -> Interval:
+    def add_interval(self, one: HorizonStep, before: ca.SX) -> Interval:
         """State the parts one after another, the states between as unknowns."""
         del before
-        one = HorizonStep.between(mpcc, dynamics, first, second, scales)
-        no_contacts, balances, now = ca.SX(0, 1), list[Balance](), first
+        no_contacts, balances, now = ca.SX(0, 1), list[Balance](), one.start
         for k, weight in enumerate(self.weights):
             part = one.part(k, now, weight, last=k == len(self.weights) - 1)
             x = HalfSteps(part).state(now.v, (no_contacts, no_contacts))
             part.least_norm("mu", "mu_end")
             balances, now = [*balances, *x.balances], x.end
-        return Interval.of(first, Transition(tuple(balances), now), one.h)
+        return Interval.of(one.start, Transition(tuple(balances), now), one.h)
 
     def add_ending(
         self, mpcc: Mpcc, dynamics: Dynamics, last: Node, before: ca.SX, scales: Scales

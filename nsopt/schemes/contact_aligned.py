@@ -229,15 +229,7 @@ class ContactAligned(Scheme):
         """Return the moves that make up a step: one here, several in a `Composition`."""
         return [HeldMove(one)]
 
-    def add_interval(
-        self,
-        mpcc: Mpcc,
-        dynamics: Dynamics,
-        first: Node,
-        second: Node,
-        before: ca.SX,
-        scales: Scales,
-    ) -> Interval:
+    def add_interval(self, one: HorizonStep, before: ca.SX) -> Interval:
         """State the impact at a node and the step to the next, its modes those of the whole step.
 
         What presses in a step is closed at both of its ends and at rest on its wall at the second
@@ -245,10 +237,9 @@ class ContactAligned(Scheme):
         Inputs and drives are constant over a step.
         """
         del before
-        d, n = dynamics, len(dynamics.contact_names)
+        mpcc, d, first, second, scales = one.mpcc, one.dynamics, one.start, one.next, one.scales
         jump = self._impact(mpcc, d, first, scales)
-        one = HorizonStep.between(mpcc, d, first, second, scales)
-        halves = HalfSteps(one)
+        n, halves = len(d.contact_names), HalfSteps(one)
         lam, lam_end = (mpcc.variable(x, n, scale=scales.impulse) for x in ("lam", "lam_end"))
         x = halves.state(jump.after, (lam, lam_end))
         sizes, names = (scales.gap, scales.impulse), d.contact_names

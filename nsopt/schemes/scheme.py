@@ -282,15 +282,7 @@ class Scheme(ABC):
         name = type(self).__name__
         return ValueError(f"{name} has no equations for a whole horizon: use Variational()")
 
-    def add_interval(
-        self,
-        mpcc: Mpcc,
-        dynamics: Dynamics,
-        first: Node,
-        second: Node,
-        before: ca.SX,
-        scales: Scales,
-    ) -> Interval:
+    def add_interval(self, one: HorizonStep, before: ca.SX) -> Interval:
         """State what holds at a node of a horizon and in the step that follows.
 
         The equations of the scheme, in which modes of contact are found by complementarity: nothing
@@ -298,14 +290,11 @@ class Scheme(ABC):
 
         Parameters
         ----------
-        mpcc : Mpcc
-            Receives unknowns of the node, equations and complementarity.
-        dynamics : Dynamics
-        first, second : Node
-            The node and the next; parameters of ``mpcc``.
+        one : HorizonStep
+            The step, from the node to the next; its program receives unknowns of the node,
+            equations and complementarity.
         before : SX scalar [s]
             Size of the step that arrives at the node, zero at the start of the horizon.
-        scales : Scales
 
         Returns
         -------
@@ -317,7 +306,7 @@ class Scheme(ABC):
         ValueError
             If the scheme has none.
         """
-        del mpcc, dynamics, first, second, before, scales
+        del one, before
         raise self._make_horizon_error()
 
     def add_ending(
@@ -368,18 +357,9 @@ class UnifiedScheme(Scheme):
         x = self.state(one)
         return self.refine(Step.of(x, h, self.errors(x, h)))
 
-    def add_interval(
-        self,
-        mpcc: Mpcc,
-        dynamics: Dynamics,
-        first: Node,
-        second: Node,
-        before: ca.SX,
-        scales: Scales,
-    ) -> Interval:
+    def add_interval(self, one: HorizonStep, before: ca.SX) -> Interval:
         del before
-        one = HorizonStep.between(mpcc, dynamics, first, second, scales)
-        return Interval.of(first, self.state(one), one.h)
+        return Interval.of(one.start, self.state(one), one.h)
 
 
 def _find_contact(d: Dynamics, has: Callable[[Drag], bool]) -> str:

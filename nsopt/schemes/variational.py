@@ -302,22 +302,13 @@ class Variational(Scheme):
             return ""
         return f"let contacts in bores not rattle, Variational(normal_implicitness={DAMPS:g})"
 
-    def add_interval(
-        self,
-        mpcc: Mpcc,
-        dynamics: Dynamics,
-        first: Node,
-        second: Node,
-        before: ca.SX,
-        scales: Scales,
-    ) -> Interval:
+    def add_interval(self, one: HorizonStep, before: ca.SX) -> Interval:
         """State the discrete Euler-Lagrange equations of a node, and the move to the next.
 
         Half of the forces of the step before, half of those of the step to come and all impulses
         act at the node at once.
         """
-        d = dynamics
-        one = HorizonStep.between(mpcc, d, first, second, scales)
+        d, first, second, scales = one.dynamics, one.start, one.next, one.scales
         interval, v = self._state_node(one, second.gap, before)
         M = d.mass(first.q, first.p)
         one.equal("momentum", M @ (second.v - v), scale=scales.impulse)
@@ -325,7 +316,7 @@ class Variational(Scheme):
         one.equal("closure", d.closure(*second.at), scale=scales.time)
         one.equal("rolling", rolling_over(d, first, one.h, (v + second.v) / 2))
         sizes, lam = (scales.gap, scales.impulse), interval.impulse
-        mpcc.complement("contact", second.gap, lam, scale=sizes, labels=d.contact_names)
+        one.mpcc.complement("contact", second.gap, lam, scale=sizes, labels=d.contact_names)
         return interval
 
     def add_ending(

@@ -22,7 +22,7 @@ from nsopt.mpcc import (
     smooth_discs,
     split_into_pairs,
 )
-from nsopt.schemes import Interval, Node, Scales, Scheme, internal
+from nsopt.schemes import HorizonStep, Interval, Node, Scales, Scheme, internal
 from nsopt.trajectory.node_sample import NodeSample, SteppedNode
 from nsopt.trajectory.smoothing.schedules import Stage
 from nsopt.trajectory.transcription.base import not_negative, with_inputs, zero
@@ -203,9 +203,8 @@ class NodeTemplate:
             W=(1 - share) * W + share * following.W,
             drift=(1 - share) * drift + share * following.drift,
         )
-        interval = model.scheme.add_interval(
-            x.mpcc, model.dynamics, start, following, x.before, model.scales
-        )
+        one = HorizonStep.between(x.mpcc, model.dynamics, start, following, model.scales)
+        interval = model.scheme.add_interval(one, x.before)
         # At the first node, to which no step leads, the velocity is that before any impulse.
         v = node.v + x.data[1] * (interval.at_node - node.v)
         return cls._assemble(model, x, node, [next_state], interval, v, following.t - node.t)
