@@ -15,7 +15,7 @@ from nsopt.schemes.contact_aligned import ContactAligned
 from nsopt.schemes.contacts.held_move import HeldMove
 from nsopt.schemes.errors import Errors, sum_errors
 from nsopt.schemes.half_steps import HalfSteps
-from nsopt.schemes.node import Node, StepStart
+from nsopt.schemes.node import StepStart
 from nsopt.schemes.one_step import HorizonStep, OneStep
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import Scheme
@@ -123,11 +123,8 @@ class Composition(ContactAligned):
             balances, now = [*balances, *x.balances], x.end
         return Interval.of(one.start, Transition(tuple(balances), now), one.h)
 
-    def add_ending(
-        self, mpcc: Mpcc, dynamics: Dynamics, last: Node, before: ca.SX, scales: Scales
-    ) -> Interval:
-        del mpcc, scales
-        return Interval.end(dynamics, last.v, before)
+    def add_ending(self, one: HorizonStep, before: ca.SX) -> Interval:
+        return Interval.end(one.dynamics, one.start.v, before)
 
 
 def find_normal_sizes(step: Step, p: ca.SX) -> ca.SX:

@@ -238,8 +238,7 @@ class ContactAligned(Scheme):
         """
         del before
         mpcc, d, first, second, scales = one.mpcc, one.dynamics, one.start, one.next, one.scales
-        jump = self._impact(mpcc, d, first, scales)
-        n, halves = len(d.contact_names), HalfSteps(one)
+        n, jump, halves = len(d.contact_names), self._impact(one), HalfSteps(one)
         lam, lam_end = (mpcc.variable(x, n, scale=scales.impulse) for x in ("lam", "lam_end"))
         x = halves.state(jump.after, (lam, lam_end))
         sizes, names = (scales.gap, scales.impulse), d.contact_names
@@ -250,15 +249,14 @@ class ContactAligned(Scheme):
         zero_where_pressed(mpcc, "rest", rate, pressed, find_rate_scales(scales), names)
         return self._with_impact(Interval.of(first, x, one.h), jump)
 
-    def add_ending(
-        self, mpcc: Mpcc, dynamics: Dynamics, last: Node, before: ca.SX, scales: Scales
-    ) -> Interval:
-        jump = self._impact(mpcc, dynamics, last, scales)
-        return self._with_impact(Interval.end(dynamics, last.v, before), jump)
+    def add_ending(self, one: HorizonStep, before: ca.SX) -> Interval:
+        interval = Interval.end(one.dynamics, one.start.v, before)
+        return self._with_impact(interval, self._impact(one))
 
-    def _impact(self, mpcc: Mpcc, d: Dynamics, node: Node, scales: Scales) -> Balance:
-        """State the impact at a node of a horizon; return its balance."""
-        modes = ClosedGaps(mpcc, d, scales, node.gap)
+    def _impact(self, one: HorizonStep) -> Balance:
+        """State the impact at the first node of a step of a horizon; return its balance."""
+        d, node = one.dynamics, one.start
+        modes = ClosedGaps(one.mpcc, d, one.scales, node.gap)
         return self.impact.jump(modes, node, d.restitution(node.p))
 
     def _with_impact(self, interval: Interval, jump: Balance) -> Interval:

@@ -215,6 +215,11 @@ class HorizonStep(OneStep):
         """Return the step between two nodes."""
         return cls(mpcc, d, first, second.t - first.t, scales, first.v, next=second)
 
+    @classmethod
+    def at_end(cls, mpcc: Mpcc, d: Dynamics, last: Node, scales: Scales) -> HorizonStep:
+        """Return the step of no length at the last node."""
+        return cls(mpcc, d, last, ca.SX(0), scales, last.v, next=last)
+
     def end_velocity(self, value: ca.SX | None = None) -> ca.SX:
         if value is not None:
             self.equal("rate", value - self.next.v)

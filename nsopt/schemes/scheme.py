@@ -14,7 +14,7 @@ from nsopt.elements import ViscousLaw
 from nsopt.mechanics import Drag, Dynamics, JointFriction
 from nsopt.mpcc import Mpcc
 from nsopt.schemes.errors import Errors, estimate_first_order_errors
-from nsopt.schemes.node import Node, StepStart
+from nsopt.schemes.node import StepStart
 from nsopt.schemes.one_step import HorizonStep, OneStep, SimulatedStep
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.step import Interval, Step, Transition
@@ -309,12 +309,12 @@ class Scheme(ABC):
         del one, before
         raise self._make_horizon_error()
 
-    def add_ending(
-        self, mpcc: Mpcc, dynamics: Dynamics, last: Node, before: ca.SX, scales: Scales
-    ) -> Interval:
-        """State what holds at the last node of a horizon, as `add_interval`; by default nothing."""
-        del mpcc, scales
-        return Interval.end(dynamics, last.v, before)
+    def add_ending(self, one: HorizonStep, before: ca.SX) -> Interval:
+        """State what holds at the last node of a horizon, by default nothing.
+
+        As `add_interval`, on a step of no length from the node to itself.
+        """
+        return Interval.end(one.dynamics, one.start.v, before)
 
 
 class UnifiedScheme(Scheme):

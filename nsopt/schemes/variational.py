@@ -40,7 +40,7 @@ from nsopt.schemes.contacts.walls import (
 from nsopt.schemes.errors import estimate_symmetric_errors
 from nsopt.schemes.first_half import state_first_half
 from nsopt.schemes.moreau_jean import MoreauJean
-from nsopt.schemes.node import Node, StepStart
+from nsopt.schemes.node import StepStart
 from nsopt.schemes.one_step import HorizonStep, SimulatedStep
 from nsopt.schemes.scales import Scales
 from nsopt.schemes.scheme import Scheme
@@ -319,13 +319,10 @@ class Variational(Scheme):
         one.mpcc.complement("contact", second.gap, lam, scale=sizes, labels=d.contact_names)
         return interval
 
-    def add_ending(
-        self, mpcc: Mpcc, dynamics: Dynamics, last: Node, before: ca.SX, scales: Scales
-    ) -> Interval:
+    def add_ending(self, one: HorizonStep, before: ca.SX) -> Interval:
         """State half of the forces, and that contacts which press are closed and at rest."""
-        d, names = dynamics, dynamics.contact_names
-        one = HorizonStep(mpcc, d, last, ca.SX(0), scales, last.v, next=last)
-        interval, v = self._state_node(one, last.gap, before)
+        mpcc, d, last, scales = one.mpcc, one.dynamics, one.start, one.scales
+        names, (interval, v) = d.contact_names, self._state_node(one, last.gap, before)
         one.equal("joint_rate", d.closure_matrix(*last.at) @ v + d.closure_drift(*last.at))
         one.equal("rolling", rolling(d, last.at, v))
         lam = interval.impulse

@@ -214,7 +214,8 @@ class NodeTemplate:
         """Return the template of the last node, ``at_rest`` as of `Node`."""
         x = _NodeSymbols.of(model, "ending")
         node = replace(x.node, at_rest=at_rest)
-        interval = model.scheme.add_ending(x.mpcc, model.dynamics, node, x.before, model.scales)
+        one = HorizonStep.at_end(x.mpcc, model.dynamics, node, model.scales)
+        interval = model.scheme.add_ending(one, x.before)
         return cls._assemble(model, x, node, [], interval, interval.at_node, ca.SX(0))
 
     @classmethod
