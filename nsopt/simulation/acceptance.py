@@ -227,8 +227,10 @@ class Acceptance:
             Typical force of the run.
         """
         # A sum is not finite if one of its terms is not. Not times zero, which CasADi simplifies
-        # away. Estimates of errors are computed only where quick limits are not met.
-        others = end._replace(energy_error=ca.SX(0), local_error=ca.SX(0))
+        # away. What limits alone are made of is computed only where quick ones are not met; it is
+        # finite where motion and kinetic energy are, and no value is within a limit of no number.
+        names = ("energy_error", "local_error", "motion_size", "contact_energy")
+        others = end._replace(**dict.fromkeys(names, ca.SX(0)))
         finite = 1e-300 * ca.fabs(ca.sum1(ca.vertcat(*others)))
         return [
             Criterion("a number that is not finite", "", ("",), finite, ca.SX(1)),
