@@ -2,17 +2,16 @@
 
 Parts are machine code that prepares the programs of a step; their values in each iteration, with
 the min map; their derivatives; Newton's directions (assembly and elimination); the end of a step
-and its checks. Each
-is timed alone, in a loop over the numbers of one step, and counted as often as a step needs it,
-iterations shared evenly among its programs. The rest of the whole is copying, and code and numbers
-that have left the cache. Times are of the processor, the least of several, with code of LLVM's
-level 2.
+and its checks. Each is timed alone, in a loop over the numbers of one step, and counted as often as
+a step needs it, iterations shared evenly among its programs. The rest of the whole is copying, and
+code and numbers that have left the cache. Times are the least of several, with code of LLVM's
+level 2, and of the thread: others still make such code meanwhile.
 """
 
 import argparse
 from collections.abc import Callable
 from functools import partial
-from time import process_time
+from time import thread_time
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -97,9 +96,9 @@ def least(run: Callable[[int], object], count: int, repeats: int) -> float:
     run(1)
     found = []
     for _ in range(repeats):
-        begin = process_time()
+        begin = thread_time()
         run(count)
-        found.append(process_time() - begin)
+        found.append(thread_time() - begin)
     return 1e6 * min(found) / count
 
 
