@@ -170,7 +170,10 @@ class FollowContacts:
         """Return the largest factor on h with which contacts can follow the next step."""
         beyond = self._compare(step)
         follow = MARGIN / ca.sqrt(ca.fmax(beyond, LEAST_BEYOND))
-        part = ca.if_else(self._is_overdue(step), step.overdue, step.late) / step.h
+        # In loops an impact may seem to be just before the end, however short the step. The time at
+        # which the contact closed says more of it, but is not exact: h is halved at most.
+        early = ca.fmax(step.late, ca.fmin(step.overdue, HALF * step.h))
+        part = ca.if_else(self._is_overdue(step), step.overdue, early) / step.h
         # A little later, so that the change is in the step; less so the closer it is already.
         within = ca.fmax(SHORT * part**2, self.overdue / 3 * step.usual / step.h)
         change = 1 - part + ca.fmin(within, SHORT * part)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cache
 
+import casadi as ca
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -12,6 +13,7 @@ from nsopt import (
     Body,
     Compiled,
     ErrorControl,
+    FollowContacts,
     Frame,
     LargestStep,
     Mechanism,
@@ -22,7 +24,7 @@ from nsopt import (
     simulate,
 )
 from nsopt.mpcc import Newton
-from nsopt.simulation import StepKernel, StepProgram
+from nsopt.simulation import StepFigures, StepKernel, StepProgram
 from tests.catalog_methods import CONTROLS
 from tests.schemes.models import G, case_a_dynamics, turned
 
@@ -96,6 +98,35 @@ def test_local_errors_are_estimated_where_the_control_looks_at_them():
     program = StepProgram(level_rod(), Variational(), Acceptance())
     looks = [StepKernel(program, x, Newton()).looks_at_errors for x in CONTROLS]
     assert looks == [not isinstance(x, LargestStep) for x in CONTROLS]
+
+
+def attempts_until(impact, h, seems_late):
+    """The h tried, the last kept, where an impact seems to be a part of h before the end."""
+    contacts, tried = FollowContacts(), [h]
+    nothing = StepFigures(*(ca.SX(0) for _ in StepFigures._fields))
+    while len(tried) < 50:
+        h = tried[-1]
+        beyond = max(h - impact, 0)
+        step = nothing._replace(
+            h=ca.SX(h),
+            usual=ca.SX(h),
+            kinetic_energy=ca.SX(1),
+            late=ca.SX(seems_late * h * (beyond > 0)),
+            overdue=ca.SX(beyond),
+            unplaced=ca.SX(beyond / h),
+        )
+        if float(ca.evalf(contacts.keeps(step))):
+            break
+        tried.append(h * float(ca.evalf(contacts.factor(step))))
+    return tried
+
+
+@pytest.mark.parametrize("seems_late", [1e-4, 0.027])
+@pytest.mark.parametrize("impact", [1.7e-5, 9e-5, 1.99e-4])
+def test_an_impact_that_seems_ever_close_to_the_end_is_found_soon(impact, seems_late):
+    tried = attempts_until(impact, 2e-4, seems_late)
+    assert tried[-1] == pytest.approx(impact, rel=seems_late + 3e-4)  # that of energy is allowed
+    assert len(tried) < 10  # halves down to the impact, then the distance falls to 3 % each
 
 
 @dataclass(frozen=True)
