@@ -121,6 +121,16 @@ class NodeSample:
         loads = self.wrenches[:, list(d.friction_joints)]
         return self.required_forces - d.smoothed_friction(*at, loads, self.creep)
 
+    @property
+    def driven(self) -> list[int]:
+        """Numbers of the velocities that actuators drive.
+
+        At the others forces of drives are zero, of polynomials by equations of motion. Squares of
+        these in a cost would not change an optimum, but couple all coordinates in its Hessian.
+        """
+        joints = self.dynamics.mechanism.driven_joints
+        return [k for k, owner in enumerate(self.dynamics.v_owners) if owner in joints]
+
     @cached_property
     def required_forces(self) -> ca.SX:
         """Drives and friction in joints together, by inverse dynamics, (nv,) [N, N m]."""
