@@ -26,7 +26,16 @@ from nsopt.mpcc.backends.sqp import (
     Qrqp,
     Sqp,
 )
-from nsopt.mpcc.backends.warm_start import AT_ONCE, BENT, BESIDE, ENDED, ROUGHLY, WarmStart
+from nsopt.mpcc.backends.warm_start import (
+    AT_ONCE,
+    BENT,
+    BESIDE,
+    ENDED,
+    IN_FEW_STEPS,
+    ROUGHLY,
+    WarmStart,
+)
+from nsopt.mpcc.horizon.block_functions import DerivedFunctions
 from nsopt.mpcc.horizon.structured import (
     Bound,
     ConstraintBlock,
@@ -73,6 +82,7 @@ __all__ = [
     "BESIDE",
     "ENDED",
     "GENERAL",
+    "IN_FEW_STEPS",
     "QUIET",
     "ROUGHLY",
     "STEP",
@@ -82,6 +92,7 @@ __all__ = [
     "ConstraintBlock",
     "Daqp",
     "Derivatives",
+    "DerivedFunctions",
     "Evaluator",
     "ExactConvexified",
     "ExactPenalty",

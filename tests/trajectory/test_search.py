@@ -17,20 +17,27 @@ from nsopt.trajectory import (
     Effort,
     EndAt,
     Horizon,
+    MotionPhase,
     Optimization,
     Quintic,
     StartAt,
+    optimize_phases,
 )
 from nsopt.trajectory.search import FromGuess, KeepLimits, Plan, RoughFirst, Strategy
 from nsopt.trajectory.transcription.base import Transcription
 from tests.test_layers import modules
 
 
-def moved(plan=PLAN):
-    """1 kg moved by 1 m in 1 s at least effort, its drive limited to less than the 6 N of that."""
+def limited_cart():
+    """1 kg on a rail, its drive limited to 5 N."""
     cart = Body("cart", 1.0, (1.0, 1.0, 1.0))
     rail = Prismatic("rail", Frame(GROUND), Frame(cart))
-    d = assemble(Mechanism([cart], [rail], "relative", [Actuator("rail", effort=5.0)]))
+    return assemble(Mechanism([cart], [rail], "relative", [Actuator("rail", effort=5.0)]))
+
+
+def moved(plan=PLAN):
+    """The cart moved by 1 m in 1 s at least effort, with less than the 6 N of that."""
+    d = limited_cart()
     conditions = [StartAt([0.0], [0.0]), EndAt([1.0], [0.0]), ActuatorLimits()]
     guess = Quintic([0.0], [1.0])
     return Optimization(d, Horizon(1.0, 20), [Effort()], conditions, guess, plan=plan)
@@ -60,6 +67,19 @@ def test_strategies_that_ran_are_on_record_with_all_iterations():
     assert sum(x["iterations"] for x in ran(result)) == round(float(result["iterations"].sum()))
     told = [x for x in result.summary(full=True).splitlines() if ": " in x and "iterations," in x]
     assert len(told) == len(names) <= 8
+
+
+def test_phases_of_many_steps_are_solved_in_few_first():
+    d = limited_cart()
+    ends = [StartAt([0.0], [0.0])], [EndAt([1.0], [0.0])]
+    phases = [
+        MotionPhase(d, Horizon((0.2, 0.8), 30), [Effort()], [*end, ActuatorLimits()], x)
+        for end, x in zip(ends, (Quintic([0.0], [0.5]), Quintic([0.5], [1.0])), strict=True)
+    ]
+    result = optimize_phases(phases, duration=1.0)
+    assert result.completed, result.stop_reason
+    assert result.objective == pytest.approx(least_effort(), rel=1e-3)
+    assert [ran(x)[0]["strategy"] for x in result.phases] == ["FewStepsFirst"] * 2
 
 
 def test_a_plan_without_a_strategy_ends_at_the_same_optimum():

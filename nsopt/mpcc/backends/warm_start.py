@@ -46,6 +46,10 @@ with."""
 
 NEAR = WarmStart()  # at a point that is nearly the solution, found by another statement of it
 
+IN_FEW_STEPS = WarmStart(1e-3, 1e-3)
+"""At a rough solution in fewer steps, without multipliers: the trot of a quadruped then takes about
+20 iterations in all steps."""
+
 ENDED = WarmStart(1e-9)
 """At a solution but for a few limits, with the barrier parameter that IPOPT ended with. From 1e-8
 it first leaves the solution, and comes back: three iterations more in each round of limits."""

@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
 
 from nsopt.leaves import MappedLeaf
+from nsopt.mpcc.statement.blocks import stack
 
 
 class MappedCallback(ca.Callback):
@@ -104,6 +107,40 @@ class BlockFunctions(NamedTuple):
         general, numbers = lift_numbers(function) if long else (function, ca.DM(0, 1))
         leaves = map(MappedLeaf, _derive(general), OWN)
         return cls(*(InstanceFunction(leaf, numbers) for leaf in leaves))
+
+
+@dataclass(frozen=True, eq=False)
+class DerivedFunctions:
+    """What is made of functions of blocks, once for all programs that have the same one.
+
+    They are the same where they are one in memory. Programs of one thread share it.
+    """
+
+    # By CasADi's hash of a function, its place in memory; the function is kept, or another one
+    # might come to its place.
+    _derivatives: dict[int, tuple[ca.Function, BlockFunctions]] = field(default_factory=dict)
+    _parts: dict[tuple[int, bytes], tuple[ca.Function, ca.Function]] = field(default_factory=dict)
+
+    def derive(self, function: ca.Function) -> BlockFunctions:
+        """Return the derivatives of a function."""
+        key = function.__hash__()
+        if key not in self._derivatives:
+            self._derivatives[key] = function, BlockFunctions.of(function)
+        return self._derivatives[key][1]
+
+    def drop_rows(self, function: ca.Function, rows: NDArray[np.intp]) -> ca.Function:
+        """Return a function without some of its rows."""
+        key = function.__hash__(), rows.tobytes()
+        if key not in self._parts:
+            self._parts[key] = function, _drop_rows(function, rows)
+        return self._parts[key][1]
+
+
+def _drop_rows(f: ca.Function, dropped: NDArray[np.intp]) -> ca.Function:
+    inputs = [ca.SX.sym("x", f.numel_in(i)) for i in range(f.n_in())]
+    rows, terms = f(*inputs)
+    others = stack(rows[i] for i in range(rows.numel()) if i not in dropped)
+    return ca.Function(f.name(), inputs, [others, terms])
 
 
 OWN = (2, 2, 2, 2, 3)  # number of own inputs of each of these functions, which come first

@@ -15,7 +15,6 @@ import numpy as np
 from nsopt.arrays import Array
 from nsopt.mpcc.backends.backend import Call, Derivatives, Outcome, Point, Vector
 from nsopt.mpcc.horizon.structured import ConstraintBlock, Index, StructuredNlp
-from nsopt.mpcc.statement.blocks import stack
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +32,6 @@ class SimpleBounds:
         # CasADi's hash of a function is its place in memory, alike for the same one alone.
         by_function = {block.function.__hash__(): block for block in nlp.blocks}
         own_unknowns = {key: find_unknown_of_rows(x) for key, x in by_function.items()}
-        functions: dict[tuple[int, bytes], ca.Function] = {}  # blocks of one function share these
         blocks, rows, unknowns = [], [], []
         all_rows = nlp.split_rows(np.arange(nlp.lower.size, dtype=np.intp))
         for block, numbers in zip(nlp.blocks, all_rows, strict=True):
@@ -41,16 +39,14 @@ class SimpleBounds:
             own = np.where((block.lower < block.upper).all(axis=0), own_unknowns[key], -1)
             simple = np.flatnonzero(own >= 0)
             if simple.size:
-                which = (key, simple.tobytes())
-                if which not in functions:
-                    functions[which] = _drop_from_function(block.function, simple)
-                blocks.append(_drop_from_block(block, functions[which], simple))
+                function = nlp.derived.drop_rows(block.function, simple)
+                blocks.append(_drop_from_block(block, function, simple))
             else:
                 blocks.append(block)
             rows.append(numbers[:, simple].ravel())
             unknowns.append(block.columns[:, own[simple]].ravel())
         n, k = nlp.x.numel(), nlp.p.numel()
-        rest = StructuredNlp(blocks, n, k, complementary=nlp.complementary)
+        rest = StructuredNlp(blocks, n, k, complementary=nlp.complementary, derived=nlp.derived)
         return cls(nlp, rest, np.concatenate(rows), np.concatenate(unknowns))
 
     def restate(self, whole: StructuredNlp) -> SimpleBounds:
@@ -135,14 +131,6 @@ def find_unknown_of_rows(block: ConstraintBlock) -> Index:
         for i, part in enumerate(parts)
     ]
     return np.array(leaves, dtype=np.intp)
-
-
-def _drop_from_function(f: ca.Function, simple: Index) -> ca.Function:
-    """Return a block's function without some of its rows."""
-    inputs = [ca.SX.sym("x", f.numel_in(i)) for i in range(f.n_in())]
-    rows, terms = f(*inputs)
-    others = stack(rows[i] for i in range(rows.numel()) if i not in simple)
-    return ca.Function(f.name(), inputs, [others, terms])
 
 
 def _drop_from_block(

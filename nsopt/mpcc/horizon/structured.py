@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from nsopt.arrays import Array
 from nsopt.mpcc.backends.backend import Derivatives, Nlp
-from nsopt.mpcc.horizon.block_functions import BlockFunctions
+from nsopt.mpcc.horizon.block_functions import BlockFunctions, DerivedFunctions
 from nsopt.mpcc.statement.blocks import stack
 
 Index = NDArray[np.intp]
@@ -217,6 +217,8 @@ class StructuredNlp:
         Numbers of unknowns and parameters; homotopy numbers, if any, are the last parameters.
     complementary : bool
         Whether some rows are relaxed complementarity.
+    derived : DerivedFunctions, optional
+        Of another program with which it shares functions of blocks.
 
     Attributes
     ----------
@@ -236,7 +238,9 @@ class StructuredNlp:
         parameters: int,
         *,
         complementary: bool = False,
+        derived: DerivedFunctions | None = None,
     ) -> None:
+        self.derived = derived or DerivedFunctions()
         self.blocks = tuple(block for block in blocks if block.count)
         self.complementary = complementary
         self.x, self.p = ca.MX.sym("x", n), ca.MX.sym("p", parameters)
@@ -356,6 +360,4 @@ class StructuredNlp:
     @cached_property
     def _functions(self) -> list[BlockFunctions]:
         """The functions of each block; blocks of one function share them."""
-        known = {block.function.__hash__(): block.function for block in self.blocks}
-        made = {key: BlockFunctions.of(function) for key, function in known.items()}
-        return [made[block.function.__hash__()] for block in self.blocks]
+        return [self.derived.derive(block.function) for block in self.blocks]

@@ -39,6 +39,8 @@ from nsopt.trajectory.exact.refusals import (
 from nsopt.trajectory.exact.sequence import ContactPhase
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.phases import (
+    PLAN_OF_PHASES,
+    FewStepsFirst,
     MotionPhase,
     Open,
     SearchedPhases,
@@ -46,7 +48,7 @@ from nsopt.trajectory.phases import (
     solve_phases,
     with_modes,
 )
-from nsopt.trajectory.search import PLAN_OF_PHASES, FromGuess, Plan, Spent, StatedProgram
+from nsopt.trajectory.search import FromGuess, Plan, Spent, StatedProgram
 
 OFF_WALL = 1e-2  # share of its clearance by which a closed contact may be off its wall within steps
 OFF_FLOOR = 1.0  # the same of contacts without clearance, over their typical opening, `Gap.scale`
@@ -121,7 +123,8 @@ class PhasedMotion:
         stated = self.program.transcription.dynamics
         conditions = self.program.statement.conditions
         check_conditions(stated, self.given_borders, conditions, sequence)
-        solver, plan = self.program.solver, PLAN_OF_PHASES
+        # The known motion is nearer than one in few steps.
+        solver, plan = self.program.solver, PLAN_OF_PHASES.without(FewStepsFirst)
         if briefly:
             solver, plan = replace(solver, backend=solver.backend.brief), PLAN_OF_TRIALS
         try:

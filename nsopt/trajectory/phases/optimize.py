@@ -25,18 +25,20 @@ from nsopt.trajectory.diagnosis import LeastViolation
 from nsopt.trajectory.optimum import record
 from nsopt.trajectory.other_grids import IF_QUICK, refuse_other_checks
 from nsopt.trajectory.phases.cone_excess import find_cone_excess
+from nsopt.trajectory.phases.few_steps_first import FewStepsFirst
 from nsopt.trajectory.phases.mode_conditions import SLIP, ContactInMode
 from nsopt.trajectory.phases.other_grids import PhasesOnOtherGrids
 from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
 from nsopt.trajectory.phases.program import LinkedPhases
 from nsopt.trajectory.phases.result import PhasedResult
 from nsopt.trajectory.phases.solve import (
+    PLAN_OF_PHASES,
     SAME_POSTURE,
     SolvedPhases,
     compute_impact_losses,
     solve_phases,
 )
-from nsopt.trajectory.search import PLAN_OF_PHASES, KeepLimits
+from nsopt.trajectory.search import KeepLimits
 from nsopt.trajectory.smoothing.small_costs import record_tie
 from nsopt.trajectory.verification.switching_limits import find_switching_limits
 
@@ -101,8 +103,8 @@ def optimize_phases(
         return found
 
     def solve_else(others: Sequence[MotionPhase]) -> Sequence[Result]:
-        # What limits between nodes cost is known from the optimum itself.
-        plan = PLAN_OF_PHASES.without(KeepLimits)
+        # What limits between nodes cost is known from the optimum itself, which is the guess.
+        plan = PLAN_OF_PHASES.without(FewStepsFirst, KeepLimits)
         again = solve_phases(others, *of_all, plan, periodic)
         return record_phases(again, False, title).phases
 
@@ -156,6 +158,7 @@ def _record(solved: SolvedPhases, k: int, title: str, least: LeastViolation | No
             "title": f"{title}, {own.label}",
             "solver": repr(solved.solver),
             "compile_time": solved.seconds,
+            "search": json.dumps([run._asdict() for run in solved.ran]),
             **record_costs(x, own.nlp, own.costs, part, guess, p),
             **record_tie(own.tie),
             **record_modes(own, part.x, solution.x[linked.impulses[k]]),

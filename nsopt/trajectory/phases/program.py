@@ -6,8 +6,8 @@ in the state in which the one before ends, but for impacts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -18,6 +18,7 @@ from nsopt.arrays import Array
 from nsopt.mpcc import (
     Bound,
     ConstraintBlock,
+    DerivedFunctions,
     Point,
     Settings,
     Solution,
@@ -29,9 +30,12 @@ from nsopt.mpcc import (
 from nsopt.trajectory.conditions import Periodic
 from nsopt.trajectory.diagnosis import LeastViolation, least_violation
 from nsopt.trajectory.phases.impacts import state_strike
+from nsopt.trajectory.phases.period import Period
 from nsopt.trajectory.phases.phase import PhaseProgram
+from nsopt.trajectory.phases.slip_directions import find_resting
 from nsopt.trajectory.search import LimitedPart, SearchedProgram
 from nsopt.trajectory.transcription.base import not_negative, zero
+from nsopt.trajectory.transcription.collocation import Collocation
 from nsopt.trajectory.verification.between_nodes import LimitsBetweenNodes
 
 
@@ -43,6 +47,10 @@ class LinkedPhases:
     duration: tuple[float, float]  # [s] least and greatest of all, infinite where phases imply it
     borders: Sequence[float | None] = ()  # as of `optimize_phases`
     periodic: Periodic | None = None
+    # Functions of blocks by their content, and what is made of them, for phases that are alike and
+    # for the same phases in other steps or with other costs.
+    functions: dict[Hashable, ca.Function] = field(default_factory=dict)
+    derived: DerivedFunctions = field(default_factory=DerivedFunctions)
 
     @cached_property
     def unknowns(self) -> list[slice]:
@@ -73,6 +81,15 @@ class LinkedPhases:
         own = Point(point.x[unknowns], point.lam_x[unknowns], point.lam_g[rows])
         return replace(solution, point=own, residuals=replace(residuals, rows=residuals.rows[rows]))
 
+    def refine(self, other: LinkedPhases, x: Array) -> Array:
+        """Return the unknowns (n,) of the motion that the same phases in other steps have at x."""
+        pairs = zip(self.phases, other.phases, other.unknowns, strict=True)
+        parts = [
+            _resample(theirs.transcription, x[own], mine.phase.horizon.steps)
+            for mine, theirs, own in pairs
+        ]
+        return np.concatenate([*parts, x[other.unknowns[-1].stop :]])
+
     @property
     def parameters(self) -> Array:
         """The parameters of the programs of all phases."""
@@ -97,7 +114,8 @@ class LinkedPhases:
         blocks += [self._link(k) for k in range(1, len(self.phases))]
         blocks += self._couple_ends()
         blocks += self._state_durations()
-        return StructuredNlp(blocks, self.impulses[-1].stop, len(self.parameters))
+        count = len(self.parameters)
+        return StructuredNlp(blocks, self.impulses[-1].stop, count, derived=self.derived)
 
     def least_violation(self, x: Array) -> LeastViolation | None:
         """Return the least violation of rows near x (n,), and which phases need longer for less."""
@@ -107,6 +125,12 @@ class LinkedPhases:
         if found is None:
             return None
         return replace(found, longer=[self._free_durations[i] for i in found.longer])
+
+    @property
+    def period(self) -> Period | None:
+        """The end of the last phase, if the motion is periodic."""
+        modes = [x.phase.modes for x in self.phases]
+        return None if self.periodic is None else Period(self.periodic, modes)
 
     @property
     def _free_durations(self) -> list[int]:
@@ -121,7 +145,8 @@ class LinkedPhases:
 
     @property
     def _most_costs(self) -> int:
-        return max(len(x.transcription.costs) for x in self.phases)
+        """Most costs of a phase, with two small ones: these change no functions of nodes."""
+        return 2 + max(len(x.costs) for x in self.phases)
 
     @cached_property
     def _parameter_slices(self) -> list[slice]:
@@ -143,15 +168,12 @@ class LinkedPhases:
 
         So phases that are alike share functions, and the derivatives of these.
         """
-        by_content: dict[tuple[str, int], ca.Function] = {}
-        found = []
+        known, found = self.functions, []
+        of_all = self._most_costs, len(self.parameters)
         for phase in self.phases:
             blocks, count = phase.nlp.blocks, len(phase.program_parameters)
-            keys = [(block.function.serialize(), count) for block in blocks]
-            for key, block in zip(keys, blocks, strict=True):
-                if key not in by_content:
-                    by_content[key] = self._embed_function(block, count)
-            found.append([by_content[key] for key in keys])
+            embedded = [self._embed_function(block, count) for block in blocks]
+            found.append([known.setdefault((f.serialize(), *of_all), f) for f in embedded])
         return found
 
     def _embed_function(self, block: ConstraintBlock, count: int) -> ca.Function:
@@ -249,6 +271,15 @@ class LinkedPhases:
         return constraint_block(name, symbols, bounds, no_costs, columns[None].astype(np.intp))
 
 
+def _resample(x: Collocation, unknowns: Array, steps: int) -> Array:
+    """Return the unknowns in other steps of the motion that x has at some (n,)."""
+    share = np.linspace(0, x.horizon.steps, 2 * steps + 1)
+    k = np.minimum(share.astype(int), x.horizon.steps - 1)
+    fine = x.trajectory(unknowns)[1]
+    _, q, v, a, inputs = x.interpolate(fine, k, share - k)
+    return np.append(np.hstack([q, v, a, inputs]), fine.duration)
+
+
 def _make_slices(sizes: Sequence[int]) -> list[slice]:
     """Return consecutive slices of given sizes."""
     ends = np.cumsum([0, *sizes]).tolist()
@@ -294,6 +325,28 @@ class SearchedPhases(SearchedProgram):
 
     def is_resolved(self, solution: Solution, share: float = 1.0) -> bool:
         return all(self._are_resolved(solution, share))
+
+    def with_steps(self, most: int) -> SearchedPhases:
+        """Return the same phases in at most so many steps each.
+
+        Raises
+        ------
+        ValueError
+            If a phase cannot be stated so, as where its conditions fall together at a node.
+        """
+        linked, programs = self.linked, list[PhaseProgram]()
+        stated = [x.phase for x in linked.phases]
+        modes, strikes = [x.modes for x in stated], [x.strikes for x in stated]
+        resting = find_resting(modes, strikes, is_periodic=linked.periodic is not None)
+        for k, x in enumerate(linked.phases):
+            horizon = x.phase.horizon
+            phase = replace(x.phase, horizon=horizon.with_steps(min(most, horizon.steps)))
+            before = programs[-1] if programs else None
+            period = linked.period if k == len(linked.phases) - 1 else None
+            programs.append(
+                PhaseProgram.of(phase, x.label, before, self.solver, resting[k], period)
+            )
+        return self.of(replace(linked, phases=programs), self.solver, self.settings)
 
     def _are_resolved(self, solution: Solution, share: float) -> list[bool]:
         return [

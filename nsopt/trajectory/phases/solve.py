@@ -21,15 +21,40 @@ from nsopt.trajectory.conditions import Condition, EndAt, Periodic, StartAt
 from nsopt.trajectory.costs import Cost
 from nsopt.trajectory.guesses import Trajectory
 from nsopt.trajectory.optimum import import_xarray
+from nsopt.trajectory.phases.few_steps_first import FewStepsFirst
 from nsopt.trajectory.phases.period import Period
 from nsopt.trajectory.phases.phase import MotionPhase, PhaseProgram
 from nsopt.trajectory.phases.program import LinkedPhases, SearchedPhases
 from nsopt.trajectory.phases.slip_directions import find_resting
 from nsopt.trajectory.programs import choose_settings, suit_solver
-from nsopt.trajectory.search import PLAN_OF_PHASES, LimitExcess, MotionSearch, Plan
+from nsopt.trajectory.search import (
+    FinishAcceptable,
+    FromGuess,
+    KeepLimits,
+    LessenTie,
+    LimitExcess,
+    MotionSearch,
+    Plan,
+    ResolveSteps,
+    RoughFirst,
+    StrategyRun,
+)
 from nsopt.trajectory.transcription.base import TranscribedMotion
 
 SAME_POSTURE = 1e-9  # [rad, m] difference of coordinates up to which two postures are one
+
+PLAN_OF_PHASES = Plan[SearchedPhases](
+    (
+        FewStepsFirst(),
+        RoughFirst(),
+        FromGuess(),
+        FinishAcceptable(),
+        LessenTie(),
+        ResolveSteps(),
+        KeepLimits(),
+    )
+)
+"""The plan of `optimize_phases`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +69,7 @@ class SolvedPhases:
     solver: Solver
     seconds: float  # that it took to state the program
     solve_seconds: float  # of the processor, that its solves took
+    ran: Sequence[StrategyRun]  # what led to it
 
     def trajectory(self, k: int) -> Trajectory:
         """Return the trajectory of phase k at nodes and midpoints."""
@@ -98,10 +124,10 @@ def solve_phases(
         import_xarray()
     with guard():
         seconds, begin = perf_counter() - begin, thread_time()
-        found, _ = search.run(program)
+        found, ran = search.run(program)
         solution, linked = search.with_all_stages(found.end), found.program.linked
-        spent = seconds, thread_time() - begin
-        return SolvedPhases(linked, solution, found.excess, start, settings, solver, *spent)
+        told = seconds, thread_time() - begin, ran
+        return SolvedPhases(linked, solution, found.excess, start, settings, solver, *told)
 
 
 def _state_programs(

@@ -8,7 +8,7 @@ from nsopt.trajectory.search.from_guess import FromGuess
 from nsopt.trajectory.search.keep_limits import KeepLimits
 from nsopt.trajectory.search.least_duration import LeastDuration
 from nsopt.trajectory.search.other_starts import OtherStarts
-from nsopt.trajectory.search.plan import IN_STEPS, PLAN_OF_PHASES
+from nsopt.trajectory.search.plan import IN_STEPS
 from nsopt.trajectory.search.program import SearchedProgram, StatedProgram, restate_limits
 from nsopt.trajectory.search.resolve_steps import ResolveSteps
 from nsopt.trajectory.search.resting_joints import RestingJoints
@@ -28,7 +28,6 @@ from nsopt.trajectory.search.tightening import LimitedPart, LimitExcess, Tighten
 
 __all__ = [
     "IN_STEPS",
-    "PLAN_OF_PHASES",
     "CoarserGrids",
     "ContactsFromAfar",
     "ExactMotion",

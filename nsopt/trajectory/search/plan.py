@@ -1,8 +1,6 @@
-"""The plans of search: which strategies are tried for a motion, in order."""
+"""The plan of search in steps: which strategies are tried for a motion, in order."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from nsopt.trajectory.search.coarser_grids import CoarserGrids
 from nsopt.trajectory.search.contacts_from_afar import ContactsFromAfar
@@ -38,15 +36,3 @@ IN_STEPS = Plan[StatedProgram](
     )
 )
 """The plan for a motion in steps; that of `optimize`, `PLAN`, has `ExactContacts` after it."""
-
-PLAN_OF_PHASES = Plan[Any](
-    (
-        RoughFirst(),
-        FromGuess(),
-        FinishAcceptable(),
-        LessenTie(),
-        ResolveSteps(),
-        KeepLimits(),
-    )
-)
-"""The plan of `optimize_phases`."""

@@ -36,11 +36,14 @@ class RoughFirst(Strategy[P]):
     def solve(self, search: MotionSearch[P], found: Found[P]) -> Found[P]:
         program = found.program
         rough = search.solve(program, search.start, search.schedules, by=program.structured.rough)
-        if not rough.ok:
-            return replace(found, solution=rough)
-        resolved = resolve_steps(search, replace(found, solution=rough), self.defect_share)
+        found = replace(found, solution=rough)
+        return self.go_on(search, found) if rough.ok else found
+
+    def go_on(self, search: MotionSearch[P], found: Found[P]) -> Found[P]:
+        """Return the solution from a rough one, or nothing solved, for later strategies."""
+        rough, program = found.end, found.program
+        resolved = resolve_steps(search, found, self.defect_share)
         if resolved.end is not rough:
             return resolved
         end = search.solve(program, rough.point, by=program.restate_for(ROUGHLY))
-        # Else a later strategy solves the program from its guess.
-        return replace(found, solution=end) if end.ok or end.interrupted else found
+        return replace(found, solution=end if end.ok or end.interrupted else None)
