@@ -110,9 +110,9 @@ def test_a_bore_too_small_for_the_steps_has_the_forces_of_an_ideal_hinge(ideal):
 @pytest.mark.slow
 def test_forces_that_alternate_are_told(ideal):
     """Where steps begin to see how the pin rolls, forces are wrong while the cost is right."""
-    best, in_steps = swing(1e-4, 80), swing(1e-4, 80, IN_STEPS)
+    best, in_steps = swing(3e-4, 80), swing(3e-4, 80, IN_STEPS)
     assert best.objective == pytest.approx(ideal.objective, rel=1e-3)
-    assert largest_error_of_force(best, ideal) > 0.5
+    assert largest_error_of_force(best, ideal) > 0.1
     assert warns_of_forces(best)
     # As the warning says, even steps with a normal in the middle of each damp it.
     assert not warns_of_forces(in_steps)

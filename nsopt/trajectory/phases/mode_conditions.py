@@ -49,11 +49,19 @@ ALL_EQUATIONS = EndEquations(distance=True, opening=True, slip=True)
 class ContactMotion(NamedTuple):
     """The g gaps of a contact and the slips along their k tangents, with their rates."""
 
-    distance: ca.SX  # (g,) [m]
+    distance: ca.SX  # (g,) [m] `Gap.function`
     opening: ca.SX  # (g,) [m/s]
     slip: ca.SX  # (k,) [m/s]
     opening_rate: ca.SX  # (g,) [m/s^2]
     slip_rate: ca.SX  # (k,) [m/s^2]
+    # (g,) [m] in which distances are stated: clearances, else Newton's steps get as long as the
+    # link moves, far beyond the walls, while residuals of the equations of motion count alone.
+    unit: ca.SX
+
+    @property
+    def share(self) -> ca.SX:
+        """The distances over their units, (g,)."""
+        return self.distance / self.unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +154,7 @@ class ContactInMode(Condition):
     def along(self, m: NodeSample) -> list[Bound]:
         name, mode, x = self.name, self.mode, self.sample_motion(m)
         if not mode.closed:
-            return [not_negative(f"gap of {name}", x.distance)]
+            return [not_negative(f"gap of {name}", x.share)]
         forces = ca.vertcat(*(m.input(i) for i in self.forces.inputs))
         margins, gaps = self.force_margins(m.q, m.p, forces), x.distance.numel()
         bounds = [
@@ -177,7 +185,7 @@ class ContactInMode(Condition):
         """Return the bounds at all points but the first and the last one."""
         x, found = self.sample_motion(m), list[Bound]()
         if self.is_closed_in_bore:
-            found.append(zero(f"{self.name} stays closed", x.distance))
+            found.append(zero(f"{self.name} stays closed", x.share))
         if self.forces.slip_angles:
             found.append(self._direct_slip(divide_slip(x.slip, self._read_angles(m)).across))
         return found
@@ -220,7 +228,7 @@ class ContactInMode(Condition):
             return []
         x, name = self.sample_motion(m), self.name
         rows = (
-            (stated.distance, f"{name} is closed", x.distance),
+            (stated.distance, f"{name} is closed", x.share),
             (stated.opening, f"{name} does not open", x.opening),
             (stated.slip and self.mode.sticks, f"{name} does not slip", x.slip),
         )
@@ -237,12 +245,13 @@ def _state_motion(d: Dynamics, forces: ModeForces) -> ca.Function:
     """Return `ContactInMode.motion`."""
     m = sample_symbols(d)
     gaps = forces.contact.gaps(m.state)
-    distance = ca.vertcat(*(gap.distance for gap in gaps))
+    distance = ca.vertcat(*(gap.function for gap in gaps))
     slip = ca.vertcat(ca.SX(0, 1), *(gap.slip for gap in gaps))
     qdot = d.rate_matrix(m.q) @ m.v
     opening = ca.jtimes(distance, m.q, qdot)
     rates = [ca.jtimes(x, m.q, qdot) + ca.jtimes(x, m.v, m.a) for x in (opening, slip)]
-    parts = [ca.densify(x) for x in (distance, opening, slip, *rates)]
+    units = ca.vertcat(*(1 if gap.bore is None else gap.clearance for gap in gaps))
+    parts = [ca.densify(x) for x in (distance, opening, slip, *rates, units)]
     return ca.Function("motion", [m.t, m.q, m.v, m.a, m.p], parts, {"cse": True})
 
 

@@ -180,12 +180,15 @@ class ModeForces(Force):
         return pressed
 
     def velocities(self, s: State, gaps: list[Gap]) -> list[ca.SX]:
-        """Return [opening, slip, opening, slip, ...] of the gaps [m/s]."""
+        """Return [opening, slip, opening, slip, ...] of the gaps [m/s].
+
+        Openings are of `Gap.function`, smooth also where a pin is off its wall, as in iterations.
+        """
         a, b = (s.motion(frame) for frame in (self.frames[0], self.frames[-1]))
         found = []
         for gap in gaps:
             relative = b.velocity_at(gap.point) - a.velocity_at(gap.point)
-            found += [ca.dot(gap.normal, relative), gap.slip]
+            found += [gap.slope * ca.dot(gap.normal, relative), gap.slip]
         return found
 
     def forces(self, s: State, gaps: list[Gap]) -> list[ca.SX]:

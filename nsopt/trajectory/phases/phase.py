@@ -22,6 +22,7 @@ from nsopt.trajectory.phases.constraints import ConstraintsInPhase, state_constr
 from nsopt.trajectory.phases.given_states import GivenState, UnitAtStart, state_contacts
 from nsopt.trajectory.phases.guessed_forces import with_contact_forces
 from nsopt.trajectory.phases.impacts import check_rebounds, find_closing, find_strikes
+from nsopt.trajectory.phases.implied import leave_out_implied
 from nsopt.trajectory.phases.mode_conditions import SLIP, ContactInMode
 from nsopt.trajectory.phases.modes import ContactMode, Sliding, with_modes
 from nsopt.trajectory.phases.period import Period
@@ -137,9 +138,10 @@ class PhaseProgram:
         contacts = state_contacts(
             d, forces, horizon.steps, given, contacts_before, p, has_impact, resting
         )
+        postures = guess.trajectory(np.array([0.0, 1.0]), horizon.bounds, inputs).q
+        contacts = leave_out_implied(contacts, d, conditions, p, postures)
         check_rebounds([x for x in contacts if x.name in closing], p)
         unit = UnitAtStart.of_free(d, given[0]) if before is None else ()
-        postures = guess.trajectory(np.array([0.0, 1.0]), horizon.bounds, inputs).q
         constraints = state_constraints(
             phase.dynamics, d, horizon.steps, given, postures, p, before is None, has_impact
         )
