@@ -15,8 +15,8 @@ PENDULUM = (chains.PENDULUM, [-np.pi / 2], [0.0], 0.8)
 ARM = (chains.ARM, np.radians([-70.0, 40.0]), np.radians([-10.0, 95.0]), 1.0)
 
 
-def lifted(motion, c, steps, h=None, scheme=None, more=(), breaks=(), guess=None):
-    """The motion of a chain of least torque in steps; one clearance everywhere, or ideal joints."""
+def lifted(motion, c, steps, h=None, scheme=None, more=(), breaks=(), guess=None, plan=IN_STEPS):
+    """The motion of a chain of least torque; one clearance everywhere, or ideal joints."""
     links, start, end, T = motion
     chain = chains.chain(links, None if c is None else [c] * len(links))
     return optimize(
@@ -27,7 +27,7 @@ def lifted(motion, c, steps, h=None, scheme=None, more=(), breaks=(), guess=None
         guess or chains.Hanging(chain, start, end),
         inputs=chain.inputs,
         scheme=scheme,
-        plan=IN_STEPS,
+        plan=plan,
     )
 
 
