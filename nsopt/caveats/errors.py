@@ -236,12 +236,18 @@ def _suggest(data: xr.Dataset, found: LargestError) -> str:
         remedy = suggest_shorter(data)
     if not (np.isfinite(found.order) and np.isfinite(found.part)):
         return f"steps of other sizes do not agree on it, {remedy}"
-    factor = (ACCURATE / found.part) ** (1 / found.order)
+    factor = (SURE * ACCURATE / found.part) ** (1 / found.order)  # below 1 wherever it is told
     if by_tolerance:
         factor *= AIM ** (1 / found.order)
         least = tolerance * factor ** data.attrs["error_tolerance_power"]
         return f"a tolerance of {least:.1g} m or less"
-    return f"h_max of {min(usual, data.attrs['h_max']) * factor:.1g} s or less"
+    return f"h_max of {_round_down(min(usual, data.attrs['h_max']) * factor):.2g} s or less"
+
+
+def _round_down(value: float) -> float:
+    """Return the first two digits of a positive number: no h that is as long as that in use."""
+    digit = 10 ** (np.floor(np.log10(value)) - 1)
+    return float(np.floor(value / digit) * digit)
 
 
 def _tell_missed_accuracy(data: xr.Dataset) -> Iterator[str]:
