@@ -42,6 +42,7 @@ AIM = 0.5
 
 BELOW = 0.99  # usual step, over h_max, up to which something else than h_max sets h
 HUNDRED = 99.5  # percent from which they would read 1e+02 in two digits
+HIDDEN = 10  # growth of an error, over that on record, from which the record says nothing of h
 PREDICTABLE = 0.05  # error of a motion, over its size, up to which it is predictable
 
 
@@ -173,8 +174,17 @@ def _tell_error_of_motion(data: xr.Dataset) -> Iterator[str]:
             before = f" (at most {100 * PREDICTABLE:.2g} % until {until:.4g} s)"
         yield (
             f"bodies are off by up to {found.value:.2g} m, {tell_percent(found.part)} % of the "
-            f"motion{before}: {_suggest(data, found)}"
+            f"motion{before}: {_tell_chaos(data, found, until) or _suggest(data, found)}"
         )
+
+
+def _tell_chaos(data: xr.Dataset, found: LargestError, until: float) -> str:
+    """Return why no h is told: errors are as large as the motion, and hide how much they grew."""
+    rate = data[ERROR + "motion"].attrs.get("growth_rate", np.nan)
+    grown = rate * (data["time"].values[-1] - until)  # NaN where no growth was seen
+    if not grown > np.log(HIDDEN * max(found.part, PREDICTABLE) / PREDICTABLE):
+        return ""
+    return f"errors grow by e in {1 / rate:.2g} s, so that shorter steps move this time but little"
 
 
 def _tell_error_of_energy(data: xr.Dataset) -> Iterator[str]:
