@@ -21,6 +21,7 @@ from nsopt.caveats.closing_speed import find_unresolved_closing, tell_unresolved
 from nsopt.caveats.contacts import tell_slip
 from nsopt.caveats.energy import dissipates, forces_dissipate, turns_directions
 from nsopt.caveats.errors import (
+    ACCURATE,
     FORCES,
     LargestError,
     cover_all,
@@ -31,6 +32,8 @@ from nsopt.caveats.errors import (
     find_error_of_reactions,
     find_predictable_time,
     has_errors,
+    suggest_steps,
+    tell_error_of_motion,
     tell_percent,
 )
 from nsopt.caveats.optima import (
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 __all__ = [
+    "ACCURATE",
     "FORCES",
     "LargestError",
     "cap_exact_cost",
@@ -63,6 +67,8 @@ __all__ = [
     "has_errors",
     "measure_alternation",
     "measure_exchange",
+    "suggest_steps",
+    "tell_error_of_motion",
     "tell_percent",
     "tell_share_of_other_schemes",
     "tell_slip",

@@ -166,7 +166,7 @@ def tell_percent(part: float) -> str:
     return f"{100 * part:.2g}" if 100 * part < HUNDRED else f"{100 * part:.0f}"
 
 
-def _tell_error_of_motion(data: xr.Dataset) -> Iterator[str]:
+def tell_error_of_motion(data: xr.Dataset) -> Iterator[str]:
     found = find_error_of_motion(data)
     if found.matters:
         until, before = find_predictable_time(data), ""
@@ -174,7 +174,7 @@ def _tell_error_of_motion(data: xr.Dataset) -> Iterator[str]:
             before = f" (at most {100 * PREDICTABLE:.2g} % until {until:.4g} s)"
         yield (
             f"bodies are off by up to {found.value:.2g} m, {tell_percent(found.part)} % of the "
-            f"motion{before}: {_tell_chaos(data, found, until) or _suggest(data, found)}"
+            f"motion{before}: {_tell_chaos(data, found, until) or suggest_steps(data, found)}"
         )
 
 
@@ -196,7 +196,7 @@ def _tell_error_of_energy(data: xr.Dataset) -> Iterator[str]:
     if found.matters:
         yield (
             f"the energy is off by up to {found.value:.2g} J, {tell_percent(found.part)} % of what "
-            f"the motion exchanges: {_suggest(data, found)}"
+            f"the motion exchanges: {suggest_steps(data, found)}"
         )
 
 
@@ -205,7 +205,7 @@ def _tell_error_of_forces(data: xr.Dataset) -> Iterator[str]:
     if found is not None and found.matters:
         yield (
             f"the lasting force in {found.where!r} is off by {found.value:.2g} N, "
-            f"{_tell_part(found, 'N')} (peaks of 5 % of the time left out): {_suggest(data, found)}"
+            f"{_tell_part(found, 'N')} (peaks of 5 % of the time left out): {suggest_steps(data, found)}"
         )
 
 
@@ -220,7 +220,7 @@ def _tell_error_of_impacts(data: xr.Dataset) -> Iterator[str]:
             unit = data[name].attrs["units"]
             yield (
                 f"{words.format(found.where)} off by {found.value:.2g} {unit}, "
-                f"{_tell_part(found, unit)}: {_suggest(data, found)}"
+                f"{_tell_part(found, unit)}: {suggest_steps(data, found)}"
             )
 
 
@@ -240,7 +240,7 @@ def _matter(data: xr.Dataset, name: str) -> NDArray[np.bool_]:
     return np.asarray(value >= MATTERS * whole)
 
 
-def _suggest(data: xr.Dataset, found: LargestError) -> str:
+def suggest_steps(data: xr.Dataset, found: LargestError) -> str:
     """Return the h that makes an error small enough by its order, or the tolerance that sets h."""
     h, tolerance = data["h"].values[1:], data.attrs.get("error_tolerance", np.nan)
     usual = find_quantile(h, h, 0.5)  # the median over time
@@ -287,7 +287,7 @@ OVERALL = (find_error_of_motion, find_error_of_energy)  # what an accuracy is of
 CHECKS = (_tell_missed_accuracy,)  # caveats of all runs that asked for an accuracy
 
 ERRORS = (
-    _tell_error_of_motion,
+    tell_error_of_motion,
     _tell_error_of_energy,
     _tell_error_of_forces,
     _tell_error_of_impacts,
