@@ -17,7 +17,8 @@ BEHIND = {
         mpcc.square.square_program mpcc.solve.stationarity mpcc.horizon.structured_branch
         trajectory.checks trajectory.conditions.distances trajectory.diagnosis.feasibility
         trajectory.search.tightening trajectory.smoothing.dry_friction
-        trajectory.node_sample trajectory.programs trajectory.refine
+        trajectory.node_sample trajectory.phases.given_states trajectory.phases.implied
+        trajectory.programs trajectory.refine
         trajectory.smoothing.schedules trajectory.sensitivity.chain_rule trajectory.task
         trajectory.transcription.base trajectory.transcription.collocation
         trajectory.transcription.lifting trajectory.transcription.resting

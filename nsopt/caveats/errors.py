@@ -167,6 +167,7 @@ def tell_percent(part: float) -> str:
 
 
 def tell_error_of_motion(data: xr.Dataset) -> Iterator[str]:
+    """Yield a warning of the motion, if it is off by too much."""
     found = find_error_of_motion(data)
     if found.matters:
         until, before = find_predictable_time(data), ""
@@ -205,7 +206,8 @@ def _tell_error_of_forces(data: xr.Dataset) -> Iterator[str]:
     if found is not None and found.matters:
         yield (
             f"the lasting force in {found.where!r} is off by {found.value:.2g} N, "
-            f"{_tell_part(found, 'N')} (peaks of 5 % of the time left out): {suggest_steps(data, found)}"
+            f"{_tell_part(found, 'N')} (peaks of 5 % of the time left out): "
+            f"{suggest_steps(data, found)}"
         )
 
 
