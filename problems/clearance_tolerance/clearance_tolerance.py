@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 from _chain import ARM, Array, Chain, Hanging, HungAt, TurnedTo, chain
 
-from nsopt.trajectory import Bound, Condition, Horizon, NodeSample, Optimization
+from nsopt.trajectory import IN_STEPS, Bound, Condition, Horizon, NodeSample, Optimization
 
 TOLERANCE = 0.5e-3  # m, of the tip
 PRICES = (4.0e-4, 1.0e-4)  # m, times the price of one unit: what c costs is price / c
@@ -63,6 +63,8 @@ def statement(arm: Chain, steps: int = 50) -> Optimization:
         conditions,
         Hanging(arm, FROM, TO),
         inputs=arm.inputs,
+        # They damp how a bushing without friction swings on its pin; phases do not resolve that.
+        plan=IN_STEPS,
     )
 
 

@@ -130,8 +130,8 @@ def test_an_element_that_names_a_contact_leaves_the_motion_in_steps():
 
 
 @pytest.mark.slow
-def test_a_bead_that_few_steps_leave_off_a_drum_stays_in_steps():
-    """In 24 steps its phase is within 1 mm of a drum of 1 m, in 8 it is 22 mm off."""
+def test_a_bead_that_few_steps_leave_off_a_drum_takes_more():
+    """In 24 steps its phase is within 1 mm of a drum of 1 m, in 8 it would be 22 mm off."""
     bead = Body("bead", 1.0, point_mass=True)
     drum = CylinderContact("drum", Frame(GROUND), Frame(bead), body_radius=1.0)
     push = (Parameter("x", 0.0), Parameter("y", 0.0), 0.0)
@@ -143,10 +143,11 @@ def test_a_bead_that_few_steps_leave_off_a_drum_stays_in_steps():
     costs, names = [InputEffort(input=name) for name in "xy"], ["x", "y"]
     guess = Through(ways.tolist(), list(np.linspace(0, 1, 9)))
     few, many = (optimize(d, Horizon(2.0, n), costs, ends, guess, inputs=names) for n in (8, 24))
-    assert "is off its wall by 0.02" in few.data.attrs["not_exact"]
-    assert np.nanmax(few["gap_violation"].values) < 1e-8
-    assert np.abs(many["gap"].values).max() < 1e-3
-    assert many.data.attrs["contact_sequence"] == "drum touches"
+    for result in (few, many):
+        assert np.abs(result["gap"].values).max() < 1e-3
+        assert result.data.attrs["contact_sequence"] == "drum touches"
+    assert few.data.sizes["time"] > 9
+    assert few.objective == pytest.approx(many.objective, rel=1e-2)
 
 
 @pytest.mark.slow

@@ -47,6 +47,7 @@ from nsopt.trajectory.smoothing.dry_friction import find_rubbing_joints
 
 SHORTER_AT_LAST = 1e-2  # times `ExactContacts.shortest`, in the last solve if a phase is that short
 
+DOUBLINGS = 2  # of the steps, at most, where they leave a fault such as steps that are not resolved
 FEWER = (2, 4, 8)  # times fewer steps, from which a motion is tried whose forces alternate
 
 WORTH = 1e-2
@@ -132,9 +133,11 @@ class ExactContacts(Strategy[StatedProgram]):
             return replace(found, not_exact=str(error))
         except KeyboardInterrupt:
             return replace(found, not_exact="interrupted before it was exact")
-        best = self._improve(motion, first) if first.solved.solution.ok else first
-        if not best.stopped and (fault := best.fault or motion.find_what_opens(best.solved)):
-            main_fault = fault.partition("\n")[0]
+        best = first
+        if first.solved.solution.ok:
+            best = self._resolve_steps(motion, self._improve(motion, first))
+        if not best.stopped and best.fault:
+            main_fault = best.fault.partition("\n")[0]
             what = describe_sequence(best.sequence, x.dynamics)
             return replace(found, not_exact=f"{what}: {main_fault}" if what else main_fault)
         solution = search.with_all_stages(best.solved.solution)
@@ -243,6 +246,20 @@ class ExactContacts(Strategy[StatedProgram]):
         except KeyboardInterrupt:  # while a sequence was stated
             best = first
         return replace(best, tried=sum(solved.values()), stopped=is_interrupted())
+
+    def _resolve_steps(self, motion: PhasedMotion, best: OptimumInSequence) -> OptimumInSequence:
+        """Return an optimum in twice as many steps, again and again, while its own have a fault."""
+        with suppress(NotExactError, KeyboardInterrupt):
+            for _ in range(DOUBLINGS):
+                if best.stopped or is_interrupted() or not best.fault:
+                    break
+                counts = [2 * x.phase.horizon.steps for x in best.solved.linked.phases]
+                known = KnownMotion.of_phases(best.solved)
+                finer = self._solve(motion, best.measure_sequence(), known, steps=counts)
+                if not finer.solved.solution.ok:
+                    break
+                best = replace(finer, tried=best.tried)
+        return replace(best, stopped=is_interrupted())
 
     def _solve_in_full(
         self, motion: PhasedMotion, reached: Sequence[OptimumInSequence]

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,10 +46,12 @@ class OptimumInSequence(ExactMotion):
     has_steps: bool = True  # whether there is an optimum in steps
     stopped: bool = False  # whether Ctrl-C ended the trials
 
-    @property
+    @cached_property
     def fault(self) -> str:
-        """Why it is no solution; empty otherwise."""
-        return record_phases(self.solved, False, "").stop_reason
+        """Why it is no solution, or what its steps do not resolve; empty otherwise."""
+        return record_phases(self.solved, False, "").stop_reason or self.stated.find_what_opens(
+            self.solved
+        )
 
     @property
     def motion(self) -> TranscribedMotion:
