@@ -8,8 +8,10 @@ import importlib
 import pkgutil
 from pathlib import Path
 
+import pytest
+
 import nsopt
-from nsopt import elements
+from nsopt import elements, trajectory
 
 LIST = Path(__file__).with_name("public_names.txt")
 
@@ -39,8 +41,17 @@ def test_public_names_are_there_and_stated_once():
         assert len({*package.__all__}) == len(package.__all__), package.__name__
 
 
-def test_users_see_all_elements():
-    assert {*elements.__all__} <= {*nsopt.__all__}, f"add them to {nsopt.__file__}"
+@pytest.mark.parametrize(
+    ("whole", "part"),
+    [
+        (nsopt, elements),
+        (trajectory, trajectory.conditions),
+        (trajectory, trajectory.costs),
+        (trajectory, trajectory.guesses),
+    ],
+)
+def test_users_see_all_elements_costs_conditions_and_guesses(whole, part):
+    assert {*part.__all__} <= {*whole.__all__}, f"add them to {whole.__file__}, twice"
 
 
 if __name__ == "__main__":

@@ -1,8 +1,35 @@
 """Joints, contacts and forces: each one class, each written on frames alone."""
 
-from nsopt.elements import clearance, compliant, range_of_motion
-from nsopt.elements.clearance import *
-from nsopt.elements.compliant import *
+from nsopt.elements.clearance import (
+    CylindricalClearance,
+    PlanarPrismaticClearance,
+    PlanarRevoluteClearance,
+    PrismaticClearance,
+    RevoluteClearance,
+    SphericalClearance,
+)
+from nsopt.elements.compliant import (
+    STEEL,
+    AmbrosioFriction,
+    CompliantContact,
+    CompliantFriction,
+    CompliantLaw,
+    Flores,
+    Gonthier,
+    HerbertMcWhannell,
+    Hertz,
+    HuntCrossley,
+    Hysteresis,
+    KelvinVoigt,
+    LankaraniNikravesh,
+    LeeWang,
+    Material,
+    Press,
+    SmoothCoulomb,
+    Stiffness,
+    hertz_stiffness,
+    pin_stiffness,
+)
 from nsopt.elements.contacts import BoxContact, CylinderContact, PlaneContact, SphereContact
 from nsopt.elements.drives import Driven, JointDrives, Slide, Turn
 from nsopt.elements.friction.friction_laws import FrictionLaw, LuGreLaw, StribeckLaw, ViscousLaw
@@ -36,7 +63,18 @@ from nsopt.elements.paths import (
 from nsopt.elements.paths import check_path as check_path
 from nsopt.elements.paths import path_at as path_at
 from nsopt.elements.programmed import Corridor, Programmed
-from nsopt.elements.range_of_motion import *
+from nsopt.elements.range_of_motion import (
+    Chord,
+    Cone,
+    CubicLaw,
+    Excess,
+    ExponentialLaw,
+    Law,
+    MeasuredLaw,
+    PrintedExcess,
+    RangeOfMotion,
+    SphericalAngle,
+)
 from nsopt.elements.rolling import (
     KnifeEdge,
     MecanumWheel,
@@ -49,38 +87,68 @@ from nsopt.elements.springs import Bushing, ExtensionSpring, SpringDamper, Torsi
 from nsopt.elements.tracker import Tracker
 
 __all__ = [
+    "STEEL",
+    "AmbrosioFriction",
     "AppliedForce",
     "AppliedTorque",
     "ArcPath",
     "Bend",
     "BoxContact",
     "Bushing",
+    "Chord",
+    "CompliantContact",
+    "CompliantFriction",
+    "CompliantLaw",
+    "Cone",
     "CornerPath",
     "Corridor",
+    "CubicLaw",
     "CylinderContact",
     "Cylindrical",
+    "CylindricalClearance",
     "Distance",
     "Driven",
+    "Excess",
+    "ExponentialLaw",
     "ExtensionSpring",
     "Fixed",
+    "Flores",
     "FrictionLaw",
+    "Gonthier",
+    "HerbertMcWhannell",
+    "Hertz",
+    "HuntCrossley",
+    "Hysteresis",
     "JointDrives",
     "JournalBearing",
+    "KelvinVoigt",
     "KnifeEdge",
+    "LankaraniNikravesh",
+    "Law",
+    "LeeWang",
     "LongBearing",
     "LuGreLaw",
+    "Material",
+    "MeasuredLaw",
     "MecanumWheel",
     "OilFilm",
     "PinInSlot",
     "Planar",
+    "PlanarPrismaticClearance",
+    "PlanarRevoluteClearance",
     "PlaneContact",
     "PointOnCurve",
     "PointOnLine",
     "PointPath",
     "PrescribedSpeed",
+    "Press",
+    "PrintedExcess",
     "Prismatic",
+    "PrismaticClearance",
     "Programmed",
+    "RangeOfMotion",
     "Revolute",
+    "RevoluteClearance",
     "Rolling",
     "RollingDisc",
     "Screw",
@@ -88,10 +156,14 @@ __all__ = [
     "Slide",
     "SlideFriction",
     "SlideRange",
+    "SmoothCoulomb",
     "SphereContact",
     "Spherical",
+    "SphericalAngle",
+    "SphericalClearance",
     "SplinePath",
     "SpringDamper",
+    "Stiffness",
     "StribeckLaw",
     "TorsionSpringDamper",
     "Tracker",
@@ -103,8 +175,7 @@ __all__ = [
     "Wheel",
     "box_outline",
     "capsule_outline",
+    "hertz_stiffness",
     "link_outline",
+    "pin_stiffness",
 ]
-__all__ += clearance.__all__
-__all__ += compliant.__all__
-__all__ += range_of_motion.__all__

@@ -1,6 +1,6 @@
 """Joints with clearance, as sets of gaps that stay open [NLP-clearance 2024, section 3]."""
 
-from nsopt.elements.clearance.gaps import gap_in_bore as gap_in_bore  # for other elements
+from nsopt.elements.clearance.gaps import gap_in_bore
 from nsopt.elements.clearance.planar import PlanarPrismaticClearance, PlanarRevoluteClearance
 from nsopt.elements.clearance.prismatic import PrismaticClearance
 from nsopt.elements.clearance.revolute import (
@@ -16,4 +16,5 @@ __all__ = [
     "PrismaticClearance",
     "RevoluteClearance",
     "SphericalClearance",
+    "gap_in_bore",
 ]
