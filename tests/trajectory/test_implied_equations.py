@@ -1,5 +1,6 @@
 """Pins that hang and rest by conditions: in given modes their equations are not stated again."""
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -26,6 +27,22 @@ class Lowered(Condition):
         return [Bound("lowered", m.q[:2], place, place)]
 
 
+class LoweredByForce(Lowered):
+    """The same if the pin presses with no force, an unknown of the phase; else it is elsewhere."""
+
+    def start(self, m):
+        force = m.p[[x.endswith("_normal") for x in m.dynamics.parameter_names].index(True)]
+        place = np.array([0.0, -self.distance])
+        return [Bound("lowered by a force", m.q[:2] - force, place, place)]
+
+
+class Moved(Condition):
+    """The first body has a speed at the start, which has no gradient at rest."""
+
+    def start(self, m):
+        return [Bound("speed", ca.norm_2(m.v[:2]), np.ones(1), np.ones(1))]
+
+
 def state_equations(links, *conditions):
     """Return what each pin states at the start and at the end, beside these conditions."""
     chain = chains.chain(links, [CLEARANCE] * len(links))
@@ -34,7 +51,8 @@ def state_equations(links, *conditions):
     p, given = d.values(None), GivenState(np.full(d.nq, np.nan), np.full(d.nv, np.nan))
     contacts = state_contacts(d, forces, STEPS, (given, given), (), p, False, ((), ()))
     posture = np.tile([0.0, -CLEARANCE, 0.3], len(links))
-    found = leave_out_implied(contacts, d, conditions, p, np.array([posture, posture]))
+    inputs = (*chain.inputs, *(name for x in forces for name in x.inputs))
+    found = leave_out_implied(contacts, d, conditions, inputs, p, np.array([posture, posture]))
     return [(x.start_equations[:2], x.end_equations[:2]) for x in found]
 
 
@@ -51,6 +69,11 @@ def test_equations_that_do_not_follow_stay():
     assert state_equations(PENDULUM[0], Lowered(CLEARANCE)) == [((False, True), (True, True))]
     # Such a pin is off its wall: what contradicts is left for the solver to tell.
     assert state_equations(PENDULUM[0], Lowered(CLEARANCE / 2)) == [((True, True), (True, True))]
+
+
+@pytest.mark.parametrize("condition", [LoweredByForce(CLEARANCE), Moved()])
+def test_conditions_that_imply_nothing_at_a_state_leave_all(condition):
+    assert state_equations(PENDULUM[0], condition) == [((True, True), (True, True))]
 
 
 @pytest.mark.slow

@@ -36,11 +36,20 @@ class EndConditions:
 
     @classmethod
     def of(
-        cls, d: Dynamics, conditions: Sequence[Condition], end: str, p: Array, state: Array
+        cls,
+        d: Dynamics,
+        conditions: Sequence[Condition],
+        end: str,
+        inputs: Sequence[str],
+        p: Array,
+        state: Array,
     ) -> EndConditions:
-        """Return those of ``end``, "start" or "end", with states near a given one (nq + nv,)."""
+        """Return those of ``end``, "start" or "end", with states near a given one (nq + nv,).
+
+        Equations that depend on one of the ``inputs`` are not among them.
+        """
         m, rows = sample_symbols(d), [ca.SX(0, 1)]
-        z, others = ca.vertcat(m.q, m.v), ca.vertcat(m.t, m.a)
+        z, others = ca.vertcat(m.q, m.v), ca.vertcat(m.t, m.a, *map(m.input, inputs))
         for bound in (b for x in conditions for b in call_bounds(x, end, m)):
             for k in np.flatnonzero(np.equal(bound.lower, bound.upper)).tolist():
                 if not ca.depends_on(bound.value[k], others):
@@ -58,7 +67,10 @@ class EndConditions:
             off = np.asarray(self.rows(near)).ravel()
             if np.abs(off).max(initial=0.0) <= ZERO_OF_GIVEN / 10:
                 return near
-            near = near - np.linalg.pinv(np.asarray(self.gradients(near))) @ off
+            gradients = np.asarray(self.gradients(near))
+            if not (np.isfinite(off).all() and np.isfinite(gradients).all()):
+                return None  # as that of a speed has no gradient at rest
+            near = near - np.linalg.pinv(gradients) @ off
         return None
 
     def leave_out(self, stated: EndEquations, contact: ContactInMode, p: Array) -> EndEquations:
@@ -79,6 +91,8 @@ class EndConditions:
         for state in self.states:
             rows, gradients = (np.asarray(x) for x in equations(state))
             own = np.asarray(self.gradients(state))
+            if not all(np.isfinite(x).all() for x in (rows, gradients, own)):
+                return False
             rest = gradients - gradients @ np.linalg.pinv(own) @ own
             sizes = np.linalg.norm(gradients, axis=1)
             if np.abs(rows).max(initial=0.0) > ZERO_OF_GIVEN:
@@ -92,18 +106,19 @@ def leave_out_implied(
     contacts: Sequence[ContactInMode],
     d: Dynamics,
     conditions: Sequence[Condition],
+    inputs: Sequence[str],
     p: Array,
     postures: Array,
 ) -> tuple[ContactInMode, ...]:
     """Return the contacts of a phase without equations at its ends that conditions imply.
 
-    ``postures`` (2, nq) are those of the guess at its start and end.
+    ``inputs`` are all of the phase, ``postures`` (2, nq) those of the guess at its start and end.
     """
     if not any(x.mode.closed for x in contacts):
         return tuple(contacts)
     states = [np.append(q, np.zeros(d.nv)) for q in postures]
     start, end = (
-        EndConditions.of(d, conditions, name, p, state)
+        EndConditions.of(d, conditions, name, inputs, p, state)
         for name, state in zip(("start", "end"), states, strict=True)
     )
     return tuple(

@@ -139,7 +139,7 @@ class PhaseProgram:
             d, forces, horizon.steps, given, contacts_before, p, has_impact, resting
         )
         postures = guess.trajectory(np.array([0.0, 1.0]), horizon.bounds, inputs).q
-        contacts = leave_out_implied(contacts, d, conditions, p, postures)
+        contacts = leave_out_implied(contacts, d, conditions, inputs, p, postures)
         check_rebounds([x for x in contacts if x.name in closing], p)
         unit = UnitAtStart.of_free(d, given[0]) if before is None else ()
         constraints = state_constraints(
