@@ -19,6 +19,7 @@ from nsopt import (
     Prismatic,
     assemble,
 )
+from nsopt.mpcc import Bound
 from nsopt.trajectory import (
     Effort,
     EndAt,
@@ -33,6 +34,7 @@ from nsopt.trajectory import (
     optimize,
     optimize_phases,
 )
+from nsopt.trajectory.conditions import Condition
 
 G, MU, MASS, LIGHT = 9.81, 0.1, 2.0, 1e-9
 WAY = np.array([0.3, 0.4, 0.0])
@@ -96,6 +98,36 @@ def test_a_slip_that_turns_is_of_fourth_order():
     angle = result.phases[0]["input"].sel(input_name="floor_slip_angle").values
     slip = result.phases[0]["v"].values
     assert angle == pytest.approx(np.arctan2(slip[:, 1], slip[:, 0]), abs=1e-8)
+
+
+class AtRest(Condition):
+    """The same as velocities of zero in `StartAt`, by a condition of a user's own."""
+
+    def start(self, m):
+        return [Bound("at rest", m.v, np.zeros(3), np.zeros(3))]
+
+
+def test_a_rest_by_any_condition_has_the_direction_of_its_rate():
+    rest, end = np.zeros(3), np.array([0.6, 0.6, 0.0])
+    costs = []
+    for starts in ([StartAt(rest, rest)], [StartAt(rest), AtRest()]):
+        ends = [*starts, EndAt(end, [0.0, 1.0, 0.0])]
+        slide = MotionPhase(
+            puck(),
+            Horizon(1.0, 10),
+            [Effort()],
+            ends,
+            Quintic(rest, end),
+            modes={"floor": Sliding()},
+        )
+        result = optimize_phases([slide])
+        assert result.completed, result.stop_reason
+        costs.append(result.objective)
+        motion = result.phases[0]
+        angle = motion["input"].sel(input_name="floor_slip_angle").values[0]
+        a = motion["acceleration"].values[0]
+        assert angle == pytest.approx(np.arctan2(a[1], a[0]), abs=1e-6)
+    assert costs[1] == pytest.approx(costs[0], rel=1e-8)
 
 
 def test_a_puck_waits_and_slides_by_the_plain_call():

@@ -17,7 +17,7 @@ from nsopt.arrays import Array
 from nsopt.mechanics import Dynamics
 from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.phases.given_states import ZERO_OF_GIVEN
-from nsopt.trajectory.phases.mode_conditions import ContactInMode, EndEquations
+from nsopt.trajectory.phases.mode_conditions import SLIP, ContactInMode, EndEquations
 from nsopt.trajectory.phases.modes import sample_symbols
 from nsopt.trajectory.returned import call_bounds
 
@@ -77,14 +77,17 @@ class EndConditions:
         """Return which equations of a closed contact do not follow from these."""
         if len(self.states) < 2 or not self.rows.numel_out():
             return stated
-        d, names = contact.dynamics, EndEquations._fields
-        z = ca.SX.sym("z", d.nq + d.nv)
-        motion = contact.motion(0, z[: d.nq], z[d.nq :], ca.DM.zeros(d.nv), p)
-        needed = {
-            name: is_stated and not self._imply(ca.Function(name, [z], [x, ca.jacobian(x, z)]))
-            for name, is_stated, x in zip(names, stated, motion[: len(names)], strict=True)
-        }
-        return EndEquations(**needed)
+        return EndEquations(
+            *(
+                is_stated and not self._imply(_state_equations(contact, row, p))
+                for row, is_stated in enumerate(stated)
+            )
+        )
+
+    def has_no_slip(self, contact: ContactInMode, p: Array) -> bool:
+        """Return whether the contact has no slip by these, so that its slip has no direction."""
+        is_known = len(self.states) == 2 and bool(self.rows.numel_out())
+        return is_known and self._imply(_state_equations(contact, SLIP, p))
 
     def _imply(self, equations: ca.Function) -> bool:
         """Return whether rows (k,) with gradients are zero wherever these equations hold."""
@@ -102,6 +105,14 @@ class EndConditions:
         return True
 
 
+def _state_equations(contact: ContactInMode, row: int, p: Array) -> ca.Function:
+    """Return a field of `ContactMotion` by the state (nq + nv,), and its gradients."""
+    d = contact.dynamics
+    z = ca.SX.sym("z", d.nq + d.nv)
+    value = contact.motion(0, z[: d.nq], z[d.nq :], ca.DM.zeros(d.nv), p)[row]
+    return ca.Function("equations", [z], [value, ca.jacobian(value, z)])
+
+
 def leave_out_implied(
     contacts: Sequence[ContactInMode],
     d: Dynamics,
@@ -112,6 +123,7 @@ def leave_out_implied(
 ) -> tuple[ContactInMode, ...]:
     """Return the contacts of a phase without equations at its ends that conditions imply.
 
+    Slips in space that they imply to be zero there are marked as such, `ContactInMode.rests`.
     ``inputs`` are all of the phase, ``postures`` (2, nq) those of the guess at its start and end.
     """
     if not any(x.mode.closed for x in contacts):
@@ -126,6 +138,10 @@ def leave_out_implied(
             x,
             start_equations=start.leave_out(x.start_equations, x, p),
             end_equations=end.leave_out(x.end_equations, x, p),
+            rests=(
+                x.rests[0] or (x.is_in_space and start.has_no_slip(x, p)),
+                x.rests[1] or (x.is_in_space and end.has_no_slip(x, p)),
+            ),
         )
         if x.mode.closed
         else x
