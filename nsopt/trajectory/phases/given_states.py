@@ -138,6 +138,8 @@ def state_contacts(
                 x.name in names or state.has_no_slip(contact, p)
                 for names, state in zip(resting, given, strict=True)
             )
+            if earlier is not None and not has_impact:
+                rests_at_start = rests_at_start or earlier.rests[1]
             contact = replace(
                 contact,
                 start_equations=start,
