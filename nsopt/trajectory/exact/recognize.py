@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
@@ -44,10 +44,11 @@ class Recognizer:
 
         With the ``briefest``, modes that last a single step count too, and contacts that close at
         the last node. A NotExactError refuses a contact of which some gaps are closed and others
-        open.
+        open, and several contacts that slide in space.
         """
         t, contacts = self.result["time"].values, self.dynamics.contacts
         read = {x.name: self._read_modes(x) for x in contacts}
+        self._refuse_several_in_space({name: modes for name, (modes, _) in read.items()})
         # The modes of all contacts in each step.
         of_joints = {x: self._read_joint(x) for x in find_rubbing_joints(self.dynamics)}
         steps = [
@@ -80,6 +81,20 @@ class Recognizer:
         if landed:
             phases.append(ContactPhase({**phases[-1].modes, **landed}, float(t[-1] - t[-2])))
         return join_alike(phases)
+
+    def _refuse_several_in_space(self, modes: Mapping[str, Sequence[ContactMode]]) -> None:
+        """Raise NotExactError where several contacts slide in space, such as feet.
+
+        In steps their friction is at its limit where they hardly slip, so that what each does is
+        not known, and motions with all of them sliding are hardly ever found.
+        """
+        in_space = [x.name for x in self.dynamics.contacts if self._compute_slip(x).shape[1] > 1]
+        sliding = [x for x in in_space if any(isinstance(y, Sliding) for y in modes[x])]
+        if len(sliding) > 1:
+            raise NotExactError(
+                f"contacts {', '.join(sliding)} slide in two directions each: give their sequence, "
+                "ExactContacts(sequence=[...]), if it is known"
+            )
 
     def _read_joint(self, joint: str) -> list[ContactMode]:
         """Return the mode of a joint with dry friction in each step: slow enough, it rests."""
