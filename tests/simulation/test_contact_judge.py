@@ -17,7 +17,9 @@ from nsopt import (
     MoreauJean,
     PaperStep,
     PlaneContact,
+    Prismatic,
     SphericalClearance,
+    Start,
     StepBounds,
     Variational,
     assemble,
@@ -171,3 +173,17 @@ def test_the_summary_tells_of_a_largest_force_that_steps_do_not_resolve(steps, t
     (line,) = (x for x in summary.splitlines() if x.startswith("largest lasting force"))
     assert "9 N at floor" in line
     assert (", 8.5 % above the steps beside it" in line) == told
+
+
+def test_a_ball_that_rebounds_never_rests():
+    """What round-off leaves of an impact in the step after it is no contact."""
+    body, law = Body("ball", 0.7, (1e-3,) * 3), ContactLaw(restitution=0.6)
+    rail = Prismatic("rail", Frame(None), Frame(body))
+    floor = PlaneContact("floor", Frame(None), Frame(body), law=law)
+    d = assemble(Mechanism([body], [rail], "relative"), [floor], (0, 0, -G))
+    start = Start.named(d, {"rail": 0.3}, {})
+    for most in (1e-2, 1e-3):
+        result = simulate(d, start, 0.7, steps=StepBounds(1e-6, most), progress=False)
+        (modes,) = mode_statistics(result).values()
+        assert (modes.lasting, modes.impacts) == (0, 2)
+        assert modes.impulse == pytest.approx(0.7 * 1.6 * 1.6 * np.sqrt(2 * G * 0.3), rel=1e-4)

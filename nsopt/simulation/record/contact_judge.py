@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsopt.arrays import Array
-from nsopt.contact_modes import FREE, IMPACT, LASTING
+from nsopt.contact_modes import FREE, IMPACT, LASTING, ROUNDING
 from nsopt.kernels import multiply_matrices
 from nsopt.mechanics import Dynamics, Start
 from nsopt.simulation.record.accepted_steps import AcceptedSteps
@@ -129,7 +129,7 @@ class _Judgement:
         mean_before = np.vstack([force, mean[:-1]])
         self._h, self._longer_h = h, np.maximum(h, np.vstack([h_before, h[:-1]]))
         self._impulse, self._slip = impulse, steps.slip_impulse / h
-        presses = impulse > 0
+        presses = mean > ROUNDING * mean_before  # after an impact round-off may be left of zero
         steady = presses & (mean_before > 0) & (mean <= MANY * mean_before)
         self._mode = np.vstack([mode, np.where(presses, LASTING, FREE)])  # first of the step before
         self._at_once = 2 * steps.impact_impulse > impulse
