@@ -268,6 +268,8 @@ def test_what_is_no_mode_is_refused():
     d = block()
     with pytest.raises(TypeError, match=r"mode of contact 'floor' must be Open\(\), Sticking"):
         optimize_phases([slide(d, "open"), slide(d, Sticking())])
+    with pytest.raises(TypeError, match=r"must be a mapping of contact to mode, .*, got None"):
+        optimize_phases([replace(slide(d, Sticking()), modes=None)])
 
 
 def two_blocks(names, floor_height=0.0):

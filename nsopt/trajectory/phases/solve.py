@@ -5,7 +5,7 @@ For `optimize_phases`, and for `PhasedMotion`, which states phases itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from numbers import Real
@@ -137,6 +137,11 @@ def _state_programs(
     for phase in phases:
         if not isinstance(phase, MotionPhase):
             raise TypeError(f"phases of optimize_phases must be MotionPhase, got {phase!r}")
+        if not isinstance(phase.modes, Mapping):
+            raise TypeError(
+                "modes of a MotionPhase must be a mapping of contact to mode, such as "
+                f"{{'foot': Sticking()}}, got {phase.modes!r:.60}"
+            )
     if not phases:
         raise ValueError("phases of optimize_phases must be one or more, got none")
     period = None
