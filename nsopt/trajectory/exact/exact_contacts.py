@@ -119,7 +119,7 @@ class ExactContacts(Strategy[StatedProgram]):
         in_steps = record(x, solution, x.motion(solution, p), p, backend, attrs)
         try:
             motion = PhasedMotion(found.program, self.least_steps, self.shortest, search.spent)
-            known = KnownMotion.of_steps(in_steps)
+            known, enough = KnownMotion.of_steps(in_steps), np.inf
             if sequence is not None:
                 first = self._solve(motion, tuple(sequence), known)
             else:
@@ -135,7 +135,7 @@ class ExactContacts(Strategy[StatedProgram]):
             return replace(found, not_exact="interrupted before it was exact")
         best = first
         if first.solved.solution.ok:
-            best = self._resolve_steps(motion, self._improve(motion, first))
+            best = self._resolve_steps(motion, self._improve(motion, first), enough)
         if not best.stopped and best.fault:
             main_fault = best.fault.partition("\n")[0]
             what = describe_sequence(best.sequence, x.dynamics)
@@ -247,8 +247,13 @@ class ExactContacts(Strategy[StatedProgram]):
             best = first
         return replace(best, tried=sum(solved.values()), stopped=is_interrupted())
 
-    def _resolve_steps(self, motion: PhasedMotion, best: OptimumInSequence) -> OptimumInSequence:
-        """Return an optimum in twice as many steps, again and again, while its own have a fault."""
+    def _resolve_steps(
+        self, motion: PhasedMotion, best: OptimumInSequence, enough: float
+    ) -> OptimumInSequence:
+        """Return an optimum in twice as many steps, again and again, while its own have a fault.
+
+        One that costs more than ``enough`` has gone to another motion, and is none.
+        """
         with suppress(NotExactError, KeyboardInterrupt):
             for _ in range(DOUBLINGS):
                 if best.stopped or is_interrupted() or not best.fault:
@@ -256,7 +261,7 @@ class ExactContacts(Strategy[StatedProgram]):
                 counts = [2 * x.phase.horizon.steps for x in best.solved.linked.phases]
                 known = KnownMotion.of_phases(best.solved)
                 finer = self._solve(motion, best.measure_sequence(), known, steps=counts)
-                if not finer.solved.solution.ok:
+                if np.isinf(finer.cost) or finer.cost > enough:
                     break
                 best = replace(finer, tried=best.tried)
         return replace(best, stopped=is_interrupted())
