@@ -19,6 +19,7 @@ from nsopt import (
 )
 from nsopt.robots import WithPlay
 from nsopt.trajectory import (
+    IN_STEPS,
     Earlier,
     Effort,
     EndAt,
@@ -174,7 +175,7 @@ def test_a_start_that_is_left_free_has_its_joints_closed():
     d = assemble(mechanism, gravity=G)
     crank = [StartAt({"joint0": 0.0}, {"joint0": 0.0}), EndAt({"joint0": 0.5}, {"joint0": 0.0})]
     guess = Straight({}, {"joint0": 0.5, "joint1": -0.3, "joint2": 0.2})
-    result = optimize(d, Horizon(1.0, 8), [Effort()], crank, guess)
+    result = optimize(d, Horizon(1.0, 8), [Effort()], crank, guess, plan=IN_STEPS)
     assert result.completed, result.stop_reason
     q, v = result["q"].values, result["v"].values
     sums = np.cumsum(q, axis=1)
