@@ -257,13 +257,13 @@ def suggest_steps(data: xr.Dataset, found: LargestError) -> str:
         factor *= AIM ** (1 / found.order)
         least = tolerance * factor ** data.attrs["error_tolerance_power"]
         return f"a tolerance of {least:.1g} m or less"
-    return f"h_max of {_round_down(min(usual, data.attrs['h_max']) * factor):.2g} s or less"
+    return f"h_max of {cut_to_two_digits(min(usual, data.attrs['h_max']) * factor):.2g} s or less"
 
 
-def _round_down(value: float) -> float:
-    """Return the first two digits of a positive number: no h that is as long as that in use."""
-    digit = 10 ** (np.floor(np.log10(value)) - 1)
-    return float(np.floor(value / digit) * digit)
+def cut_to_two_digits(value: float) -> float:
+    """Return the first two digits of a positive number: never more than it."""
+    unit = 10.0 ** (np.floor(np.log10(value)) - 1)
+    return float(f"{np.floor(value / unit) * unit:.1e}")
 
 
 def _tell_missed_accuracy(data: xr.Dataset) -> Iterator[str]:

@@ -96,7 +96,7 @@ def write_program(instructions: Instructions, lanes: int, turns: Turns | None = 
     plans = divide_values(instructions, turns)
     if sum(instructions.needed) >= LONG:
         repeated = Repeated(instructions, plans, lanes)
-        if repeated.is_looped(SHARE):
+        if repeated.has_share_in_loops(SHARE):
             loops, kept, indices = repeated.write(places)
             modules = (*loops, *sides)
             return LeafText(names, modules, kept, tuple(numbers.values()), tuple(indices))

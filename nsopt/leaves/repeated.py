@@ -32,10 +32,10 @@ class Repeated:
         self._lanes, self._plans = lanes, plans
         self._kinds = find_kinds(instructions, [plan.values for plan in plans])
 
-    def is_looped(self, part: float) -> bool:
-        """Tell whether loops compute this part of the values, from 0 to 1, or more."""
+    def has_share_in_loops(self, share: float) -> bool:
+        """Tell whether loops compute this share of the values, from 0 to 1, or more."""
         computed = [plan.values for plan in self._plans]
-        least = part * sum(map(len, computed))
+        least = share * sum(map(len, computed))
         # A bound first, which is quick to find: loops are made of parts of kinds, so of no more
         # values than there are in kinds of `FEWEST` or more.
         alike = 0

@@ -122,7 +122,7 @@ class NodeSample:
         return self.required_forces - d.smoothed_friction(*at, loads, self.creep)
 
     @property
-    def driven(self) -> list[int]:
+    def driven_velocities(self) -> list[int]:
         """Numbers of the velocities that actuators drive.
 
         At the others forces of drives are zero, of polynomials by equations of motion. Squares of

@@ -10,7 +10,7 @@ from nsopt.trajectory import PLAN
 from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.phases import Sliding, with_modes
 from nsopt.trajectory.phases.given_states import GivenState, state_contacts
-from nsopt.trajectory.phases.implied import leave_out_implied
+from nsopt.trajectory.phases.implied import drop_implied_equations
 from tests.trajectory.lifted import ARM, PENDULUM, chains, lifted, on_an_ideal_hinge
 
 CLEARANCE, STEPS = 1e-3, 10
@@ -52,7 +52,7 @@ def state_equations(links, *conditions):
     contacts = state_contacts(d, forces, STEPS, (given, given), (), p, False, ((), ()))
     posture = np.tile([0.0, -CLEARANCE, 0.3], len(links))
     inputs = (*chain.inputs, *(name for x in forces for name in x.inputs))
-    found = leave_out_implied(contacts, d, conditions, inputs, p, np.array([posture, posture]))
+    found = drop_implied_equations(contacts, d, conditions, inputs, p, np.array([posture, posture]))
     return [(x.start_equations[:2], x.end_equations[:2]) for x in found]
 
 

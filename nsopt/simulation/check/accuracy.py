@@ -12,6 +12,7 @@ import numpy as np
 from nsopt.caveats import (
     LargestError,
     cover_all,
+    cut_to_two_digits,
     find_error_of_energy,
     find_error_of_motion,
     find_predictable_time,
@@ -113,7 +114,7 @@ class Accuracy:
                 if np.isfinite(order):
                     needed = whole * part * steps.h_max
                 break
-            whole, before = _round_down(whole * next_part), order
+            whole, before = cut_to_two_digits(whole * next_part), order
         assert best.result is not None
         missed = int(not best.error.part <= self.part)
         about = {"accuracy": self.part, "accuracy_missed": missed, "accuracy_h": needed}
@@ -141,9 +142,3 @@ def _is_of_scheme(order: float) -> bool:
 def _round_bounds(steps: StepBounds) -> StepBounds:
     """Return bounds in the digits that summaries print, so that these take the same steps."""
     return StepBounds(*(float(f"{x:.10g}") for x in (steps.h_min, steps.h_max, steps.part)))
-
-
-def _round_down(part: float) -> float:
-    """Return a part in two digits."""
-    unit = 10.0 ** (np.floor(np.log10(part)) - 1)
-    return float(f"{np.floor(part / unit) * unit:.1e}")

@@ -30,7 +30,7 @@ class Effort(ScaledCost):
             )
 
     def rate(self, m: NodeSample) -> ca.SX:
-        return ca.sumsqr(m.drive[m.driven] / self.scale)
+        return ca.sumsqr(m.drive[m.driven_velocities] / self.scale)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ class Power(ScaledCost):
     """
 
     def rate(self, m: NodeSample) -> ca.SX:
-        return ca.sumsqr(m.drive[m.driven] * m.v[m.driven] / self.scale)
+        return ca.sumsqr(m.drive[m.driven_velocities] * m.v[m.driven_velocities] / self.scale)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +91,7 @@ class Energy(Cost):
         positive("rounding of Energy", self.rounding)
 
     def rate(self, m: NodeSample) -> ca.SX:
-        power = m.drive[m.driven] * m.v[m.driven]
+        power = m.drive[m.driven_velocities] * m.v[m.driven_velocities]
         absolute = ca.sqrt(power**2 + self.rounding**2) - self.rounding  # smooth at zero
         driving, braking = (absolute + power) / 2, (absolute - power) / 2
         return ca.sum1(driving + self.braking * braking)

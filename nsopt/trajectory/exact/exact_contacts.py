@@ -63,6 +63,7 @@ class ExactContacts(Strategy[StatedProgram]):
     """Solves the motion again in the sequence of its contact modes, the times of changes free.
 
     Then neighbours of that sequence are tried, with a phase more or less, until none costs less.
+    At last phases whose steps are too few are solved in twice as many, and twice that.
 
     Parameters
     ----------
@@ -269,9 +270,9 @@ class ExactContacts(Strategy[StatedProgram]):
     def _solve_in_full(
         self, motion: PhasedMotion, reached: Sequence[OptimumInSequence]
     ) -> OptimumInSequence:
-        """Return the last of those reached that, not briefly either, is better than the first.
+        """Return the last of those reached that is better than the first when solved to the end.
 
-        With steps as durations now ask for.
+        Phases have steps by their durations now.
         """
         first = reached[0]
         for x in reversed(reached):

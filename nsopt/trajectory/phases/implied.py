@@ -22,8 +22,8 @@ from nsopt.trajectory.phases.modes import sample_symbols
 from nsopt.trajectory.returned import call_bounds
 
 DEPENDENT = 1e-8  # part of a gradient that others do not span, up to which it depends on them
-NEARBY = 1e-3  # [rad, m] from the guess; equations must follow there too, not by chance
-ITERATIONS = 20
+NEARBY = 1e-3  # [rad, m] from the guess to a second state: at one alone rows may agree by chance
+ITERATIONS = 20  # of Newton's method, which takes a few where there is such a state
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +113,7 @@ def _state_equations(contact: ContactInMode, row: int, p: Array) -> ca.Function:
     return ca.Function("equations", [z], [value, ca.jacobian(value, z)])
 
 
-def leave_out_implied(
+def drop_implied_equations(
     contacts: Sequence[ContactInMode],
     d: Dynamics,
     conditions: Sequence[Condition],

@@ -54,8 +54,8 @@ class ContactMotion(NamedTuple):
     slip: ca.SX  # (k,) [m/s]
     opening_rate: ca.SX  # (g,) [m/s^2]
     slip_rate: ca.SX  # (k,) [m/s^2]
-    # (g,) [m] in which distances are stated: clearances, else Newton's steps get as long as the
-    # link moves, far beyond the walls, while residuals of the equations of motion count alone.
+    # (g,) [m] by which distances are divided in rows: the clearance of a bore, else 1. In metres
+    # they hardly count beside equations of motion, and iterations go far beyond the walls.
     unit: ca.SX
 
     @property

@@ -22,7 +22,7 @@ from nsopt.trajectory.phases.constraints import ConstraintsInPhase, state_constr
 from nsopt.trajectory.phases.given_states import GivenState, UnitAtStart, state_contacts
 from nsopt.trajectory.phases.guessed_forces import with_contact_forces
 from nsopt.trajectory.phases.impacts import check_rebounds, find_closing, find_strikes
-from nsopt.trajectory.phases.implied import leave_out_implied
+from nsopt.trajectory.phases.implied import drop_implied_equations
 from nsopt.trajectory.phases.mode_conditions import SLIP, ContactInMode
 from nsopt.trajectory.phases.modes import ContactMode, Sliding, with_modes
 from nsopt.trajectory.phases.period import Period
@@ -139,7 +139,7 @@ class PhaseProgram:
             d, forces, horizon.steps, given, contacts_before, p, has_impact, resting
         )
         postures = guess.trajectory(np.array([0.0, 1.0]), horizon.bounds, inputs).q
-        contacts = leave_out_implied(contacts, d, conditions, inputs, p, postures)
+        contacts = drop_implied_equations(contacts, d, conditions, inputs, p, postures)
         check_rebounds([x for x in contacts if x.name in closing], p)
         unit = UnitAtStart.of_free(d, given[0]) if before is None else ()
         constraints = state_constraints(
@@ -193,9 +193,12 @@ class PhaseProgram:
         unknowns = with_contact_forces(
             x, contacts, x.start_from(self.guess), self.program_parameters
         )
+        turning = [y for y in contacts if y.forces.slip_angles]
+        if not turning:
+            return unknowns
         fine = x.trajectory(unknowns)[1]
-        slips = [y.measure(fine, self.p)[SLIP] for y in contacts]
-        return with_slip_angles(x, [y.forces for y in contacts], slips, unknowns)
+        slips = [y.measure(fine, self.p)[SLIP] for y in turning]
+        return with_slip_angles(x, [y.forces for y in turning], slips, unknowns)
 
     def start_impulses(self, unknowns: Array) -> Array:
         """Return the impulses (k,) of the guess: none, with the directions in which it slips."""

@@ -19,8 +19,9 @@ from nsopt.trajectory.phases.modes import ContactMode, ModeForces
 from nsopt.trajectory.transcription.collocation import Collocation
 
 MOST_TURN = np.pi / 4
-"""Most that a slip turns from one point to the next [rad]: where it stops, at a point that is no
-end, it would go on in any other direction, as no slip has none."""
+"""Most that a slip turns from one point to the next [rad]. One of zero has no direction: without
+this a slip that stops within a phase could go on in any other."""
+
 SLOW = 1e-3  # of the largest slip of a guess: less has no direction that counts
 
 
@@ -84,11 +85,11 @@ def with_slip_angles(
 ) -> Array:
     """Return the unknowns (n,) of a guess, with the angles of its slip where it has none.
 
-    ``slips`` are (k, points) of each of the ``forces``.
+    ``slips`` are (2 gaps, points) of each of the ``forces``, which slide in space.
     """
     points = unknowns[:-1].reshape(-1, x.node_size).copy()
     for own, slip in zip(forces, slips, strict=True):
-        for name, angles in zip(own.slip_angles, measure_angles(slip), strict=False):
+        for name, angles in zip(own.slip_angles, measure_angles(slip), strict=True):
             column = _find_column(x, name)
             if not points[:, column].any():
                 points[:, column] = angles
@@ -100,7 +101,7 @@ def measure_angles(slip: Array) -> Array:
 
     Where one is slow, that of the nearest points that are not.
     """
-    return np.array([_measure_angle(x, y) for x, y in zip(slip[::2], slip[1::2], strict=False)])
+    return np.array([_measure_angle(x, y) for x, y in zip(slip[::2], slip[1::2], strict=True)])
 
 
 def _find_column(x: Collocation, name: str) -> int:
