@@ -9,8 +9,8 @@ from nsopt.mpcc import Bound
 from nsopt.trajectory import PLAN
 from nsopt.trajectory.conditions import Condition
 from nsopt.trajectory.phases import Sliding, with_modes
-from nsopt.trajectory.phases.given_states import GivenState, state_contacts
-from nsopt.trajectory.phases.implied import drop_implied_equations
+from nsopt.trajectory.phases.given_states import GivenState
+from nsopt.trajectory.phases.implied import EndConditions, state_contacts, state_rows
 from tests.trajectory.lifted import ARM, PENDULUM, chains, lifted, on_an_ideal_hinge
 
 CLEARANCE, STEPS = 1e-3, 10
@@ -49,10 +49,11 @@ def state_equations(links, *conditions):
     modes = {x.name: Sliding() for x in chain.dynamics.contacts}
     d, forces = with_modes(chain.dynamics, modes, chain.inputs)
     p, given = d.values(None), GivenState(np.full(d.nq, np.nan), np.full(d.nv, np.nan))
-    contacts = state_contacts(d, forces, STEPS, (given, given), (), p, False, ((), ()))
-    posture = np.tile([0.0, -CLEARANCE, 0.3], len(links))
+    guess = np.append(np.tile([0.0, -CLEARANCE, 0.3], len(links)), np.zeros(d.nv))
     inputs = (*chain.inputs, *(name for x in forces for name in x.inputs))
-    found = drop_implied_equations(contacts, d, conditions, inputs, p, np.array([posture, posture]))
+    rows = [state_rows(d, conditions, name, inputs, p) for name in ("start", "end")]
+    ends = tuple(EndConditions.of(d, [x], guess) for x in rows)
+    found = state_contacts(d, forces, STEPS, (given, given), ends, (), p, False, ((), ()))
     return [(x.start_equations[:2], x.end_equations[:2]) for x in found]
 
 
@@ -67,8 +68,12 @@ def test_pins_that_hang_and_rest_state_nothing_again(links):
 def test_equations_that_do_not_follow_stay():
     assert state_equations(PENDULUM[0]) == [((True, True), (True, True))]
     assert state_equations(PENDULUM[0], Lowered(CLEARANCE)) == [((False, True), (True, True))]
-    # Such a pin is off its wall: what contradicts is left for the solver to tell.
-    assert state_equations(PENDULUM[0], Lowered(CLEARANCE / 2)) == [((True, True), (True, True))]
+
+
+def test_a_condition_that_contradicts_a_mode_is_refused():
+    """Such a pin is off its wall: the gap of a bore is (c^2 - e^2) / (2 c), here 3 c / 8."""
+    with pytest.raises(ValueError, match=r"its distance is 0\.000375 m, not zero"):
+        state_equations(PENDULUM[0], Lowered(CLEARANCE / 2))
 
 
 @pytest.mark.parametrize("condition", [LoweredByForce(CLEARANCE), Moved()])

@@ -19,10 +19,10 @@ from nsopt.trajectory.guesses import Guess, Trajectory
 from nsopt.trajectory.horizon import Horizon
 from nsopt.trajectory.phases.constraint_forces import find_constraint_forces
 from nsopt.trajectory.phases.constraints import ConstraintsInPhase, state_constraints
-from nsopt.trajectory.phases.given_states import GivenState, UnitAtStart, state_contacts
+from nsopt.trajectory.phases.given_states import GivenState, UnitAtStart
 from nsopt.trajectory.phases.guessed_forces import with_contact_forces
 from nsopt.trajectory.phases.impacts import check_rebounds, find_closing, find_strikes
-from nsopt.trajectory.phases.implied import drop_implied_equations
+from nsopt.trajectory.phases.implied import EndConditions, state_contacts, state_rows
 from nsopt.trajectory.phases.mode_conditions import SLIP, ContactInMode
 from nsopt.trajectory.phases.modes import ContactMode, Sliding, with_modes
 from nsopt.trajectory.phases.period import Period
@@ -135,11 +135,11 @@ class PhaseProgram:
         closing = [] if before is None else find_closing(contacts_before, forces)
         has_impact = bool(closing or strikes)
         given = _find_given_states(d, phase, before, has_impact)
-        contacts = state_contacts(
-            d, forces, horizon.steps, given, contacts_before, p, has_impact, resting
-        )
         postures = guess.trajectory(np.array([0.0, 1.0]), horizon.bounds, inputs).q
-        contacts = drop_implied_equations(contacts, d, conditions, inputs, p, postures)
+        ends = _state_ends(d, conditions, inputs, p, postures, before, has_impact)
+        contacts = state_contacts(
+            d, forces, horizon.steps, given, ends, contacts_before, p, has_impact, resting
+        )
         check_rebounds([x for x in contacts if x.name in closing], p)
         unit = UnitAtStart.of_free(d, given[0]) if before is None else ()
         constraints = state_constraints(
@@ -333,3 +333,31 @@ def _find_given_states(
         v = np.where(np.isnan(start.v) & (not has_impact), end_before.v, start.v)
         start = GivenState(q, v)
     return start, GivenState.of(d, [x for x in phase.conditions if isinstance(x, EndAt)])
+
+
+def _state_ends(
+    d: Dynamics,
+    conditions: Sequence[Condition],
+    inputs: Sequence[str],
+    p: Array,
+    postures: Array,
+    before: PhaseProgram | None,
+    has_impact: bool,
+) -> tuple[EndConditions, EndConditions]:
+    """Return what is stated at the start and at the end, also at the end of the phase before.
+
+    ``postures`` (2, nq) are those of the guess at its start and end.
+    """
+    rows = [state_rows(d, conditions, "start", inputs, p)]
+    if before is not None:
+        x, known = before.transcription, not has_impact  # in an impact velocities jump
+        stated = [y for y in before.phase.conditions if not isinstance(y, FrictionMargin)]
+        rows.append(
+            state_rows(x.dynamics, stated, "end", x.inputs, before.p, with_velocities=known)
+        )
+    of_ends = rows, [state_rows(d, conditions, "end", inputs, p)]
+    start, end = (
+        EndConditions.of(d, own, np.append(q, np.zeros(d.nv)))
+        for own, q in zip(of_ends, postures, strict=True)
+    )
+    return start, end
