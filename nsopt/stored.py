@@ -158,6 +158,7 @@ JSON = (
 """Attributes that are JSON."""
 
 NUMBERS = ("gap_scales", "clearances", "gravity")  # attributes that are several numbers
+NUMBERS_OF_ERRORS = ("error_parts", "border_errors")  # the same, where errors are told
 
 ATTRIBUTES: dict[str, type] = {
     **dict.fromkeys(("title", "scheme", "scheme_name", "solver", "solver_name"), str),
@@ -190,10 +191,10 @@ OF_SOME: dict[str, type] = {
     **dict.fromkeys(("dissipates", "forces_dissipate", "forces_at_end"), Integral),
     **dict.fromkeys(("scheme_order", "scheme_creeps", "allows_penetration"), Integral),
     **dict.fromkeys(("accuracy", "accuracy_h", "h_part", "error_tolerance"), Real),
-    **dict.fromkeys(("objective_error", "objective_order", "border_errors", "limits_cost"), Real),
+    **dict.fromkeys(("objective_error", "objective_order", "limits_cost"), Real),
     **dict.fromkeys(("accuracy_missed", "accuracy_steps", "error_tolerance_power"), Integral),
     **dict.fromkeys(("error_unknown", "search", "switching_limits", "accuracy_why"), str),
-    **dict.fromkeys(("error_parts", "cost_of_phases"), Real),
+    **dict.fromkeys((*NUMBERS_OF_ERRORS, "cost_of_phases"), Real),
 }
 """Attributes that not every result has."""
 

@@ -25,6 +25,7 @@ from nsopt.stored import (
     JSON,
     LABELS,
     NUMBERS,
+    NUMBERS_OF_ERRORS,
     OF_OPTIMA,
     OF_SOME,
     TEXTS,
@@ -269,11 +270,12 @@ def _faults_of_errors(data: xr.Dataset) -> Iterator[str]:
 
 def _faults_of_attributes(attrs: Mapping[Any, Any]) -> Iterator[str]:
     optimum = OF_OPTIMA if "objective" in attrs else {}
+    many = (*NUMBERS, *NUMBERS_OF_ERRORS)
     others = {name: kind for name, kind in OF_SOME.items() if name in attrs}
     for name, kind in {**ATTRIBUTES, **optimum, **others}.items():
         if name not in attrs:
             yield f"attribute {name!r} is missing"
-        elif not _is_of_kind(attrs[name], kind, many=name in (*NUMBERS, "error_parts")):
+        elif not _is_of_kind(attrs[name], kind, many=name in many):
             yield f"attribute {name!r} must be {_KINDS[kind]}, got {attrs[name]!r:.60}"
         elif kind is Integral and attrs[name] < 0:
             yield f"attribute {name!r} must not be negative, got {attrs[name]}"

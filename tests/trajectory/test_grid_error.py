@@ -104,7 +104,7 @@ def lift_on_a_spring(steps):
     return Optimization(d, Horizon(2.0, steps), [Effort()], ends, Quintic([0.0], [1.0]))
 
 
-def test_an_exact_optimum_through_contact_is_off_by_what_it_tells():
+def test_an_exact_optimum_through_contact_is_off_by_what_it_tells(tmp_path):
     """On the floor for a time that is free, then by trigonometric functions."""
     result, true = (
         lift_on_a_spring(10).solve(check=Check(seconds=np.inf)),
@@ -118,3 +118,5 @@ def test_an_exact_optimum_through_contact_is_off_by_what_it_tells():
     moved = abs(attrs["borders"][1] - true.data.attrs["borders"][1])
     assert moved / LIKE < attrs["border_errors"][1] < LIKE * moved
     assert f"off by {attrs['objective_error']:.2g} (by half and twice the steps" in result.summary()
+    again = Result.open(result.save(tmp_path / "lift.nc"))
+    assert again.summary() == result.summary()
