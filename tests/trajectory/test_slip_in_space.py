@@ -1,6 +1,7 @@
 """Contacts that slide in space: the direction of their slip is found with the motion."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ from nsopt.trajectory import (
     InputEffort,
     MotionPhase,
     Open,
+    Periodic,
     Quintic,
     Sliding,
     StartAt,
@@ -55,10 +57,11 @@ def puck():
     return assemble(mechanism, [floor], (0.0, 0.0, -G))
 
 
-def compute_least_turn(end):
-    """Return the least effort to turn from (1, 0) to (0, 1) m/s within 1 s, by Pontryagin.
+def solve_least_turn(off, guess, duration=1.0):
+    """Return the least effort of a slip in a time [s], by Pontryagin, and the position, half of it.
 
     Of the Hamiltonian |f|^2 + p u + r (f / m - mu g u / |u|), whose least has f = -r / (2 m).
+    ``off`` is of ends, ``guess`` of places and velocities at times over the duration.
     """
 
     def rates(t, y):
@@ -68,21 +71,46 @@ def compute_least_turn(end):
         pull = -r / (2 * MASS**2) - MU * G * e
         return np.vstack([u, pull, 0 * p, -p + MU * G / speed * (r - e * (e * r).sum(0))])
 
+    t = np.linspace(0, duration, 41)
+    y = np.zeros((8, 41))
+    y[:4] = guess(t / duration)
+    found = solve_bvp(rates, off, t, y, tol=1e-10, max_nodes=100000)
+    assert found.success
+    fine = np.linspace(0, duration, 4001)
+    effort = simpson((found.sol(fine)[6:8] ** 2).sum(0) / (4 * MASS**2), x=fine)
+    return effort, np.append(found.sol(duration / 2)[:2], 0.0)
+
+
+def compute_least_turn(end):
+    """Return the same from (1, 0) to (0, 1) m/s within 1 s."""
+
     def off(a, b):
         return np.concatenate([a[:4] - [0, 0, 1, 0], b[:4] - [*end, 0, 1]])
 
-    t = np.linspace(0, 1, 41)
-    guess = np.zeros((8, 41))
-    guess[:4] = end[0] * t, end[1] * t, np.maximum(1 - t, 0.01), np.maximum(t, 0.01)
-    found = solve_bvp(rates, off, t, guess, tol=1e-10, max_nodes=100000)
-    assert found.success
-    fine = np.linspace(0, 1, 4001)
-    return simpson((found.sol(fine)[6:8] ** 2).sum(0) / (4 * MASS**2), x=fine)
+    return solve_least_turn(
+        off, lambda t: (end[0] * t, end[1] * t, np.maximum(1 - t, 0.01), np.maximum(t, 0.01))
+    )
+
+
+def compute_least_round(radius, quarter):
+    """Return the least effort to go through four places on a circle, each quarter in a time [s]."""
+    turn = np.array([[0, -1], [1, 0]])
+
+    def off(a, b):
+        turned = b[2:4] - turn @ a[2:4], b[6:8] - turn @ a[6:8]
+        return np.concatenate([a[:2] - [radius, 0], b[:2] - [0, radius], *turned])
+
+    def go_round(t):
+        angle, speed = np.pi / 2 * t, np.pi / 2 * radius / quarter
+        x, y = np.cos(angle), np.sin(angle)
+        return radius * x, radius * y, -speed * y, speed * x
+
+    return 4 * solve_least_turn(off, go_round, quarter)[0]
 
 
 def test_a_slip_that_turns_is_of_fourth_order():
     end, d = (0.6, 0.6), puck()
-    least, off = compute_least_turn(end), []
+    (least, _), off = compute_least_turn(end), []
     for steps in (10, 20):
         start = StartAt(np.zeros(3), [1.0, 0.0, 0.0])
         ends = [start, EndAt([*end, 0.0], [0.0, 1.0, 0.0])]
@@ -98,6 +126,70 @@ def test_a_slip_that_turns_is_of_fourth_order():
     angle = result.phases[0]["input"].sel(input_name="floor_slip_angle").values
     slip = result.phases[0]["v"].values
     assert angle == pytest.approx(np.arctan2(slip[:, 1], slip[:, 0]), abs=1e-8)
+
+
+def test_a_slip_goes_on_where_a_guess_stops_between_phases():
+    """At rest two phases could meet at any angle: a motion that stops there costs more."""
+    end, steps = np.array([0.6, 0.6, 0.0]), 10
+    least, half = compute_least_turn(end[:2])
+    parts = (
+        ([StartAt(np.zeros(3), [1.0, 0.0, 0.0])], np.zeros(3), half),
+        ([StartAt(half), EndAt(end, [0.0, 1.0, 0.0])], half, end),
+    )
+    phases = [
+        MotionPhase(
+            puck(),
+            Horizon(0.5, steps),
+            [Effort()],
+            conditions,
+            Quintic(*ends),
+            modes={"floor": Sliding()},
+        )
+        for conditions, *ends in parts
+    ]
+    result = optimize_phases(phases)
+    assert result.completed, result.stop_reason
+    assert result.objective == pytest.approx(least, rel=1e-6)
+
+
+@pytest.mark.parametrize("is_stated", [True, False])
+def test_a_slip_that_reverses_between_phases_stops(is_stated):
+    """There and back, two cubic polynomials: exact with the rest stated, else in fine steps."""
+    rest = np.zeros(3)
+    there = EndAt(WAY, rest) if is_stated else EndAt(WAY)
+    parts = ([StartAt(rest, rest), there], rest, WAY), ([EndAt(rest, rest)], WAY, rest)
+    phases = [
+        MotionPhase(
+            puck(), Horizon(1.0, 8), [Effort()], own, Quintic(*way), modes={"floor": Sliding()}
+        )
+        for own, *way in parts
+    ]
+    result = optimize_phases(phases)
+    assert result.completed, result.stop_reason
+    least = 24 * (MASS * 0.5) ** 2 + 2 * (MU * MASS * G) ** 2
+    assert result.objective == pytest.approx(least, abs=1.5 * result.objective_error)
+    assert result.objective_error < (1e-6 if is_stated else 3e-3) * least
+    assert result.phases[1]["v"].values[0] == pytest.approx(rest, abs=1e-6)
+
+
+def test_a_circle_goes_on_at_the_end_of_its_period():
+    """Through four places in a square, again and again, from a guess that stops at each."""
+    quarter, d = 0.7, puck()
+    places = 0.5 * np.array([[1, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0], [1, 0, 0]])
+    phases = [
+        MotionPhase(
+            d,
+            Horizon(quarter, 10),
+            [Effort()],
+            [StartAt(way[0])],
+            Quintic(*way),
+            modes={"floor": Sliding()},
+        )
+        for way in pairwise(places)
+    ]
+    result = optimize_phases(phases, periodic=Periodic())
+    assert result.completed, result.stop_reason
+    assert result.objective == pytest.approx(compute_least_round(0.5, quarter), rel=1e-6)
 
 
 class AtRest(Condition):

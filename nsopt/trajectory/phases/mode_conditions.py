@@ -85,6 +85,9 @@ class ContactInMode(Condition):
     is_placed_at_both_ends: bool = False
     # Whether it has no slip at the start and at the end, so that its slip has no direction there.
     rests: tuple[bool, bool] = (False, False)
+    # Whether its slip has the direction of the phase before at the start, or, in a period, that
+    # of the first phase at the end: stated where phases are linked.
+    carries: tuple[bool, bool] = (False, False)
 
     @property
     def name(self) -> str:
@@ -110,6 +113,11 @@ class ContactInMode(Condition):
     def is_in_space(self) -> bool:
         """Whether a gap of it slips in any direction of a plane."""
         return bool(self.motion.numel_out(SLIP) > self.motion.numel_out(0))
+
+    def slips_on_in(self, after: ContactInMode) -> bool:
+        """Return whether it slips in space on to the phase in which it is as ``after``."""
+        own, others = self.forces.slip_angles, after.forces.slip_angles
+        return bool(own) and own == others and not (self.rests[1] or after.rests[0])
 
     @property
     def is_closed_in_bore(self) -> bool:
@@ -218,12 +226,12 @@ class ContactInMode(Condition):
         return [zero(f"{self.name} rests in its last step", self.sample_motion(m).slip)]
 
     def start(self, m: NodeSample) -> list[Bound]:
-        return self._state_contact(m, self.start_equations, self.rests[0])
+        return self._state_contact(m, self.start_equations, 0)
 
     def end(self, m: NodeSample) -> list[Bound]:
-        return self._state_contact(m, self.end_equations, self.rests[1])
+        return self._state_contact(m, self.end_equations, 1)
 
-    def _state_contact(self, m: NodeSample, stated: EndEquations, rests: bool) -> list[Bound]:
+    def _state_contact(self, m: NodeSample, stated: EndEquations, end: int) -> list[Bound]:
         if not self.mode.closed:
             return []
         x, name = self.sample_motion(m), self.name
@@ -233,8 +241,8 @@ class ContactInMode(Condition):
             (stated.slip and self.mode.sticks, f"{name} does not slip", x.slip),
         )
         found = [zero(label, value) for is_stated, label, value in rows if is_stated]
-        if self.forces.slip_angles:
-            slip = divide_slip(x.slip_rate if rests else x.slip, self._read_angles(m))
+        if self.forces.slip_angles and not self.carries[end]:
+            slip = divide_slip(x.slip_rate if self.rests[end] else x.slip, self._read_angles(m))
             found.append(self._direct_slip(slip.across))
         return found
 

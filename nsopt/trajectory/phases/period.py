@@ -24,6 +24,8 @@ class Period:
 
     condition: Periodic
     modes: Sequence[Mapping[str, ContactMode]]  # of all phases
+    # Contacts of the first phase; none if the last one is the first, too.
+    first: Sequence[ContactInMode] = ()
 
     def imply_contact(self, contact: ContactInMode, p: Array) -> ContactInMode:
         """Return a contact of the last phase, without what holds at its end as at the start."""
@@ -34,11 +36,13 @@ class Period:
             return contact
         slips = contact.end_equations.slip and not first.sticks
         is_given = np.isfinite(self.condition.read_advance(contact.dynamics)).all()
+        begins = next((x for x in self.first if x.name == contact.name), contact)
         stays = bool(is_given) and all(x[contact.name].sticks for x in self.modes)
         return replace(
             contact,
             end_equations=EndEquations(distance=False, opening=False, slip=slips),
             is_placed_at_both_ends=contact.is_placed_at_both_ends or stays,
+            carries=(contact.carries[0], contact.slips_on_in(begins)),
         )
 
     def imply_constraints(self, kept: ConstraintsInPhase, p: Array) -> ConstraintsInPhase:

@@ -140,6 +140,8 @@ class PhaseProgram:
         contacts = state_contacts(
             d, forces, horizon.steps, given, ends, contacts_before, p, has_impact, resting
         )
+        if not has_impact:
+            contacts = tuple(_carry_slip(x, contacts_before) for x in contacts)
         check_rebounds([x for x in contacts if x.name in closing], p)
         unit = UnitAtStart.of_free(d, given[0]) if before is None else ()
         constraints = state_constraints(
@@ -267,6 +269,12 @@ def _find_shares(phase: MotionPhase) -> dict[str, float]:
             for name in x.list_contacts(phase.dynamics):
                 found[name] = min(1 - x.margin, found.get(name, 1.0))
     return found
+
+
+def _carry_slip(x: ContactInMode, before: Sequence[ContactInMode]) -> ContactInMode:
+    """Return a contact whose slip goes on from the phase before, if it does."""
+    carries = any(y.name == x.name and y.slips_on_in(x) for y in before)
+    return replace(x, carries=(carries, x.carries[1]))
 
 
 def _hold_joints(x: Collocation, modes: Mapping[str, ContactMode]) -> Collocation:

@@ -6,7 +6,7 @@ in the state in which the one before ends, but for impacts.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -30,9 +30,10 @@ from nsopt.mpcc import (
 from nsopt.trajectory.conditions import Periodic
 from nsopt.trajectory.diagnosis import LeastViolation, least_violation
 from nsopt.trajectory.phases.impacts import state_strike
+from nsopt.trajectory.phases.modes import ModeForces
 from nsopt.trajectory.phases.period import Period
 from nsopt.trajectory.phases.phase import PhaseProgram
-from nsopt.trajectory.phases.slip_directions import find_resting
+from nsopt.trajectory.phases.slip_directions import carry_direction, find_angles, find_resting
 from nsopt.trajectory.search import LimitedPart, SearchedProgram
 from nsopt.trajectory.transcription.base import not_negative, zero
 from nsopt.trajectory.transcription.collocation import Collocation
@@ -103,9 +104,13 @@ class LinkedPhases:
 
     def start(self) -> Array:
         """Return the unknowns (n,) of the guesses."""
-        starts = [x.start() for x in self.phases]
-        pairs = zip(self.phases, starts, strict=True)
-        return np.concatenate([*starts, *(x.start_impulses(own) for x, own in pairs)])
+        pairs = zip(self.phases, self._starts, strict=True)
+        return np.concatenate([*self._starts, *(x.start_impulses(own) for x, own in pairs)])
+
+    @cached_property
+    def _starts(self) -> list[Array]:
+        """The unknowns (n,) of the guess of each phase."""
+        return [x.start() for x in self.phases]
 
     @cached_property
     def nlp(self) -> StructuredNlp:
@@ -113,6 +118,7 @@ class LinkedPhases:
         blocks = [block for k in range(len(self.phases)) for block in self._embed_blocks(k)]
         blocks += [self._link(k) for k in range(1, len(self.phases))]
         blocks += self._couple_ends()
+        blocks += self._carry_slips()
         blocks += self._state_durations()
         count = len(self.parameters)
         return StructuredNlp(blocks, self.impulses[-1].stop, count, derived=self.derived)
@@ -129,8 +135,9 @@ class LinkedPhases:
     @property
     def period(self) -> Period | None:
         """The end of the last phase, if the motion is periodic."""
-        modes = [x.phase.modes for x in self.phases]
-        return None if self.periodic is None else Period(self.periodic, modes)
+        modes, first = [x.phase.modes for x in self.phases], self.phases[0].contacts
+        first = first if len(modes) > 1 else ()
+        return None if self.periodic is None else Period(self.periodic, modes, first)
 
     @property
     def _free_durations(self) -> list[int]:
@@ -248,6 +255,28 @@ class LinkedPhases:
         bounds = self.periodic.couple(*ends)
         return [self._state_rows("coupling", w, bounds, np.concatenate(columns), p)]
 
+    def _carry_slips(self) -> Iterator[ConstraintBlock]:
+        """Yield the blocks by which slips keep their direction from phase to phase."""
+        for k, phase in enumerate(self.phases):
+            for contact in phase.contacts:
+                if contact.carries[0]:
+                    yield self._carry_slip(k - 1, k, contact.forces)
+                if contact.carries[1]:
+                    yield self._carry_slip(k, 0, contact.forces)
+
+    def _carry_slip(self, before: int, after: int, forces: ModeForces) -> ConstraintBlock:
+        """Return the rows by which a slip has at the start of a phase the direction of another."""
+        x, y = self.phases[before].transcription, self.phases[after].transcription
+        # The last node comes before the duration.
+        ends = len(self._starts[before]) - 1 - x.node_size + find_angles(x, forces)
+        begins = find_angles(y, forces)
+        guessed = self._starts[before][ends], self._starts[after][begins]
+        columns = self.unknowns[before].start + ends, self.unknowns[after].start + begins
+        n = len(ends)
+        w, p = ca.SX.sym("w", 2 * n), ca.SX.sym("p", len(self.parameters))
+        bounds = carry_direction(forces.name, guessed, w[n:] - w[:n])
+        return self._state_rows("carried", w, bounds, np.concatenate(columns), p)
+
     def _state_durations(self) -> list[ConstraintBlock]:
         """Return rows of the ends of phases, shares of the duration of all, and of its bounds."""
         durations, p = ca.SX.sym("w", len(self.phases)), ca.SX.sym("p", len(self.parameters))
@@ -342,7 +371,8 @@ class SearchedPhases(SearchedProgram):
             horizon = x.phase.horizon
             phase = replace(x.phase, horizon=horizon.with_steps(min(most, horizon.steps)))
             before = programs[-1] if programs else None
-            period = linked.period if k == len(linked.phases) - 1 else None
+            is_last = k == len(linked.phases) - 1
+            period = linked.period if is_last else None
             programs.append(
                 PhaseProgram.of(phase, x.label, before, self.solver, resting[k], period)
             )

@@ -12,15 +12,20 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from nsopt.arrays import Array
 from nsopt.mpcc import Bound, ConstraintBlock, constraint_block
 from nsopt.trajectory.phases.modes import ContactMode, ModeForces
+from nsopt.trajectory.transcription.base import zero
 from nsopt.trajectory.transcription.collocation import Collocation
 
 MOST_TURN = np.pi / 4
 """Most that a slip turns from one point to the next [rad]. One of zero has no direction: without
 this a slip that stops within a phase could go on in any other."""
+
+REVERSES = 0.9 * np.pi
+"""Turn of a slip in a guess [rad] from one phase to the next, from which it stops and reverses."""
 
 SLOW = 1e-3  # of the largest slip of a guess: less has no direction that counts
 
@@ -78,6 +83,24 @@ def limit_turns(x: Collocation, forces: Sequence[ModeForces]) -> list[Constraint
     bound = Bound("turn of the slip", w[1] - w[0], -most, most)
     symbols, no_costs = (w, ca.SX.sym("data"), p), ca.SX.zeros(len(x.costs))
     return [constraint_block("turns", symbols, [bound], no_costs, places)]
+
+
+def find_angles(x: Collocation, forces: ModeForces) -> NDArray[np.intp]:
+    """Return the indices of the angles of a contact, (gaps,), among the unknowns of a node."""
+    return np.array([_find_column(x, name) for name in forces.slip_angles], np.intp)
+
+
+def carry_direction(name: str, ends: tuple[Array, Array], turn: ca.SX) -> list[Bound]:
+    """Return the bound by which a slip goes on, or reverses, where one phase follows another.
+
+    A slip of zero would let two phases meet at any angle, at rest, and each step from there would
+    keep it: so its ``turn`` (n,) [rad] is zero, or half a turn if it is about that in the guess
+    between the ``ends`` of the phases, (n,) [rad] each. Either but for whole turns.
+    """
+    before, after = ends
+    guessed = np.abs(np.remainder(after - before + np.pi, 2 * np.pi) - np.pi)
+    stops = ca.DM(np.where(guessed > REVERSES, np.pi, 0.0))
+    return [zero(f"direction of the slip of {name}", ca.sin((turn - stops) / 2))]
 
 
 def with_slip_angles(

@@ -163,6 +163,8 @@ def _state_programs(
         try:
             with naming(Cost, Condition):
                 ending = period if k == len(phases) - 1 else None
+                if ending is not None and programs:
+                    ending = replace(ending, first=programs[0].contacts)
                 programs.append(PhaseProgram.of(phase, label, before, solver, resting[k], ending))
         except (TypeError, ValueError) as error:
             raise type(error)(f"{label}: {error}") from None
