@@ -245,9 +245,10 @@ def choose_times(t: Array, dt: float | None, times: ArrayLike | None) -> Array:
         even = t[0] + step * np.arange(int((t[-1] - t[0]) / step * (1 + SAME)) + 1)
         return np.append(even[even < t[-1] - SAME * step], t[-1])
     at = np.atleast_1d(numbers("times", times))
-    if not np.all((at >= t[0]) & (at <= t[-1])):
+    slack = SAME * (t[-1] - t[0])  # durations of the same motion on another grid differ by as much
+    if not np.all((at >= t[0] - slack) & (at <= t[-1] + slack)):
         raise ValueError(
             f"times must be within the motion, {t[0]:g} to {t[-1]:g} s, got {at.min():g} to "
             f"{at.max():g} s"
         )
-    return at
+    return np.clip(at, t[0], t[-1])

@@ -156,6 +156,12 @@ def test_a_table_in_c_is_read_by_a_compiler(best, tmp_path):
         best.to_c(tmp_path / "x.h", rate=10, name="my cart")
 
 
+def test_an_end_that_differs_by_round_off_is_the_end(best):
+    ends = best.sample(times=[-1e-12, 1 + 1e-12])
+    assert ends["time"].values.tolist() == [0.0, 1.0]
+    assert ends["q"].values.tolist() == best["q"].values[[0, -1]].tolist()
+
+
 def test_what_has_no_samples_is_refused(best):
     with pytest.raises(ValueError, match="either dt"):
         best.sample()
