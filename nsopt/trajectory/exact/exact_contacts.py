@@ -188,9 +188,25 @@ class ExactContacts(Strategy[StatedProgram]):
             with suppress(NotExactError):
                 if try_sequence(sequence):
                     break
+        for found in [] if done else list(solved.values()):
+            with suppress(NotExactError):
+                again = self._solve_from_held(found, known)
+                solved[f"{identify_sequence(again.sequence)} held"] = again
+                if again.cost <= enough or is_interrupted():
+                    break
         best = min(solved.values(), key=lambda found: found.cost)
         is_better = np.isinf(whole.cost) or best.cost < whole.cost - WORTH * abs(whole.cost)
         return best if is_better else whole
+
+    def _solve_from_held(self, x: OptimumInSequence, known: KnownMotion) -> OptimumInSequence:
+        """Return the optimum from that whose phases last as long as in steps.
+
+        With times that are free from the start a phase may shrink to nothing on the way.
+        """
+        held = self._solve(x.stated, x.sequence, known, held=True)
+        if np.isinf(held.cost):
+            return held
+        return self._solve(x.stated, x.sequence, KnownMotion.of_phases(held.solved))
 
     def _solve_from_fewer_steps(
         self, first: OptimumInSequence, known: KnownMotion
@@ -226,9 +242,10 @@ class ExactContacts(Strategy[StatedProgram]):
         known: KnownMotion,
         briefly: bool = False,
         steps: Sequence[int] | None = None,
+        held: bool = False,
     ) -> OptimumInSequence:
         begin = thread_time()
-        solved = motion.solve(sequence, known, briefly=briefly, steps=steps)
+        solved = motion.solve(sequence, known, briefly=briefly, steps=steps, held=held)
         cost = sum(sum_costs(solved).values()) if solved.solution.ok else np.inf
         return OptimumInSequence(sequence, solved, cost, motion, thread_time() - begin)
 

@@ -114,11 +114,13 @@ class PhasedMotion:
         *,
         steps: Sequence[int] | None = None,
         briefly: bool = False,
+        held: bool = False,
     ) -> SolvedPhases:
         """Return the optimum in a sequence of contact, from a known motion.
 
         ``steps`` of each phase, by default as long as those of the motion in steps. ``briefly``:
-        the solver gives up early, and limits between nodes are not enforced.
+        the solver gives up early, and limits between nodes are not enforced. ``held``: phases last
+        as long as the sequence says.
         """
         stated = self.program.transcription.dynamics
         conditions = self.program.statement.conditions
@@ -131,7 +133,7 @@ class PhasedMotion:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the motion in steps has given the same warnings
                 solved = solve_phases(
-                    self._state(sequence, known, steps),
+                    self._state(sequence, known, steps, held),
                     self.program.transcription.horizon.bounds,
                     [x.ends for x in sequence[:-1]],
                     solver,
@@ -167,7 +169,11 @@ class PhasedMotion:
         return f"contact {name!r} is off its wall by {gap:.2g} m within steps: give it more steps"
 
     def _state(
-        self, sequence: Sequence[ContactPhase], known: KnownMotion, steps: Sequence[int] | None
+        self,
+        sequence: Sequence[ContactPhase],
+        known: KnownMotion,
+        steps: Sequence[int] | None,
+        held: bool,
     ) -> list[MotionPhase]:
         x, statement = self.program.transcription, self.program.statement
         values = dict(zip(x.dynamics.parameter_names, statement.p.tolist(), strict=True))
@@ -182,7 +188,7 @@ class PhasedMotion:
         return [
             MotionPhase(
                 x.dynamics,
-                Horizon(duration, n, defect=x.horizon.defect),
+                Horizon(phase.duration if held else duration, n, defect=x.horizon.defect),
                 costs=self._divide_costs(last=k == len(sequence) - 1),
                 conditions=self._divide_conditions(sequence, k),
                 guess=PartOfMotion(known, *times[k : k + 2].tolist()),

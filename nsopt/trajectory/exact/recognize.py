@@ -58,9 +58,10 @@ class Recognizer:
             }
             for k in range(len(t) - 1)
         ]
-        is_open = {x.name: self._find_open(x) for x in contacts if briefest}
-        for name, at_nodes in is_open.items():  # a step that begins open closes at its end alone
-            for k in np.flatnonzero(at_nodes[:-1]).tolist():
+        is_open = {x.name: self._find_open(x) for x in contacts}
+        closing = {x for x in range(1, len(steps)) if _closes_within(steps, is_open, x)}
+        for name, at_nodes in is_open.items() if briefest else ():
+            for k in np.flatnonzero(at_nodes[:-1]).tolist():  # it closes at the end of the step
                 steps[k][name] = Open()
         strikes: dict[int, dict[str, ContactMode]] = {k: {} for k in range(len(t))}
         for name, (_, struck) in read.items():
@@ -69,7 +70,10 @@ class Recognizer:
         given = {round(share * len(steps)): share for share in self.borders}  # node -> share
         phases = []
         for first, last in _divide_steps(steps, strikes, given, 1 if briefest else LEAST_STEPS):
-            duration = float(t[last] - t[first])
+            begin, end = (
+                k + (not briefest and k in closing and k not in given) for k in (first, last)
+            )
+            duration = float(t[end] - t[begin])
             modes = max(steps[first:last], key=steps[first:last].count)  # those of most steps
             rebounds = {x: mode for x, mode in strikes[first].items() if not modes[x].closed}
             phases.append(ContactPhase(modes, duration, rebounds, given.get(last)))
@@ -172,6 +176,18 @@ class Recognizer:
         given = (data["time"].values[None], data["q"].values.T, data["v"].values.T)
         values = f.map(n)(*given, np.tile(self.p[:, None], n))
         return np.asarray(values).T.reshape(n, slip.numel())
+
+
+def _closes_within(
+    steps: Sequence[Mapping[str, ContactMode]], is_open: Mapping[str, NDArray[np.bool_]], k: int
+) -> bool:
+    """Return whether a contact closes within step k, so at its end, and stays closed for longer."""
+    return any(
+        all(x[name].closed for x in steps[k : k + LEAST_STEPS + 1])
+        and not steps[k - 1][name].closed
+        and bool(at_nodes[k])
+        for name, at_nodes in is_open.items()
+    )
 
 
 def _divide_steps(
