@@ -52,7 +52,8 @@ def grasp(guess):
 def test_it_costs_what_the_best_phases_cost_from_any_guess(guess):
     best = grasp(guess)
     assert best.completed, best.stop_reason
-    assert best.objective == pytest.approx(find_least_cost(), rel=1e-5)
+    assert best.objective == pytest.approx(find_least_cost(), rel=1e-6)
+    assert best.data.attrs["borders"].size == 4  # each of the three phases lasts
 
 
 def test_friction_stays_below_its_limit_by_the_margin():

@@ -15,6 +15,7 @@ import numpy as np
 
 from nsopt.contact_modes import joint_of
 from nsopt.mechanics import Dynamics
+from nsopt.mpcc import WarmStart
 from nsopt.trajectory.assessment import name_costs
 from nsopt.trajectory.conditions import (
     Condition,
@@ -48,12 +49,29 @@ from nsopt.trajectory.phases import (
     solve_phases,
     with_modes,
 )
-from nsopt.trajectory.search import FromGuess, Plan, Spent, StatedProgram
+from nsopt.trajectory.search import Found, FromGuess, MotionSearch, Plan, Spent, StatedProgram
 
+HELD = 1e-3  # share by which a duration that is held may differ, as all have to add up
 OFF_WALL = 1e-2  # share of its clearance by which a closed contact may be off its wall within steps
 OFF_FLOOR = 1.0  # the same of contacts without clearance, over their typical opening, `Gap.scale`
 
-PLAN_OF_TRIALS = Plan[SearchedPhases]((FromGuess(),))
+NEIGHBOUR = WarmStart(1e-3, 1e-3)
+"""At the optimum in a neighbouring sequence, without multipliers. With IPOPT's own barrier phases
+that are free to last as long as they like first leave it, and often do not come back."""
+
+
+@dataclass(frozen=True)
+class FromNeighbour(FromGuess[SearchedPhases]):
+    """Solves from the motion in a neighbouring sequence, with the barrier of one that is near."""
+
+    def solve(
+        self, search: MotionSearch[SearchedPhases], found: Found[SearchedPhases]
+    ) -> Found[SearchedPhases]:
+        by = found.program.structured.restate(found.program.nlp, NEIGHBOUR)
+        return replace(found, solution=search.solve(found.program, search.start, by=by))
+
+
+PLAN_OF_TRIALS = Plan[SearchedPhases]((FromNeighbour(),))
 """The plan for a sequence that is only compared with another."""
 
 
@@ -185,10 +203,14 @@ class PhasedMotion:
         times = known.t[0] + known.duration * borders
         shares = np.diff(borders)
         counts = steps or [max(self.least_steps, round(x.horizon.steps * y)) for y in shares]
+        durations = [
+            ((1 - HELD) * y.duration, (1 + HELD) * y.duration) if held else duration
+            for y in sequence
+        ]
         return [
             MotionPhase(
                 x.dynamics,
-                Horizon(phase.duration if held else duration, n, defect=x.horizon.defect),
+                Horizon(durations[k], n, defect=x.horizon.defect),
                 costs=self._divide_costs(last=k == len(sequence) - 1),
                 conditions=self._divide_conditions(sequence, k),
                 guess=PartOfMotion(known, *times[k : k + 2].tolist()),
