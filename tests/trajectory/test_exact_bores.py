@@ -108,6 +108,15 @@ def test_a_bore_too_small_for_the_steps_has_the_forces_of_an_ideal_hinge(ideal):
 
 
 @pytest.mark.slow
+def test_a_motion_from_fewer_steps_stays_near_them(ideal):
+    """Solved from further off its pin rolls to and fro, under nearly twice the force."""
+    best = swing(1e-4, 140)
+    assert not warns_of_forces(best)
+    assert largest_error_of_force(best, ideal) < 0.15
+    assert best.objective == pytest.approx(ideal.objective, rel=2e-3)
+
+
+@pytest.mark.slow
 def test_forces_that_alternate_are_told(ideal):
     """Where steps begin to see how the pin rolls, forces are wrong while the cost is right."""
     best, in_steps = swing(3e-4, 80), swing(3e-4, 80, IN_STEPS)

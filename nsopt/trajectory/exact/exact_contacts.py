@@ -229,7 +229,7 @@ class ExactContacts(Strategy[StatedProgram]):
                 if np.isinf(coarse.cost) or coarse.alternates:
                     continue
                 found = KnownMotion.of_phases(coarse.solved)
-                again = self._solve(first.stated, first.sequence, found, steps=counts)
+                again = self._solve(first.stated, first.sequence, found, steps=counts, near=True)
                 best = min(best, again, key=lambda x: x.cost)
                 if not again.alternates:
                     break
@@ -243,9 +243,10 @@ class ExactContacts(Strategy[StatedProgram]):
         briefly: bool = False,
         steps: Sequence[int] | None = None,
         held: bool = False,
+        near: bool = False,
     ) -> OptimumInSequence:
         begin = thread_time()
-        solved = motion.solve(sequence, known, briefly=briefly, steps=steps, held=held)
+        solved = motion.solve(sequence, known, briefly=briefly, steps=steps, held=held, near=near)
         cost = sum(sum_costs(solved).values()) if solved.solution.ok else np.inf
         return OptimumInSequence(sequence, solved, cost, motion, thread_time() - begin)
 
@@ -278,7 +279,7 @@ class ExactContacts(Strategy[StatedProgram]):
                     break
                 counts = [2 * x.phase.horizon.steps for x in best.solved.linked.phases]
                 known = KnownMotion.of_phases(best.solved)
-                finer = self._solve(motion, best.measure_sequence(), known, steps=counts)
+                finer = self._solve(motion, best.measure_sequence(), known, steps=counts, near=True)
                 if np.isinf(finer.cost) or finer.cost > enough:
                     break
                 best = replace(finer, tried=best.tried)

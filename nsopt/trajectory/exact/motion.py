@@ -49,7 +49,15 @@ from nsopt.trajectory.phases import (
     solve_phases,
     with_modes,
 )
-from nsopt.trajectory.search import Found, FromGuess, MotionSearch, Plan, Spent, StatedProgram
+from nsopt.trajectory.search import (
+    Found,
+    FromGuess,
+    MotionSearch,
+    Plan,
+    RoughFirst,
+    Spent,
+    StatedProgram,
+)
 
 HELD = 1e-3  # share by which a duration that is held may differ, as all have to add up
 OFF_WALL = 1e-2  # share of its clearance by which a closed contact may be off its wall within steps
@@ -59,20 +67,32 @@ NEIGHBOUR = WarmStart(1e-3, 1e-3)
 """At the optimum in a neighbouring sequence, without multipliers. With IPOPT's own barrier phases
 that are free to last as long as they like first leave it, and often do not come back."""
 
+OTHER_STEPS = WarmStart(1e-5, 1e-4)
+"""At the optimum of the same phases in fewer steps: from further off pins roll otherwise again."""
+
 
 @dataclass(frozen=True)
-class FromNeighbour(FromGuess[SearchedPhases]):
-    """Solves from the motion in a neighbouring sequence, with the barrier of one that is near."""
+class FromKnown(FromGuess[SearchedPhases]):
+    """Solves from a motion that is near, with a barrier as small as that allows."""
+
+    starts: WarmStart = NEIGHBOUR
 
     def solve(
         self, search: MotionSearch[SearchedPhases], found: Found[SearchedPhases]
     ) -> Found[SearchedPhases]:
-        by = found.program.structured.restate(found.program.nlp, NEIGHBOUR)
+        by = found.program.structured.restate(found.program.nlp, self.starts)
         return replace(found, solution=search.solve(found.program, search.start, by=by))
 
 
-PLAN_OF_TRIALS = Plan[SearchedPhases]((FromNeighbour(),))
+PLAN_OF_TRIALS = Plan[SearchedPhases]((FromKnown(),))
 """The plan for a sequence that is only compared with another."""
+
+# The known motion is nearer than one in few steps.
+PLAN_FROM_STEPS = PLAN_OF_PHASES.without(FewStepsFirst)
+
+PLAN_FROM_OTHER_STEPS = Plan[SearchedPhases](
+    (FromKnown(OTHER_STEPS), *PLAN_FROM_STEPS.without(RoughFirst, FromGuess).strategies)
+)
 
 
 def without_contacts(d: Dynamics, inputs: Sequence[str]) -> Dynamics:
@@ -133,18 +153,19 @@ class PhasedMotion:
         steps: Sequence[int] | None = None,
         briefly: bool = False,
         held: bool = False,
+        near: bool = False,
     ) -> SolvedPhases:
         """Return the optimum in a sequence of contact, from a known motion.
 
         ``steps`` of each phase, by default as long as those of the motion in steps. ``briefly``:
         the solver gives up early, and limits between nodes are not enforced. ``held``: phases last
-        as long as the sequence says.
+        as long as the sequence says. ``near``: the motion is of the same sequence in other steps.
         """
         stated = self.program.transcription.dynamics
         conditions = self.program.statement.conditions
         check_conditions(stated, self.given_borders, conditions, sequence)
-        # The known motion is nearer than one in few steps.
-        solver, plan = self.program.solver, PLAN_OF_PHASES.without(FewStepsFirst)
+        solver = self.program.solver
+        plan = PLAN_FROM_OTHER_STEPS if near else PLAN_FROM_STEPS
         if briefly:
             solver, plan = replace(solver, backend=solver.backend.brief), PLAN_OF_TRIALS
         try:
