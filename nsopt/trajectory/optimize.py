@@ -117,7 +117,8 @@ def optimize(
     objective: ``drive``, limits between nodes, samples and ``exact_cost`` have Coulomb's sign,
     which is zero at rest. Where smoothing leaves out more than a tenth of the cost, joints that
     creep are made to rest, and friction is exact in the program too: ``friction_modes`` in
-    ``attrs``.
+    ``attrs``. Where one or two joints rub, their rests and slides are then phases, their times
+    free, as by `ExactContacts` through contact.
 
     Where a step of such a motion, reintegrated under the same forces, does not end at the next
     node, it is solved again with a small cost of second differences of accelerations within steps,

@@ -21,6 +21,7 @@ from nsopt import (
 )
 from nsopt.mpcc import StructuredProgram
 from nsopt.trajectory import (
+    IN_STEPS,
     PLAN,
     ActuatorLimits,
     DriveWithin,
@@ -57,10 +58,11 @@ def cart(mass=MASS, effort=np.inf, passive=False):
     return assemble(Mechanism(carts[:n], rails[:n], "relative", [drive]), friction)
 
 
-def moved(dynamics, cost, horizon, speed=0.0):
+def moved(dynamics, cost, horizon, speed=0.0, plan=IN_STEPS):
     limited = [ActuatorLimits()] if np.isfinite(dynamics.mechanism.actuators[0].effort) else []
     ends = [StartAt([0.0], [speed]), EndAt([WAY], [0.0])]
-    return Optimization(dynamics, horizon, [cost], [*ends, *limited], Quintic([0.0], [WAY]))
+    guess = Quintic([0.0], [WAY])
+    return Optimization(dynamics, horizon, [cost], [*ends, *limited], guess, plan=plan)
 
 
 def force(motion, mass=MASS):
@@ -86,6 +88,43 @@ def least_with_rest(way=WAY):
     return 12 * (MASS * way) ** 2 / T**3 + FRICTION**2 * T, T
 
 
+@pytest.mark.parametrize("steps", [10, 20, 40])
+def test_a_cart_rests_exactly_in_any_number_of_steps(steps):
+    """In 20 steps it moves all the time, at 13.72 in place of 8.49, until a rest is tried."""
+    result = moved(cart(), Effort(), Horizon(6.0, steps), plan=PLAN).solve()
+    assert result.completed, result.stop_reason
+    least, T = least_with_rest()
+    assert result.objective == pytest.approx(least, rel=1e-7)
+    assert result["h"].values[1:][result["v"].values[1:, 0] > 0].sum() <= T * (1 + 1e-3)
+
+
+def test_a_cart_that_slides_all_along_is_exact():
+    result = moved(cart(), Effort(), Horizon(1.0, 10), plan=PLAN).solve()
+    assert result.completed, result.stop_reason
+    assert result.objective == pytest.approx(12 * MASS**2 * WAY**2 + FRICTION**2, rel=1e-9)
+
+
+def make_carts():
+    """Return a fast cart and a slow one on rails beside each other, and their ends."""
+    carts = [Body(name, MASS, (1, 1, 1)) for name in ("fast", "slow")]
+    rails = [Prismatic(f"{x.name}_rail", Frame(GROUND), Frame(x)) for x in carts]
+    friction = [
+        SlideFriction(f"{x.name}_dry", *x.frames, StribeckLaw(1.0), FRICTION) for x in rails
+    ]
+    drives = [Actuator(x.name) for x in rails]
+    d = assemble(Mechanism(carts, rails, "relative", drives), friction)
+    return d, [StartAt([0.0, 0.0], [0.0, 0.0]), EndAt([WAY, 0.05], [0.0, 0.0])]
+
+
+@pytest.mark.slow
+def test_rests_of_one_of_two_joints_are_exact():
+    d, ends = make_carts()
+    result = Optimization(d, Horizon(2.0, 20), [Effort()], ends, Quintic()).solve()
+    assert result.completed, result.stop_reason
+    fast, (slow, _) = 12 * (MASS * WAY) ** 2 / 8 + FRICTION**2 * 2, least_with_rest(0.05)
+    assert result.objective == pytest.approx(fast + slow, rel=1e-7)
+
+
 def test_a_cart_rests_where_rest_costs_less():
     """Least is to arrive after sqrt(6 m d/F) and to rest, at 12 m^2 d^2/T^3 + F^2 T of that T."""
     stated = moved(cart(Parameter("mass", MASS)), Effort(), Horizon(6.0, 100))
@@ -106,15 +145,8 @@ def test_a_cart_rests_where_rest_costs_less():
 
 def test_rests_are_those_of_each_joint():
     """One cart moves all the time, another one 5 cm, which it creeps where friction is smoothed."""
-    carts = [Body(name, MASS, (1, 1, 1)) for name in ("fast", "slow")]
-    rails = [Prismatic(f"{x.name}_rail", Frame(GROUND), Frame(x)) for x in carts]
-    friction = [
-        SlideFriction(f"{x.name}_dry", *x.frames, StribeckLaw(1.0), FRICTION) for x in rails
-    ]
-    drives = [Actuator(x.name) for x in rails]
-    d = assemble(Mechanism(carts, rails, "relative", drives), friction)
-    ends = [StartAt([0.0, 0.0], [0.0, 0.0]), EndAt([WAY, 0.05], [0.0, 0.0])]
-    result = Optimization(d, Horizon(2.0, 50), [Effort()], ends, Quintic()).solve()
+    d, ends = make_carts()
+    result = Optimization(d, Horizon(2.0, 50), [Effort()], ends, Quintic(), plan=IN_STEPS).solve()
     assert result.completed, result.stop_reason
     fast, (slow, _) = 12 * (MASS * WAY) ** 2 / 8 + FRICTION**2 * 2, least_with_rest(0.05)
     (exact,) = json.loads(result.data.attrs["exact_cost"]).values()
@@ -147,7 +179,7 @@ def test_two_stages_end_at_the_optimum_of_one():
     """At the smoothing of the grid, whatever that of the first stage."""
     stated = moved(cart(), Effort(), Horizon(1.0, 40), speed=-0.7)
     results = [stated.solve()]
-    results.append(replace(stated, plan=PLAN.without(FrictionInStages)).solve())
+    results.append(replace(stated, plan=IN_STEPS.without(FrictionInStages)).solve())
     assert [x.completed for x in results] == [True, True]
     assert len({x.data.attrs["friction_smoothed"] for x in results}) == 1
     assert results[0].objective == pytest.approx(results[1].objective, rel=1e-7)
@@ -224,7 +256,7 @@ def test_iterations_are_those_of_all_that_was_solved(monkeypatch):
         return solved[-1]
 
     monkeypatch.setattr(StructuredProgram, "solve", counted)
-    plan = PLAN.with_others(RestingJoints(begin_above=-1.0))
+    plan = IN_STEPS.with_others(RestingJoints(begin_above=-1.0))
     stated = moved(cart(), Effort(), Horizon(1.0, 40), speed=-0.7)
     result = replace(stated, plan=plan).solve()
     assert result.completed, result.stop_reason

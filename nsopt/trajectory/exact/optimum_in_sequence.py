@@ -20,6 +20,7 @@ from nsopt.trajectory.exact.sequence import ContactPhase, describe_sequence
 from nsopt.trajectory.optimum import record
 from nsopt.trajectory.phases import SolvedPhases, join_cone_excess, record_phases
 from nsopt.trajectory.search import ExactMotion
+from nsopt.trajectory.smoothing.dry_friction import read_recorded_cost
 from nsopt.trajectory.smoothing.small_costs import record_tie
 from nsopt.trajectory.transcription.base import TranscribedMotion, Transcription
 from nsopt.trajectory.verification.contacts import find_closing_at_end
@@ -72,7 +73,7 @@ class OptimumInSequence(ExactMotion):
             "scheme": description,
             "scheme_name": name,
             "objective": sum(costs.values()),
-            "objective_in_steps": attrs["objective"] if self.has_steps else np.nan,
+            "objective_in_steps": read_recorded_cost(attrs) if self.has_steps else np.nan,
             "detailed_cost": json.dumps(costs),
             "stationarity_kind": "",
             **self._record_sequence(),

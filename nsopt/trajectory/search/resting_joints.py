@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from nsopt.arrays import Array
 from nsopt.contact_modes import spans
 from nsopt.interrupt import is_interrupted
-from nsopt.mpcc import AT_ONCE, BESIDE
+from nsopt.mpcc import AT_ONCE, BESIDE, Solver
 from nsopt.trajectory.search.keep_limits import KeepLimits
 from nsopt.trajectory.search.program import StatedProgram
 from nsopt.trajectory.search.strategy import Found, FoundMotion, Search, Strategy
-from nsopt.trajectory.smoothing.dry_friction import compute_exact_costs
+from nsopt.trajectory.smoothing.dry_friction import sum_exact_costs
 from nsopt.trajectory.transcription.collocation import Collocation
 from nsopt.trajectory.transcription.kinds import as_polynomials
 from nsopt.trajectory.transcription.resting import RestingCollocation, find_friction_columns
@@ -68,9 +68,12 @@ class RestingJoints(Strategy[StatedProgram]):
                 best = _choose_better(best, _solve_roughly(search, rests, found))
             if is_interrupted() or (best is before and best is not found):
                 break
-        best, rough = found, best
+        best, rough, solver = found, best, found.program.solver
         while rough is not found and not is_interrupted():  # the best one is solved to its end
-            before, best = best, _choose_better(best, _solve_to_end(search, rough))
+            before, best = (
+                best,
+                _choose_better(best, _solve_to_end(search, rough, solver)),
+            )
             if best is before or not measure_left_out(best) > self.go_on_above:
                 break
             rests = rest_stopped_joints(best)
@@ -84,9 +87,7 @@ def measure_costs(found: FoundMotion) -> tuple[float, float]:
     """Return the sum of all costs, with exact friction and with smoothed friction."""
     x, nlp, p = found.program.transcription, found.program.nlp, found.program.p
     terms = np.asarray(nlp.terms(found.end.x, x.parameters(p))).ravel()
-    costs = {str(k): float(value) for k, value in enumerate(terms)}
-    exact = compute_exact_costs(x, nlp, found.end.x, p, costs)
-    return sum(exact.values()), float(terms.sum())
+    return sum_exact_costs(x, nlp, found.end.x, p, len(terms)), float(terms.sum())
 
 
 def measure_left_out(found: FoundMotion) -> float:
@@ -112,9 +113,10 @@ def _solve_roughly(search: Search, rests: RestingCollocation, near: FoundMotion)
     return Found(other, search.solve(other, near.end.point, by=beside))
 
 
-def _solve_to_end(search: Search, rough: FoundMotion) -> FoundMotion:
+def _solve_to_end(search: Search, rough: FoundMotion, solver: Solver) -> FoundMotion:
     """Return a rough motion solved to its end, with limits between nodes enforced."""
-    program, keep = rough.program, search.plan.find(KeepLimits)
+    x, keep = rough.program.transcription, search.plan.find(KeepLimits)
+    program = rough.program.with_transcription(x, rough.program.tie, solver)
     found = Found(program, search.solve(program, rough.end.point, by=program.restate_for(AT_ONCE)))
     return keep.solve(search, found) if keep and keep.applies(search, found) else found
 

@@ -115,8 +115,13 @@ def record_friction(transcription: Transcription) -> dict[str, Any]:
 
 def read_exact_cost(result: Result) -> float:
     """Return the cost of an optimum with exact dry friction; smoothed, it costs less."""
-    exact: dict[str, float] = json.loads(result.data.attrs.get("exact_cost", "{}"))
-    return sum(exact.values()) if exact else result.objective
+    return read_recorded_cost(result.data.attrs)
+
+
+def read_recorded_cost(attrs: Mapping[Any, Any]) -> float:
+    """Return `read_exact_cost`, by the attributes of the optimum."""
+    exact: dict[str, float] = json.loads(attrs.get("exact_cost", "{}"))
+    return sum(exact.values()) if exact else float(attrs["objective"])
 
 
 def restore_friction(transcription: Transcription, result: Result) -> Transcription:
@@ -129,6 +134,15 @@ def restore_friction(transcription: Transcription, result: Result) -> Transcript
     if not rows:
         return motion
     return RestingCollocation.of(motion, np.array(json.loads(rows), dtype=float))
+
+
+def sum_exact_costs(
+    transcription: Transcription, nlp: StructuredNlp, x: Array, p: Array, count: int
+) -> float:
+    """Return the sum of the first ``count`` costs, with exact dry friction."""
+    terms = np.asarray(nlp.terms(x, transcription.parameters(p))).ravel()
+    costs = {str(k): float(value) for k, value in enumerate(terms[:count])}
+    return sum((compute_exact_costs(transcription, nlp, x, p, costs) or costs).values())
 
 
 def compute_exact_costs(
