@@ -79,7 +79,7 @@ def test_a_sequence_that_does_not_fit_is_refused(sequence, error, text):
 
 
 def test_numbers_of_the_search_are_checked():
-    with pytest.raises(ValueError, match=r"got 0, -1, 1e-06 and 0\.5"):
+    with pytest.raises(ValueError, match=r"got 0, -1, 1e-06, 2 and 0\.5"):
         ExactContacts(trials=-1, least_steps=0, shortest=0.5)
 
 
