@@ -32,6 +32,7 @@ from nsopt.mpcc.backends.warm_start import (
     BESIDE,
     ENDED,
     IN_FEW_STEPS,
+    IN_OTHER_STEPS,
     ROUGHLY,
     WarmStart,
 )
@@ -83,6 +84,7 @@ __all__ = [
     "ENDED",
     "GENERAL",
     "IN_FEW_STEPS",
+    "IN_OTHER_STEPS",
     "QUIET",
     "ROUGHLY",
     "STEP",

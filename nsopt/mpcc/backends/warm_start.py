@@ -48,7 +48,11 @@ NEAR = WarmStart()  # at a point that is nearly the solution, found by another s
 
 IN_FEW_STEPS = WarmStart(1e-3, 1e-3)
 """At a rough solution in fewer steps, without multipliers: the trot of a quadruped then takes about
-20 iterations in all steps."""
+20 iterations in all steps. Or at the optimum in a neighbouring sequence of contact: with IPOPT's
+own barrier phases whose durations are free first leave it, and often do not come back."""
+
+IN_OTHER_STEPS = WarmStart(1e-5, 1e-4)
+"""At an optimum in other steps, without multipliers: from further off pins roll otherwise again."""
 
 ENDED = WarmStart(1e-9)
 """At a solution but for a few limits, with the barrier parameter that IPOPT ended with. From 1e-8

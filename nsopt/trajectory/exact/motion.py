@@ -15,7 +15,7 @@ import numpy as np
 
 from nsopt.contact_modes import joint_of
 from nsopt.mechanics import Dynamics
-from nsopt.mpcc import WarmStart
+from nsopt.mpcc import IN_FEW_STEPS, IN_OTHER_STEPS, WarmStart
 from nsopt.trajectory.assessment import name_costs
 from nsopt.trajectory.conditions import (
     Condition,
@@ -63,19 +63,12 @@ HELD = 1e-3  # share by which a duration that is held may differ, as all have to
 OFF_WALL = 1e-2  # share of its clearance by which a closed contact may be off its wall within steps
 OFF_FLOOR = 1.0  # the same of contacts without clearance, over their typical opening, `Gap.scale`
 
-NEIGHBOUR = WarmStart(1e-3, 1e-3)
-"""At the optimum in a neighbouring sequence, without multipliers. With IPOPT's own barrier phases
-that are free to last as long as they like first leave it, and often do not come back."""
-
-OTHER_STEPS = WarmStart(1e-5, 1e-4)
-"""At the optimum of the same phases in fewer steps: from further off pins roll otherwise again."""
-
 
 @dataclass(frozen=True)
 class FromKnown(FromGuess[SearchedPhases]):
     """Solves from a motion that is near, with a barrier as small as that allows."""
 
-    starts: WarmStart = NEIGHBOUR
+    starts: WarmStart = IN_FEW_STEPS
 
     def solve(
         self, search: MotionSearch[SearchedPhases], found: Found[SearchedPhases]
@@ -91,7 +84,7 @@ PLAN_OF_TRIALS = Plan[SearchedPhases]((FromKnown(),))
 PLAN_FROM_STEPS = PLAN_OF_PHASES.without(FewStepsFirst)
 
 PLAN_FROM_OTHER_STEPS = Plan[SearchedPhases](
-    (FromKnown(OTHER_STEPS), *PLAN_FROM_STEPS.without(RoughFirst, FromGuess).strategies)
+    (FromKnown(IN_OTHER_STEPS), *PLAN_FROM_STEPS.without(RoughFirst, FromGuess).strategies)
 )
 
 
